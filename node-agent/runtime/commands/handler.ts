@@ -1,0 +1,43 @@
+import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
+import type { CommandApproval } from '../../../shared/contract/nodes.ts';
+import type { LocalSettings } from '../settings.ts';
+
+/** A file or bytes that go to the hub with the result, under a name that the reply refers to. */
+export interface ResultArtifact {
+  name: string;
+  contentType: string;
+  /** The bytes, or a file under the command's `temporaryFolder`; either way at most 256 MiB. */
+  content: Buffer | { filePath: string };
+}
+
+/** What a handler gets beside its input. */
+export interface CommandContext {
+  commandId: string;
+  nodeId: string;
+  /** Aborts on withdrawal, time-out, pause and shutdown; its reason is a `CommandError` that says which. */
+  signal: AbortSignal;
+  /** The owner's settings at the moment the command began. */
+  settings: LocalSettings;
+  /** Present for commands that need an approval. */
+  approval: CommandApproval | undefined;
+  /** An empty folder of this command's own; removed when the command ends, and at the next start after a kill. */
+  temporaryFolder: string;
+  /** Adds an artefact to the result. */
+  attach(artifact: ResultArtifact): void;
+}
+
+export type CommandHandler<Type extends CommandType> = (input: CommandInput<Type>, context: CommandContext) => Promise<CommandReply<Type>>;
+
+/** A handler for each command that this build knows: leaving one out is a type error. */
+export type CommandHandlers = { [Type in CommandType]: CommandHandler<Type> };
+
+/** A command that did not succeed, with the code and the text that the hub and the owner's audit log will show. */
+export class CommandError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CommandError';
+    this.code = code;
+  }
+}

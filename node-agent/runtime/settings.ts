@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/**
+ * What the owner of this machine allows, in `settings.json` of the data folder. Everything is off until its owner switches it
+ * on, and nothing here can loosen what the hub forbids.
+ */
+export const localSettings = z.strictObject({
+  /** Absolute paths of folders that workflows may list and read. */
+  sharedFolders: z.array(z.string().min(1)).default([]),
+  capture: z
+    .strictObject({ screen: z.boolean().default(true), camera: z.boolean().default(false), audio: z.boolean().default(false) })
+    .prefault({}),
+  system: z
+    .strictObject({
+      allowed: z.boolean().default(false),
+      /** When not empty: only programs whose resolved path or bare name stands here may run. */
+      programs: z.array(z.string().min(1)).default([]),
+    })
+    .prefault({}),
+  browser: z
+    .strictObject({
+      allowed: z.boolean().default(false),
+      /** Run the browser with a window when there is a display. */
+      headed: z.boolean().default(false),
+      /** Host patterns, `example.org` or `*.example.org`; when not empty only these may be visited. */
+      allowHosts: z.array(z.string().min(1)).default([]),
+      blockHosts: z.array(z.string().min(1)).default([]),
+      /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
+      evaluate: z.boolean().default(true),
+      executablePath: z.string().min(1).optional(),
+      /** Pages without a command for so long are closed; the browser too once it has none, in seconds. */
+      idleSeconds: z.number().int().min(5).max(86_400).default(300),
+    })
+    .prefault({}),
+});
+
+export type LocalSettings = z.output<typeof localSettings>;

@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import { browserClick, browserContent, browserEvaluate, browserNavigate, browserScreenshot, browserType } from './browser.ts';
+import { captureAudio, captureCamera, captureScreen } from './capture.ts';
+import { filesList, filesRead } from './files.ts';
+import { ping } from './ping.ts';
+import { systemRun } from './system.ts';
+
+/** Every command that a companion node understands, by type. */
+export const commands = {
+  [ping.type]: ping,
+  [captureScreen.type]: captureScreen,
+  [captureCamera.type]: captureCamera,
+  [captureAudio.type]: captureAudio,
+  [filesList.type]: filesList,
+  [filesRead.type]: filesRead,
+  [systemRun.type]: systemRun,
+  [browserNavigate.type]: browserNavigate,
+  [browserScreenshot.type]: browserScreenshot,
+  [browserClick.type]: browserClick,
+  [browserType.type]: browserType,
+  [browserEvaluate.type]: browserEvaluate,
+  [browserContent.type]: browserContent,
+};
+
+export type Commands = typeof commands;
+export type CommandType = keyof Commands;
+
+/** Input of a command as a handler gets it, parsed. */
+export type CommandInput<Type extends CommandType> = z.output<Commands[Type]['input']>;
+/** What the device sends for a command that succeeded. */
+export type CommandReply<Type extends CommandType> = z.input<Commands[Type]['reply']>;
+
+/** Whether a text names a command. */
+export function isCommandType(type: string): type is CommandType {
+  return Object.hasOwn(commands, type);
+}

@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+
+/**
+ * A node command is declared once. The hub makes a skill of it and parses its input before sending and the device's reply on
+ * return; the companion parses the input again and applies its own policy.
+ */
+
+/** What must be switched on, at the hub and on the device, before the command may run. */
+export type CommandGate = 'none' | 'system' | 'browser';
+
+export interface CommandDefinition<
+  Type extends string = string,
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodType = z.ZodType,
+  Reply extends z.ZodType = z.ZodType,
+> {
+  type: Type;
+  title: string;
+  summary: string;
+  gate: CommandGate;
+  /** Whether it changes something on the device. One that acts is never handed out twice. */
+  acts: boolean;
+  /** Whether a person must approve each single use, at the hub, before it is sent. */
+  needsApproval: boolean;
+  /** How long it may run on the device when its input names no `timeoutMs`, in milliseconds. */
+  timeoutMs: number;
+  input: Input;
+  /** What a workflow sees. */
+  output: Output;
+  /** What the device sends; like `output`, but an artefact is named (`artifact`) where the output has its id (`artifactId`). */
+  reply: Reply;
+}
+
+/** Declares a command whose reply holds no artefact: what the device sends is what a workflow sees. */
+export function defineCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType>(
+  definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval'> & { needsApproval?: boolean },
+): CommandDefinition<Type, Input, Output, Output> {
+  return { needsApproval: false, ...definition, reply: definition.output };
+}
+
+/** Declares a command that may return an artefact: `reply` names it, `output` has its id. */
+export function defineArtifactCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType, Reply extends z.ZodType>(
+  definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval'>,
+): CommandDefinition<Type, Input, Output, Reply> {
+  return { needsApproval: false, ...definition };
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** Pieces that several resources share. */
+
+export const id = z.uuid('must be a UUID');
+export const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds');
+
+/** Instants that a caller sends; any ISO 8601 offset is understood. */
+export const instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time, such as 2026-01-31T09:00:00Z' });
+
+/** Text without the NUL character, which PostgreSQL can't hold. */
+export const text = (minLength: number, maxLength: number) =>
+  z
+    .string()
+    .min(minLength, minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`)
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character');
+
+export const name = text(1, 200);
+
+export const idParams = z.strictObject({ id });
+
+/** Query of every list: newest first, `limit` rows a page. */
+export const listQuery = z.strictObject({
+  limit: z.coerce.number('must be a whole number from 1 to 100').int('must be a whole number from 1 to 100').min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
+  cursor: text(1, 500).describe('`meta.nextCursor` of the page before').optional(),
+});
+
+/** A page of rows: `nextCursor` is null on the last one. */
+export const page = <Row extends z.ZodType>(row: Row) =>
+  z.object({
+    data: z.array(row),
+    meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }),
+  });
+
+export const deleted = z.object({ id, deleted: z.literal(true) });
+
+export const errorBody = z.object({
+  statusCode: z.int(),
+  error: z.string().describe('The reason phrase of the status'),
+  message: z.string().describe('For people: what is wrong and what to do'),
+  requestId: z.string(),
+  code: z.string().describe('For programs: stable'),
+  details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors.ts';
+
+/**
+ * An operation is declared once, here in `shared/contract`. From its declaration come the route, validation both ways,
+ * the OpenAPI document, the typed client and the conformance test.
+ */
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * Who may call: `public` nobody in particular, `token` an API token, `session` a signed-in person, `hook` an API token or a
+ * webhook token, `pairing` a device that knows a pairing code, `device` a paired device, `platform` the platform's admin key.
+ */
+export type Caller = 'public' | 'token' | 'session' | 'hook' | 'pairing' | 'device' | 'platform';
+
+export const products = ['chat', 'ai', 'automations', 'voice'] as const;
+export type Product = (typeof products)[number];
+
+export const permissions = ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage', 'ai:invoke', 'automations:manage', 'voice:read'] as const;
+export type Permission = (typeof permissions)[number];
+
+/** The permissions that a token of each product can carry. */
+export const productPermissions: Record<Product, readonly Permission[]> = {
+  chat: ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage'],
+  ai: ['ai:invoke'],
+  automations: ['automations:manage'],
+  voice: ['voice:read'],
+};
+
+/** What a workspace can be entitled to. */
+export const entitlementNames = ['conversations_suite', 'ai_agent', 'automations', 'business_calling', 'business_email', 'marketing', 'business_phone'] as const;
+export type Entitlement = (typeof entitlementNames)[number];
+
+/** The entitlement that each product's API needs. */
+export const productEntitlement: Record<Product, Entitlement> = {
+  chat: 'conversations_suite',
+  ai: 'ai_agent',
+  automations: 'automations',
+  voice: 'business_calling',
+};
+
+export const roles = ['admin', 'agent'] as const;
+export type Role = (typeof roles)[number];
+
+interface OperationShape {
+  method: HttpMethod;
+  /** Path with `{name}` parameters. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  caller: Caller;
+  permission?: Permission;
+  /** The least role of a session caller; `agent` means any member. */
+  role?: Role;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** Whether a body may be left out; then the schema gets `{}`. */
+  bodyOptional?: boolean;
+  /** Greatest body, in bytes; 1 MiB unless said. */
+  bodyLimitBytes?: number;
+  /** `multipart/form-data` is read by the handler itself, beside JSON. */
+  multipart?: boolean;
+  response: z.ZodType;
+  /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
+  binaryResponse?: string;
+  /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
+  errors?: readonly ErrorCode[];
+  /** Requests a minute from one address, for routes that a stranger can call. */
+  ipLimit?: 'sign-in' | 'claim' | 'hook';
+  /** Longest time that the handler may hold the request open, in seconds. */
+  holdSeconds?: number;
+}
+
+export type Operation<Shape extends OperationShape = OperationShape> = Shape & { id: string };
+
+export type Resource = Record<string, Operation>;
+
+/** Declares the operations of one resource; each key is the operation's id, unique over the whole API. */
+export function defineResource<const Shapes extends Record<string, OperationShape>>(
+  shapes: Shapes,
+): { [Id in keyof Shapes]: Shapes[Id] & { id: Id & string } } {
+  return Object.fromEntries(Object.entries(shapes).map(([id, shape]) => [id, { ...shape, id }])) as {
+    [Id in keyof Shapes]: Shapes[Id] & { id: Id & string };
+  };
+}
+
+type OutputOf<Schema, Otherwise> = Schema extends z.ZodType ? z.output<Schema> : Otherwise;
+type InputOf<Schema, Otherwise> = Schema extends z.ZodType ? z.input<Schema> : Otherwise;
+type Member<Shape, Key extends string> = Shape extends Record<Key, infer Schema> ? Schema : undefined;
+type Nothing = Record<never, never>;
+
+/** What a handler receives, parsed. */
+export interface OperationInput<Shape> {
+  params: OutputOf<Member<Shape, 'params'>, Nothing>;
+  query: OutputOf<Member<Shape, 'query'>, Nothing>;
+  body: OutputOf<Member<Shape, 'body'>, undefined>;
+}
+
+/** What a handler answers, before it is serialised. */
+export type OperationResult<Shape> = Shape extends { response: infer Schema } ? InputOf<Schema, never> : never;
+
+/** What a client receives, parsed. */
+export type OperationAnswer<Shape> = Shape extends { response: infer Schema } ? OutputOf<Schema, never> : never;
+
+/** What a client passes. */
+export interface OperationCall<Shape> {
+  params: InputOf<Member<Shape, 'params'>, Nothing | undefined>;
+  query: InputOf<Member<Shape, 'query'>, Nothing | undefined>;
+  body: InputOf<Member<Shape, 'body'>, undefined>;
+}

@@ -1,0 +1,116 @@
+/**
+ * Every error code that a program may rely on, with its HTTP status and whether the same call may succeed later.
+ * The code is stable; the message is for people and may change.
+ */
+export const errorCodes = {
+  // 400: the request can't be carried out as it is written
+  validation_failed: { status: 400, retryable: false },
+  invalid_json: { status: 400, retryable: false },
+  invalid_cursor: { status: 400, retryable: false },
+  workflow_inactive: { status: 400, retryable: false },
+  workflow_invalid: { status: 400, retryable: false },
+  idempotency_key_invalid: { status: 400, retryable: false },
+  // 401: who is calling?
+  unauthenticated: { status: 401, retryable: false },
+  invalid_token: { status: 401, retryable: false },
+  token_expired: { status: 401, retryable: false },
+  token_revoked: { status: 401, retryable: false },
+  invalid_credentials: { status: 401, retryable: false },
+  webhook_token_mismatch: { status: 401, retryable: false },
+  pairing_code_invalid: { status: 401, retryable: false },
+  device_secret_invalid: { status: 401, retryable: false },
+  // 403: known, but not allowed
+  missing_permission: { status: 403, retryable: false },
+  wrong_product: { status: 403, retryable: false },
+  product_not_entitled: { status: 403, retryable: false },
+  ip_not_allowed: { status: 403, retryable: false },
+  role_required: { status: 403, retryable: false },
+  origin_not_allowed: { status: 403, retryable: false },
+  node_flag_off: { status: 403, retryable: false },
+  // 404, 405, 409, 413, 415, 416, 422, 429
+  not_found: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  conflict: { status: 409, retryable: false },
+  email_taken: { status: 409, retryable: false },
+  workspace_name_taken: { status: 409, retryable: false },
+  idempotency_in_progress: { status: 409, retryable: true },
+  run_not_cancellable: { status: 409, retryable: false },
+  run_not_retryable: { status: 409, retryable: false },
+  approval_already_decided: { status: 409, retryable: false },
+  payload_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  range_not_satisfiable: { status: 416, retryable: false },
+  idempotency_key_reused: { status: 422, retryable: false },
+  rate_limited: { status: 429, retryable: true },
+  // 5xx: ours, or whoever we called
+  internal: { status: 500, retryable: true },
+  not_available: { status: 501, retryable: false },
+  skill_failed: { status: 502, retryable: true },
+  unavailable: { status: 503, retryable: true },
+} as const satisfies Record<string, { status: number; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** One bad field: `path` is its place in the request, such as `body.stepsJson[0].input.url`. */
+export interface ErrorDetail {
+  path: string;
+  message: string;
+}
+
+/** Reason phrases of the statuses above, as the `error` field of the body spells them. */
+const reasonPhrases: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Payload Too Large',
+  415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};
+
+/** The reason phrase of a status that this API answers. */
+export function reasonPhrase(status: number): string {
+  return reasonPhrases[status] ?? 'Error';
+}
+
+export interface AppErrorOptions {
+  cause?: unknown;
+  /** What the log should know and the caller must not. */
+  internal?: Record<string, unknown>;
+  details?: ErrorDetail[];
+  /** Seconds until a new try makes sense; becomes `Retry-After`. */
+  retryAfterSeconds?: number;
+  /** Response headers that belong to this error, such as `Allow`. */
+  headers?: Record<string, string>;
+}
+
+/** The one error that crosses module borders: a stable code and a message that a stranger may read. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly internal: Record<string, unknown> | undefined;
+  readonly details: ErrorDetail[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Record<string, string> | undefined;
+
+  constructor(code: ErrorCode, publicMessage: string, options: AppErrorOptions = {}) {
+    super(publicMessage, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.internal = options.internal;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers;
+  }
+
+  get status(): number {
+    return errorCodes[this.code].status;
+  }
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+export type JsonObject = { [key: string]: JsonValue };
+
+/** How deep a JSON value from outside may nest: far beyond real use, far below a stack overflow. */
+export const maxJsonDepth = 64;
+
+function isJsonValue(value: unknown, depth: number): boolean {
+  if (depth > maxJsonDepth) return false;
+  if (value === null || typeof value === 'boolean') return true;
+  // PostgreSQL's jsonb can't hold U+0000; refusing it here keeps the error at the field that has it.
+  if (typeof value === 'string') return !value.includes('\u0000');
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every((item) => isJsonValue(item, depth + 1));
+  if (typeof value !== 'object') return false;
+  return Object.entries(value).every(([key, item]) => !key.includes('\u0000') && isJsonValue(item, depth + 1));
+}
+
+const jsonMessage = `must be JSON that nests at most ${maxJsonDepth} levels and holds no NUL character`;
+
+/** Any JSON value, with its nesting bounded. */
+export const jsonValue = z
+  .unknown()
+  .refine((value) => isJsonValue(value, 0), jsonMessage)
+  .transform((value) => value as JsonValue);
+
+/** A JSON object, with its nesting bounded. */
+export const jsonObject = z
+  .record(z.string(), z.unknown())
+  .refine((value) => isJsonValue(value, 0), jsonMessage)
+  .transform((value) => value as JsonObject);
+
+/**
+ * The one text form of a JSON value: keys sorted, no white space. Two parties that hash it agree on what was hashed.
+ * @throws TypeError when the value is not JSON.
+ */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new TypeError('not JSON: a number that is not finite');
+    return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value === 'object') {
+    const entries = Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .toSorted(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
+  }
+  throw new TypeError(`not JSON: ${typeof value}`);
+}
