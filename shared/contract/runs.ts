@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue } from '../json.ts';
+import { defineResource } from './define.ts';
+import { id, idParams, instant, listQuery, page, text, timestamp } from './common.ts';
+import { runStatuses, stepStatuses } from './run-status.ts';
+
+const tag = 'Runs';
+const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
+
+/** Why a run or a step failed; `code` is stable, `message` is for people. */
+export const failure = z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() });
+
+export const stepResult = z.object({
+  index: z.int(),
+  id: z.string().nullable(),
+  type: z.string(),
+  skillId: z.string().nullable(),
+  status: z.enum(stepStatuses),
+  attempts: z.int(),
+  startedAt: timestamp.nullable(),
+  finishedAt: timestamp.nullable(),
+  output: jsonValue.nullable(),
+  outputText: z.string().nullable(),
+  error: failure.nullable(),
+});
+export type StepResult = z.output<typeof stepResult>;
+
+const runSummaryShape = {
+  id,
+  workflowId: id,
+  workflowVersion: z.int(),
+  flowId: id,
+  status: z.enum(runStatuses),
+  trigger: z.object({ type: z.string() }).catchall(jsonValue),
+  attempt: z.int(),
+  environment: z.enum(['live', 'test']),
+  error: failure.nullable(),
+  queuedAt: timestamp,
+  startedAt: timestamp.nullable(),
+  finishedAt: timestamp.nullable(),
+};
+
+export const run = z.object({
+  ...runSummaryShape,
+  context: z.string().nullable(),
+  payload: jsonObject.nullable(),
+  stepsResultJson: z.array(stepResult),
+});
+export type Run = z.output<typeof run>;
+
+export const runs = defineResource({
+  listAutomationRuns: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs',
+    summary: 'List runs',
+    description: 'Newest first, without their inputs and step results; read those with one run.',
+    query: listQuery.extend({
+      status: z.enum(runStatuses).optional(),
+      workflowId: id.optional(),
+      from: instant.optional().describe('Queued at this time or later'),
+      to: instant.optional().describe('Queued before this time'),
+    }),
+    response: page(z.object(runSummaryShape)),
+  },
+  getAutomationRun: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs/{id}',
+    summary: 'Read a run with its step results',
+    params: idParams,
+    query: z.strictObject({
+      waitSeconds: z.coerce.number().min(0, 'must be from 0 to 30').max(30, 'must be from 0 to 30').default(0).describe('Hold the answer until the run has ended or waits for an approval'),
+    }),
+    response: run,
+    holdSeconds: 30,
+  },
+  cancelAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/cancel',
+    summary: 'Cancel a run',
+    description: 'A running step is aborted; a command that a node is working on is withdrawn.',
+    params: idParams,
+    response: run,
+    errors: ['run_not_cancellable'],
+  },
+  retryAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/retry',
+    summary: 'Retry a failed or cancelled run',
+    description: 'A new run of the same flow that begins at the first step that did not succeed, or at `fromStep`; earlier outputs are kept.',
+    params: idParams,
+    query: z.strictObject({ fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the step to begin with') }),
+    response: run,
+    errors: ['run_not_retryable', 'workflow_invalid'],
+  },
+});
+
+export const hooks = defineResource({
+  inboundAutomationHook: {
+    tag: 'Inbound hook',
+    caller: 'hook',
+    permission: 'automations:manage',
+    method: 'POST',
+    path: '/v1/automations/hooks/inbound',
+    summary: 'Start workflows from outside',
+    description:
+      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`.',
+    body: z
+      .strictObject({
+        workflowId: id.optional(),
+        event: text(1, 200).optional(),
+        context: text(0, 100_000).optional(),
+        payload: jsonObject.optional(),
+        idempotencyKey: text(1, 255).optional(),
+      })
+      .refine((body) => body.workflowId !== undefined || body.event !== undefined, { message: 'give workflowId or event', path: ['workflowId'] }),
+    response: z.object({
+      runId: id,
+      status: z.enum(runStatuses),
+      runIds: z.array(id).optional().describe('When several workflows were started'),
+      duplicate: z.literal(true).optional(),
+    }),
+    errors: ['webhook_token_mismatch', 'workflow_inactive', 'workflow_invalid', 'not_found'],
+    ipLimit: 'hook',
+  },
+});
+
+export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] as const;
+
+export const approval = z.object({
+  id,
+  runId: id,
+  stepIndex: z.int(),
+  kind: z.enum(['step', 'system.run']),
+  title: z.string(),
+  message: z.string(),
+  request: jsonValue.describe('What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit'),
+  status: z.enum(approvalStatuses),
+  expiresAt: timestamp.nullable(),
+  decidedBy: z.string().nullable(),
+  decidedAt: timestamp.nullable(),
+  note: z.string().nullable(),
+  createdAt: timestamp,
+});
+export type Approval = z.output<typeof approval>;
+
+export const approvals = defineResource({
+  listAutomationApprovals: {
+    ...manage,
+    tag: 'Approvals',
+    method: 'GET',
+    path: '/v1/automations/approvals',
+    summary: 'List approvals',
+    query: listQuery.extend({ status: z.enum(approvalStatuses).optional(), runId: id.optional() }),
+    response: page(approval),
+  },
+  decideAutomationApproval: {
+    ...manage,
+    tag: 'Approvals',
+    method: 'POST',
+    path: '/v1/automations/approvals/{id}/decide',
+    summary: 'Decide an approval',
+    params: idParams,
+    body: z.strictObject({ decision: z.enum(['approved', 'rejected'], 'must be approved or rejected'), note: text(0, 2000).optional() }),
+    response: approval,
+    errors: ['approval_already_decided'],
+  },
+});

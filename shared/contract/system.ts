@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { defineResource } from './define.ts';
+
+const tag = 'Operation';
+
+const part = z.object({ ok: z.boolean(), message: z.string().optional() });
+
+export const system = defineResource({
+  readHealth: {
+    tag,
+    caller: 'public',
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Whether this process lives',
+    response: z.object({ status: z.literal('ok'), version: z.string(), uptimeSeconds: z.number() }),
+  },
+  readReadiness: {
+    tag,
+    caller: 'public',
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Whether work can be accepted; 503 names the part that is down',
+    response: z.object({ status: z.enum(['ready', 'not_ready']), parts: z.record(z.string(), part) }),
+    errors: ['unavailable'],
+  },
+});
