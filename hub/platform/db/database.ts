@@ -1,0 +1,142 @@
+import { drizzle } from 'drizzle-orm/node-postgres';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import { Pool } from 'pg';
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { AppError } from '../../../shared/errors.ts';
+
+/** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
+export type Transaction = NodePgDatabase & { query: PreparedQuery };
+type PreparedQuery = <Row extends QueryResultRow>(name: string, text: string, values: unknown[]) => Promise<QueryResult<Row>>;
+
+export interface DatabaseOptions {
+  /** postgres:// URL of a user that owns the tables or is a member of both roles. */
+  url: string;
+  maxConnections: number;
+  applicationName: string;
+  /** Hears of connections that broke while idle; they are replaced by themselves. */
+  onError: (error: Error) => void;
+}
+
+export interface TransactionOptions {
+  /**
+   * False for writes that repair themselves after a crash, such as claims and counters: their commit does not wait for the
+   * disk. Never false for what was promised to a caller.
+   */
+  durable?: boolean;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** SQLSTATEs and socket errors that say that the database can't be reached now, rather than that a query was wrong. */
+const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOENT', '57P01', '57P02', '57P03', '53300', '08000', '08003', '08006', '25006']);
+
+/** Whether an error means that the database is out of reach, at any depth of its causes. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === 'string' && unavailableCodes.has(code)) return true;
+    if (/Connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i.test(current.message)) return true;
+  }
+  return false;
+}
+
+/** The constraint that a statement broke, or undefined when the error is another one. */
+export function violatedConstraint(error: unknown): string | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
+    const { code, constraint } = current as { code?: unknown; constraint?: unknown };
+    if (code === '23505' && typeof constraint === 'string') return constraint;
+  }
+  return undefined;
+}
+
+/**
+ * The way to the database. Every statement runs in a transaction that said whose rows it may see: one workspace's
+ * (`workspace`) or, for work that belongs to none, all (`system`). A connection outside both sees no row at all.
+ */
+export class Database implements AsyncDisposable {
+  readonly #pool: Pool;
+
+  constructor(options: DatabaseOptions) {
+    this.#pool = new Pool({
+      connectionString: options.url,
+      max: options.maxConnections,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 60_000,
+      keepAlive: true,
+      statement_timeout: 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+      options: '-c role=outrigger_app',
+    });
+    this.#pool.on('error', options.onError);
+  }
+
+  /**
+   * Runs `work` in a transaction that sees the rows of one workspace only.
+   * @throws AppError `unavailable` when the database is out of reach; whatever `work` throws, after a rollback.
+   */
+  workspace<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
+    // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
+    if (!uuidPattern.test(tenantId)) throw new TypeError('a workspace id is a UUID');
+    return this.#transaction(`SET LOCAL outrigger.tenant_id = '${tenantId}'`, work, options);
+  }
+
+  /** Runs `work` in a transaction that sees every workspace. Only for what belongs to no single one. */
+  system<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
+    return this.#transaction('SET LOCAL ROLE outrigger_system', work, options);
+  }
+
+  /** Whether the database answers within the deadline of `signal`. */
+  async ping(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    await Promise.race([this.#pool.query('select 1'), aborted]);
+  }
+
+  /** Connections: all, idle, and callers that wait for one. */
+  get load(): { total: number; idle: number; waiting: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #transaction<Result>(scope: string, work: (tx: Transaction) => Promise<Result>, { durable = true }: TransactionOptions): Promise<Result> {
+    let client: PoolClient;
+    try {
+      client = await this.#pool.connect();
+    } catch (error) {
+      throw new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+    }
+    let broken: Error | undefined;
+    // A connection that dies while checked out emits its error here; the statement under way rejects by itself.
+    const onError = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', onError);
+    try {
+      await client.query(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`);
+      const tx = Object.assign(drizzle({ client }), {
+        query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
+      });
+      const result = await work(tx);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) {
+        broken = error as Error;
+        throw new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+      }
+      await client.query('ROLLBACK').catch((rollbackError: Error) => {
+        broken = rollbackError;
+      });
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(broken ?? false);
+    }
+  }
+}

@@ -1,0 +1,462 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint, bigserial, boolean, customType, index, integer, jsonb, pgPolicy, pgRole, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
+} from 'drizzle-orm/pg-core';
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
+import type { RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
+import type { Step, Trigger } from '../../../shared/contract/workflows.ts';
+
+/**
+ * Every table. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
+ * workspace that its transaction named and no others, so a query that forgets its `where` leaks nothing; `outrigger_system`
+ * sees all, for what belongs to no single workspace (sign-in, the sweeper, the run engine's claims). Neither owns a table.
+ */
+
+export const appRole = pgRole('outrigger_app').existing();
+export const systemRole = pgRole('outrigger_system').existing();
+
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+const createdAt = () => instant('created_at').notNull().defaultNow();
+const updatedAt = () => instant('updated_at').notNull().defaultNow();
+
+const currentTenant = sql`(select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)`;
+
+function policies(column: 'tenant_id' | 'id' = 'tenant_id') {
+  const own = sql`${sql.identifier(column)} = ${currentTenant}`;
+  return [
+    pgPolicy('workspace', { for: 'all', to: appRole, using: own, withCheck: own }),
+    pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` }),
+  ];
+}
+
+const tenantId = () => uuid('tenant_id').notNull().references(() => tenants.id, { onDelete: 'cascade' });
+
+export const tenants = pgTable(
+  'tenants',
+  {
+    id: uuid('id').primaryKey(),
+    name: text('name').notNull(),
+    entitlements: jsonb('entitlements').$type<Record<Entitlement, boolean>>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [uniqueIndex('tenants_name').on(sql`lower(${table.name})`), ...policies('id')],
+);
+
+export const users = pgTable(
+  'users',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    email: text('email').notNull().unique('users_email'),
+    passwordHash: text('password_hash').notNull(),
+    role: text('role').$type<Role>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('users_tenant').on(table.tenantId), ...policies()],
+);
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    revokedAt: instant('revoked_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('sessions_expiry').on(table.expiresAt), ...policies()],
+);
+
+export const signInCodes = pgTable(
+  'sign_in_codes',
+  {
+    codeHash: bytea('code_hash').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+    createdAt: createdAt(),
+  },
+  () => policies(),
+);
+
+export const apiTokens = pgTable(
+  'api_tokens',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    product: text('product').$type<Product>().notNull(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    permissions: text('permissions').array().$type<Permission[]>().notNull(),
+    keyHint: text('key_hint').notNull(),
+    secretHash: bytea('secret_hash').notNull().unique('api_tokens_secret'),
+    ipAllowlist: text('ip_allowlist').array().notNull(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+    lastUsedAt: instant('last_used_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('api_tokens_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+/** The first answer to a POST with an `Idempotency-Key`, for 24 hours; without a response while the first is under way. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    tenantId: tenantId(),
+    tokenId: uuid('token_id').notNull(),
+    key: text('key').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    responseStatus: integer('response_status'),
+    responseBody: jsonb('response_body').$type<JsonValue>(),
+    /** Until then the first request counts as under way; a crash frees the key. */
+    lockedUntil: instant('locked_until').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [primaryKey({ columns: [table.tokenId, table.key] }), index('idempotency_keys_expiry').on(table.expiresAt), ...policies()],
+);
+
+export const auditLog = pgTable(
+  'audit_log',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    actor: text('actor').notNull(),
+    action: text('action').notNull(),
+    targetType: text('target_type').notNull(),
+    targetId: text('target_id').notNull(),
+    details: jsonb('details').$type<JsonObject>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('audit_log_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+export const workflows = pgTable(
+  'workflows',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    active: boolean('active').notNull(),
+    version: integer('version').notNull(),
+    /** The webhook token inside is sealed. */
+    trigger: jsonb('trigger').$type<Trigger>().notNull(),
+    steps: jsonb('steps').$type<Step[]>().notNull(),
+    /** SHA-256 of the webhook token: how the inbound hook finds the workflow. */
+    webhookTokenHash: bytea('webhook_token_hash'),
+    deletedAt: instant('deleted_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('workflows_tenant').on(table.tenantId, table.id).where(sql`deleted_at is null`),
+    index('workflows_webhook_token').on(table.webhookTokenHash).where(sql`deleted_at is null and webhook_token_hash is not null`),
+    ...policies(),
+  ],
+);
+
+/** What each version said; a run reads its own version for as long as it lives. */
+export const workflowVersions = pgTable(
+  'workflow_versions',
+  {
+    workflowId: uuid('workflow_id').notNull().references(() => workflows.id, { onDelete: 'cascade' }),
+    version: integer('version').notNull(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    steps: jsonb('steps').$type<Step[]>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
+);
+
+/** The ledger entry that a run and its retries share. */
+export const flows = pgTable(
+  'flows',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    workflowId: uuid('workflow_id').notNull(),
+    revision: integer('revision').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('flows_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+export interface RunFailure {
+  code: string;
+  message: string;
+  stepIndex?: number;
+}
+
+/**
+ * One attempt to run a version of a workflow. Invariants:
+ * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final or waits for an approval.
+ * - a worker holds the run from a claim, which raises `fence` and sets `lease_expires_at`, until it finishes, waits or loses
+ *   the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
+ * - `finished_at` is set exactly in the final states.
+ */
+export const runs = pgTable(
+  'runs',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    workflowId: uuid('workflow_id').notNull(),
+    workflowVersion: integer('workflow_version').notNull(),
+    flowId: uuid('flow_id').notNull(),
+    status: text('status').$type<RunStatus>().notNull(),
+    trigger: jsonb('trigger').$type<{ type: string } & JsonObject>().notNull(),
+    context: text('context'),
+    payload: jsonb('payload').$type<JsonObject>(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    attempt: integer('attempt').notNull(),
+    error: jsonb('error').$type<RunFailure>(),
+    nextStep: integer('next_step').notNull().default(0),
+    fence: bigint('fence', { mode: 'number' }).notNull().default(0),
+    leaseExpiresAt: instant('lease_expires_at'),
+    wakeAt: instant('wake_at'),
+    /** Raised at each wake-up, so that each has a job id of its own. */
+    wakeCount: integer('wake_count').notNull().default(0),
+    queuedAt: instant('queued_at').notNull(),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+  },
+  (table) => [
+    index('runs_tenant').on(table.tenantId, table.id),
+    index('runs_tenant_status').on(table.tenantId, table.status, table.id),
+    index('runs_tenant_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('runs_flow').on(table.flowId),
+    index('runs_wake').on(table.wakeAt).where(sql`wake_at is not null`),
+    ...policies(),
+  ],
+);
+
+/** What a step that holds no worker waits for. */
+export type StepWait = { kind: 'node_command'; commandId: string } | { kind: 'approval'; approvalId: string } | { kind: 'retry' };
+
+/** One step of a run, from the moment it began. */
+export const runSteps = pgTable(
+  'run_steps',
+  {
+    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    index: integer('index').notNull(),
+    tenantId: tenantId(),
+    status: text('status').$type<StepStatus>().notNull(),
+    attempts: integer('attempts').notNull(),
+    wait: jsonb('wait').$type<StepWait>(),
+    output: jsonb('output').$type<JsonValue>(),
+    outputText: text('output_text'),
+    error: jsonb('error').$type<RunFailure>(),
+    startedAt: instant('started_at'),
+    finishedAt: instant('finished_at'),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.index] }), ...policies()],
+);
+
+/** The effects ledger: an intent before an outside effect, its receipt after; an intent alone means that nobody knows. */
+export const effects = pgTable(
+  'effects',
+  {
+    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    attempt: integer('attempt').notNull(),
+    tenantId: tenantId(),
+    skillId: text('skill_id').notNull(),
+    kind: text('kind').$type<'keyed' | 'once'>().notNull(),
+    intentAt: instant('intent_at').notNull().defaultNow(),
+    receiptAt: instant('receipt_at'),
+  },
+  (table) => [primaryKey({ columns: [table.runId, table.stepIndex, table.attempt] }), ...policies()],
+);
+
+export const approvals = pgTable(
+  'approvals',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    attempt: integer('attempt').notNull(),
+    kind: text('kind').$type<'step' | 'system.run'>().notNull(),
+    title: text('title').notNull(),
+    message: text('message').notNull(),
+    /** The request as the approver sees it; what runs is read from here. */
+    request: jsonb('request').$type<JsonObject>().notNull(),
+    /** SHA-256 of the canonical text of the request. */
+    requestHash: text('request_hash').notNull(),
+    status: text('status').$type<'pending' | 'approved' | 'rejected' | 'expired'>().notNull(),
+    onTimeout: text('on_timeout').$type<'reject' | 'approve'>().notNull(),
+    expiresAt: instant('expires_at'),
+    decidedBy: text('decided_by'),
+    decidedAt: instant('decided_at'),
+    note: text('note'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('approvals_step').on(table.runId, table.stepIndex, table.attempt),
+    index('approvals_tenant').on(table.tenantId, table.id),
+    index('approvals_tenant_status').on(table.tenantId, table.status, table.id),
+    index('approvals_expiry').on(table.expiresAt).where(sql`status = 'pending' and expires_at is not null`),
+    ...policies(),
+  ],
+);
+
+/** Jobs that were promised in a transaction and not yet handed to the queue. A row goes once the queue has the job. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    job: text('job').notNull(),
+    jobId: text('job_id').notNull(),
+    data: jsonb('data').$type<JsonObject>().notNull(),
+    notBefore: instant('not_before'),
+    createdAt: createdAt(),
+  },
+  () => policies(),
+);
+
+/** Runs that an inbound hook's `idempotencyKey` started, for 24 hours. */
+export const hookKeys = pgTable(
+  'hook_keys',
+  {
+    tenantId: tenantId(),
+    key: text('key').notNull(),
+    runIds: uuid('run_ids').array().notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.key] }), index('hook_keys_expiry').on(table.expiresAt), ...policies()],
+);
+
+export const runLogs = pgTable(
+  'run_logs',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    level: text('level').$type<'debug' | 'info' | 'warn' | 'error'>().notNull(),
+    message: text('message').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('run_logs_tenant').on(table.tenantId, table.id), index('run_logs_run').on(table.runId, table.id), ...policies()],
+);
+
+/** What left the platform, or would have: `simulated` in the test environment. */
+export const messages = pgTable(
+  'messages',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    runId: uuid('run_id').references(() => runs.id, { onDelete: 'set null' }),
+    stepIndex: integer('step_index'),
+    channel: text('channel').notNull(),
+    recipient: text('recipient').notNull(),
+    status: text('status').$type<'delivered' | 'simulated' | 'failed'>().notNull(),
+    summary: jsonb('summary').$type<JsonObject>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('messages_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+export const memoryEntries = pgTable(
+  'memory_entries',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    sessionId: uuid('session_id'),
+    key: text('key').notNull(),
+    value: jsonb('value').$type<JsonValue>(),
+    expiresAt: instant('expires_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
+);
+
+export const nodes = pgTable(
+  'nodes',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    allowSystem: boolean('allow_system').notNull(),
+    allowBrowser: boolean('allow_browser').notNull(),
+    device: jsonb('device').$type<JsonObject>(),
+    facts: jsonb('facts').$type<JsonObject>(),
+    paused: boolean('paused').notNull().default(false),
+    secretHash: bytea('secret_hash'),
+    pairingCodeHash: bytea('pairing_code_hash').unique('nodes_pairing_code'),
+    pairingExpiresAt: instant('pairing_expires_at'),
+    pairedAt: instant('paired_at'),
+    lastSeenAt: instant('last_seen_at'),
+    revokedAt: instant('revoked_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('nodes_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+/**
+ * One command to a node. `pending` until it is handed out, `leased` until its result or the end of its lease, then final:
+ * `succeeded`, `failed` or `withdrawn`. A command that acts is handed out at most once.
+ */
+export const nodeCommands = pgTable(
+  'node_commands',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id').notNull().references(() => nodes.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    attempt: integer('attempt').notNull(),
+    type: text('type').notNull(),
+    input: jsonb('input').$type<JsonObject>().notNull(),
+    approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
+    status: text('status').$type<'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn'>().notNull(),
+    /** Until then it may be handed out; once handed out, the end of its time on the device. */
+    expiresAt: instant('expires_at').notNull(),
+    handedOutAt: instant('handed_out_at'),
+    leaseExpiresAt: instant('lease_expires_at'),
+    output: jsonb('output').$type<JsonValue>(),
+    error: jsonb('error').$type<{ code: string; message: string }>(),
+    finishedAt: instant('finished_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt),
+    index('node_commands_open').on(table.nodeId, table.id).where(sql`status in ('pending', 'leased')`),
+    index('node_commands_due').on(sql`coalesce(${table.leaseExpiresAt}, ${table.expiresAt})`).where(sql`status in ('pending', 'leased')`),
+    ...policies(),
+  ],
+);
+
+export const artifacts = pgTable(
+  'artifacts',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    commandId: uuid('command_id').notNull(),
+    name: text('name').notNull(),
+    contentType: text('content_type').notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    sha256: text('sha256').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), ...policies()],
+);
+
+/** Facts of the whole installation, such as the fingerprint of the secret key; for the system role alone. */
+export const hubSettings = pgTable(
+  'hub_settings',
+  { key: text('key').primaryKey(), value: jsonb('value').$type<JsonValue>().notNull(), updatedAt: updatedAt() },
+  () => [pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` })],
+);
