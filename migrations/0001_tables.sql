@@ -155,7 +155,10 @@ CREATE TABLE "node_commands" (
 	"input" jsonb NOT NULL,
 	"approval" jsonb,
 	"status" text NOT NULL,
+	"acts" boolean NOT NULL,
 	"expires_at" timestamp (3) with time zone NOT NULL,
+	"timeout_ms" integer NOT NULL,
+	"deadline_at" timestamp (3) with time zone,
 	"handed_out_at" timestamp (3) with time zone,
 	"lease_expires_at" timestamp (3) with time zone,
 	"output" jsonb,
@@ -243,6 +246,7 @@ CREATE TABLE "runs" (
 	"lease_expires_at" timestamp (3) with time zone,
 	"wake_at" timestamp (3) with time zone,
 	"wake_count" integer DEFAULT 0 NOT NULL,
+	"lost_leases" integer DEFAULT 0 NOT NULL,
 	"queued_at" timestamp (3) with time zone NOT NULL,
 	"started_at" timestamp (3) with time zone,
 	"finished_at" timestamp (3) with time zone

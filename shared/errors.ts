@@ -9,6 +9,7 @@ export const errorCodes = {
   invalid_cursor: { status: 400, retryable: false },
   workflow_inactive: { status: 400, retryable: false },
   workflow_invalid: { status: 400, retryable: false },
+  egress_refused: { status: 400, retryable: false },
   idempotency_key_invalid: { status: 400, retryable: false },
   // 401: who is calling?
   unauthenticated: { status: 401, retryable: false },

@@ -6,18 +6,43 @@ export type JsonObject = { [key: string]: JsonValue };
 /** How deep a JSON value from outside may nest: far beyond real use, far below a stack overflow. */
 export const maxJsonDepth = 64;
 
+/** Whether PostgreSQL can hold a text: no NUL character, no half of a surrogate pair. */
+export function isStorableText(value: string): boolean {
+  return !value.includes('\u0000') && value.isWellFormed();
+}
+
+/**
+ * Makes what a machine or a stranger's server answered fit to be stored: what PostgreSQL can't hold becomes U+FFFD.
+ * @throws TypeError when it nests too deeply or is not JSON.
+ */
+export function toStorableJson(value: unknown, depth = 0): JsonValue {
+  if (depth > maxJsonDepth) throw new TypeError(`nests more than ${maxJsonDepth} levels`);
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'string') return toStorableText(value);
+  if (Array.isArray(value)) return value.map((item) => toStorableJson(item, depth + 1));
+  if (typeof value !== 'object') throw new TypeError(`not JSON: ${typeof value}`);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [toStorableText(key), toStorableJson(item, depth + 1)]));
+}
+
+/** A text with what PostgreSQL can't hold replaced by U+FFFD. */
+export function toStorableText(value: string): string {
+  return value.replaceAll('\u0000', '\uFFFD').toWellFormed();
+}
+
 function isJsonValue(value: unknown, depth: number): boolean {
   if (depth > maxJsonDepth) return false;
   if (value === null || typeof value === 'boolean') return true;
-  // PostgreSQL's jsonb can't hold U+0000; refusing it here keeps the error at the field that has it.
-  if (typeof value === 'string') return !value.includes('\u0000');
+  // PostgreSQL's jsonb holds neither; refusing them here keeps the error at the field that has them.
+  if (typeof value === 'string') return isStorableText(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (Array.isArray(value)) return value.every((item) => isJsonValue(item, depth + 1));
   if (typeof value !== 'object') return false;
-  return Object.entries(value).every(([key, item]) => !key.includes('\u0000') && isJsonValue(item, depth + 1));
+  return Object.entries(value).every(([key, item]) => isStorableText(key) && isJsonValue(item, depth + 1));
 }
 
-const jsonMessage = `must be JSON that nests at most ${maxJsonDepth} levels and holds no NUL character`;
+const jsonMessage = `must be JSON that nests at most ${maxJsonDepth} levels and holds no NUL character and no half of a surrogate pair`;
 
 /** Any JSON value, with its nesting bounded. */
 export const jsonValue = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isStorableText } from '../json.ts';
 
 /** Pieces that several resources share. */
 
@@ -8,13 +9,13 @@ export const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UT
 /** Instants that a caller sends; any ISO 8601 offset is understood. */
 export const instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time, such as 2026-01-31T09:00:00Z' });
 
-/** Text without the NUL character, which PostgreSQL can't hold. */
+/** Text that can be stored, with its length in UTF-16 units bounded. */
 export const text = (minLength: number, maxLength: number) =>
   z
     .string()
     .min(minLength, minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`)
     .max(maxLength, `must have at most ${maxLength} characters`)
-    .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character');
+    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair');
 
 export const name = text(1, 200);
 

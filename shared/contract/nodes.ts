@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
 import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
 
@@ -78,7 +77,7 @@ const contentType = z.string().regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 
 /** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
 export const commandResult = z.strictObject({
   status: z.enum(['succeeded', 'failed']),
-  output: jsonValue.optional(),
+  output: z.unknown().describe('As the command promises'),
   error: z.strictObject({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case'), message: text(0, 4000) }).optional(),
   artifacts: z
     .array(z.strictObject({ name: artifactName, contentType, base64: z.base64() }))

@@ -222,6 +222,8 @@ export const runs = pgTable(
     wakeAt: instant('wake_at'),
     /** Raised at each wake-up, so that each has a job id of its own. */
     wakeCount: integer('wake_count').notNull().default(0),
+    /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */
+    lostLeases: integer('lost_leases').notNull().default(0),
     queuedAt: instant('queued_at').notNull(),
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
@@ -420,8 +422,13 @@ export const nodeCommands = pgTable(
     input: jsonb('input').$type<JsonObject>().notNull(),
     approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
     status: text('status').$type<'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn'>().notNull(),
+    acts: boolean('acts').notNull(),
     /** Until then it may be handed out; once handed out, the end of its time on the device. */
     expiresAt: instant('expires_at').notNull(),
+    /** How long it may take on the device. */
+    timeoutMs: integer('timeout_ms').notNull(),
+    /** The end of the step's own time, if it has one. */
+    deadlineAt: instant('deadline_at'),
     handedOutAt: instant('handed_out_at'),
     leaseExpiresAt: instant('lease_expires_at'),
     output: jsonb('output').$type<JsonValue>(),

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import ipaddr from 'ipaddr.js';
+import { entitlementNames } from '../shared/contract/define.ts';
+import type { Entitlement } from '../shared/contract/define.ts';
+
+/** Where a setting's text comes from: the environment, and a file for `NAME_FILE`. */
+export interface SettingSources {
+  env: Record<string, string | undefined>;
+  readFile: (path: string) => string;
+}
+
+interface Setting {
+  schema: z.ZodType;
+  /** As a person would write it; empty when there is none. */
+  default: string;
+  description: string;
+  secret?: true;
+}
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
+
+const list = (check: (item: string) => boolean, message: string) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+    .refine((items) => items.every(check), message);
+
+const address = (protocols: string[], message: string) => z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
+const isCidr = (text: string) => ipaddr.isValidCIDR(text) || ipaddr.isValid(text);
+
+/** Every setting, once: validation, defaults, and the table in the README come from here. */
+const settings = {
+  PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },
+  HOST: { schema: z.string().min(1), default: '127.0.0.1', description: 'Address to listen on; `0.0.0.0` lets other machines in' },
+  PUBLIC_URL: { schema: address(['http:', 'https:'], 'must be an http or https address'), default: '', description: 'Where people and devices reach the hub, when that differs from HOST and PORT' },
+  OUTRIGGER_HOME: { schema: z.string().min(1), default: '.outrigger', description: 'Data folder: embedded database, artefacts, secret key' },
+  DATABASE_URL: { schema: address(['postgres:', 'postgresql:'], 'must be a postgres:// address'), default: '', description: 'PostgreSQL 14 or newer, instead of the embedded one', secret: true },
+  DATABASE_POOL_SIZE: { schema: wholeNumber(2, 500), default: '20', description: 'Connections to the database that a process keeps' },
+  REDIS_URL: { schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'), default: '', description: 'Redis or Valkey for queue, events and rate limits, instead of PostgreSQL', secret: true },
+  SECRET_KEY: { schema: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits; make one with: openssl rand -hex 32'), default: '', description: 'Key that seals secrets at rest; made in the data folder when left out, the same for all processes', secret: true },
+  PLATFORM_ADMIN_KEY: { schema: z.string().min(24, 'must have at least 24 characters'), default: '', description: 'Key of the operator, for entitlements; off when left out', secret: true },
+  DEFAULT_ENTITLEMENTS: {
+    schema: list((item) => item === 'all' || (entitlementNames as readonly string[]).includes(item), `must be all, or a list of ${entitlementNames.join(', ')}`),
+    default: 'all',
+    description: 'What a new workspace is entitled to: `all`, or names joined by commas',
+  },
+  TRUSTED_PROXIES: { schema: list(isCidr, 'must be addresses or CIDR blocks joined by commas'), default: '', description: 'Proxies whose X-Forwarded-For is believed' },
+  EGRESS_ALLOW_HOSTS: { schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'), default: '', description: 'Hosts that workflows may call over http and at private addresses; for development' },
+  RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key' },
+  HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
+  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address' },
+  SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
+  WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Runs that one worker process moves on at a time' },
+  ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
+  NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
+  NODE_HEARTBEAT_SECONDS: { schema: wholeNumber(1, 300), default: '15', description: 'How often a device reports; after three missed ones it is offline' },
+  METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; open when left out', secret: true },
+  SHUTDOWN_SECONDS: { schema: wholeNumber(1, 600), default: '20', description: 'How long a stop waits for requests and steps under way' },
+  LOG_LEVEL: { schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'must be trace, debug, info, warn, error, fatal or silent'), default: 'info', description: 'Least level that is logged' },
+  LOG_FORMAT: { schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'), default: 'auto', description: '`auto` is pretty on a terminal, JSON elsewhere' },
+  NODE_ENV: { schema: z.string(), default: 'production', description: '`development` and `test` check answers against the contract too' },
+} satisfies Record<string, Setting>;
+
+type SettingName = keyof typeof settings;
+type Values = { [Name in SettingName]: z.output<(typeof settings)[Name]['schema']> | undefined };
+
+export type HubRole = 'api' | 'worker' | 'all';
+
+/** Settings of the hub, parsed once; each part gets its slice. */
+export interface Config {
+  role: HubRole;
+  home: string;
+  artifactsFolder: string | null;
+  http: {
+    host: string;
+    port: number;
+    publicUrl: string | null;
+    trustedProxies: string[];
+    validateResponses: boolean;
+    metricsToken: string | null;
+    shutdownMs: number;
+  };
+  limits: { perKey: number; hook: number; signIn: number };
+  database: { url: string | null; maxConnections: number };
+  redisUrl: string | null;
+  secrets: { key: Buffer | null; platformAdminKey: string | null };
+  identity: { sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  egress: { allowHosts: string[] };
+  worker: { concurrency: number };
+  nodes: { pollSeconds: number; heartbeatSeconds: number };
+  log: { level: string; format: 'pretty' | 'json'; color: boolean };
+}
+
+/** Settings that can't be used, all of them, a line each. */
+export class ConfigError extends Error {
+  readonly problems: string[];
+
+  constructor(problems: string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+function readSetting(name: SettingName, { env, readFile }: SettingSources, problems: string[]): unknown {
+  const setting: Setting = settings[name];
+  const fileName = `${name}_FILE`;
+  let text = env[name];
+  const path = env[fileName];
+  if (setting.secret === true && path !== undefined && path !== '') {
+    if (text !== undefined && text !== '') problems.push(`${name} and ${fileName} are both set; keep one of them`);
+    try {
+      text = readFile(path).trim();
+    } catch (error) {
+      problems.push(`${fileName} names a file that can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+      return undefined;
+    }
+  }
+  if (text === undefined || text === '') {
+    if (setting.default === '') return undefined;
+    text = setting.default;
+  }
+  const parsed = setting.schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const shown = setting.secret === true ? '' : ` (it is "${text.slice(0, 100)}")`;
+  problems.push(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}${shown}`);
+  return undefined;
+}
+
+/**
+ * Turns the environment into a `Config`. Pure but for `readFile`.
+ * @throws ConfigError that names every setting that can't be used.
+ */
+export function parseConfig(sources: SettingSources, options: { role: HubRole; isTerminal: boolean }): Config {
+  const problems: string[] = [];
+  const values = Object.fromEntries((Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)])) as Values;
+  if (problems.length > 0) throw new ConfigError(problems);
+  const required = <Name extends SettingName>(name: Name) => values[name] as z.output<(typeof settings)[Name]['schema']>;
+  const noColor = sources.env['NO_COLOR'];
+  const entitlements = required('DEFAULT_ENTITLEMENTS');
+  const logFormat = required('LOG_FORMAT');
+  return {
+    role: options.role,
+    home: required('OUTRIGGER_HOME'),
+    artifactsFolder: values.ARTIFACTS_FOLDER ?? null,
+    http: {
+      host: required('HOST'),
+      port: required('PORT'),
+      publicUrl: values.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+      trustedProxies: values.TRUSTED_PROXIES ?? [],
+      validateResponses: ['development', 'test'].includes(required('NODE_ENV')),
+      metricsToken: values.METRICS_TOKEN ?? null,
+      shutdownMs: required('SHUTDOWN_SECONDS') * 1000,
+    },
+    limits: { perKey: required('RATE_LIMIT_PER_MINUTE'), hook: required('HOOK_RATE_LIMIT_PER_MINUTE'), signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE') },
+    database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
+    redisUrl: values.REDIS_URL ?? null,
+    secrets: { key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'), platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null },
+    identity: { sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
+    egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
+    worker: { concurrency: required('WORKER_CONCURRENCY') },
+    nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
+    log: {
+      level: required('LOG_LEVEL'),
+      format: logFormat === 'auto' ? (options.isTerminal ? 'pretty' : 'json') : logFormat,
+      color: options.isTerminal && (noColor === undefined || noColor === ''),
+    },
+  };
+}
+
+/** The settings as a Markdown table, for the README. */
+export function settingsTable(): string {
+  const rows = Object.entries(settings as Record<string, Setting>).map(([name, { default: value, description, secret }]) => {
+    const source = secret === true ? ` (or \`${name}_FILE\`)` : '';
+    return `| \`${name}\`${source} | ${value === '' ? '' : `\`${value}\``} | ${description} |`;
+  });
+  return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n');
+}

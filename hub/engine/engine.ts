@@ -1,0 +1,203 @@
+import { runTopic } from '../modules/runs/index.ts';
+import type { PromisedJob } from '../modules/runs/index.ts';
+import type { NodeCommands } from '../modules/nodes/index.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
+import type { Events } from '../platform/events/events.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { SkillCatalog } from '../skills/define.ts';
+import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
+import { runStep } from './steps.ts';
+import type { StepOutcome } from './steps.ts';
+import { advanceRun, claimRun, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
+import type { ClaimedRun, Hold, StepRow } from './store.ts';
+
+export interface EngineDependencies {
+  db: Database;
+  events: Events;
+  skills: SkillCatalog;
+  nodeCommands: NodeCommands;
+  logger: Logger;
+  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  dispatch: (jobs: PromisedJob[]) => void;
+  /** Told of every run that ended, with the time from its acceptance, for the metrics. */
+  onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
+}
+
+/** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
+const maxLostLeases = 5;
+const maxOutputTextLength = 200_000;
+
+/** A run in the hands of this worker. */
+export interface HeldRun extends Hold {
+  run: ClaimedRun;
+  /** What became of the steps so far, by index. */
+  results: Map<number, StepRow>;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker
+ * that was overtaken writes nothing. A run that waits for a person, a node or a time leaves the worker.
+ */
+export class Engine {
+  readonly #deps: EngineDependencies;
+
+  constructor(dependencies: EngineDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Moves a run on until it ends or waits; nothing when it is not to be had.
+   * @param shutdown aborts when this worker must go: the run is given back for another to take.
+   */
+  async execute(runId: string, shutdown: AbortSignal): Promise<void> {
+    const run = await this.#deps.db.system((tx) => claimRun(tx, runId), { durable: false });
+    if (run === null) return;
+    const taken = new AbortController();
+    const hold: Hold = { runId, fence: run.fence };
+    const held: HeldRun = { ...hold, run, results: new Map(run.results.map((row) => [row.index, row])), signal: AbortSignal.any([taken.signal, shutdown]) };
+    const renewal = setInterval(() => void this.#renew(held, taken), (leaseSeconds * 1000) / 3);
+    using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
+      if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
+    });
+    try {
+      await this.#advance(held);
+    } catch (error) {
+      if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
+        this.#deps.logger.info({ runId, reason: error instanceof Error ? error.message : String(error) }, 'left a run that somebody else has');
+      } else if (shutdown.aborted) {
+        await this.#giveBack(held);
+      } else {
+        throw error;
+      }
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #advance(held: HeldRun): Promise<void> {
+    const { run } = held;
+    if (run.lost_leases >= maxLostLeases) {
+      const failure = new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, { retryable: false });
+      await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure });
+      return;
+    }
+    for (let index = run.next_step; index < run.steps.length; index += 1) {
+      held.signal.throwIfAborted();
+      const outcome = await this.#tryStep(held, index);
+      if (outcome.kind === 'waiting') {
+        await this.#suspend(held, index, outcome);
+        return;
+      }
+      if (!(await this.#finishStep(held, index, outcome))) return;
+    }
+  }
+
+  async #tryStep(held: HeldRun, index: number): Promise<StepOutcome> {
+    const attempt = held.results.get(index)?.attempts ?? 1;
+    try {
+      return await runStep(this.#deps, held, index);
+    } catch (error) {
+      // Losing the run or the database is not the step's failure: nobody may write that it was.
+      if (held.signal.aborted) throw held.signal.reason;
+      if (error instanceof LeaseLost || isOutage(error)) throw error;
+      const failure = toStepFailure(error);
+      if (failure.code === 'internal') this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
+      return { kind: 'failed', attempt: attemptOf(error) ?? attempt, failure };
+    }
+  }
+
+  /** Records how a step ended and moves the run on; answers whether it goes on. */
+  async #finishStep(held: HeldRun, index: number, outcome: Exclude<StepOutcome, { kind: 'waiting' }>): Promise<boolean> {
+    const { run } = held;
+    const step = run.steps[index];
+    const failed = outcome.kind === 'failed';
+    if (failed && step !== undefined && this.#mayRetry(step.retry?.maxAttempts ?? 1, outcome)) {
+      const { backoffSeconds, factor } = step.retry ?? { backoffSeconds: 0, factor: 1 };
+      await this.#retryLater(held, index, outcome.attempt, outcome.failure, Math.min(backoffSeconds * factor ** (outcome.attempt - 1), 86_400));
+      return false;
+    }
+    const error = failed ? outcome.failure.toRecord(index) : null;
+    const isFatal = failed && step?.continueOnError !== true;
+    const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
+    const output = outcome.kind === 'succeeded' ? outcome.output : null;
+    const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
+    const attempt = outcome.attempt;
+    // What comes before the end of a run may be lost with the machine only if running it again does no harm.
+    const durable = ends !== null || (outcome.kind === 'succeeded' && outcome.effect !== 'pure');
+    await this.#write(
+      run.tenant_id,
+      async (tx) => {
+        await advanceRun(tx, held, { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null });
+        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, output, outputText, error, finished: true });
+        if (outcome.kind === 'succeeded') {
+          if (outcome.effect !== 'pure') await writeReceipt(tx, run.id, index, attempt);
+          await outcome.persist?.(tx);
+        }
+      },
+      durable,
+    );
+    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, output, output_text: outputText, started_at: null });
+    if (ends === null) return true;
+    this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
+    void this.#deps.events.publish(runTopic(run.id), { status: ends });
+    return false;
+  }
+
+  #mayRetry(maxAttempts: number, outcome: { attempt: number; failure: StepFailure }): boolean {
+    return outcome.failure.retryable && outcome.attempt < maxAttempts;
+  }
+
+  async #retryLater(held: HeldRun, index: number, attempt: number, failure: StepFailure, afterSeconds: number): Promise<void> {
+    const { run } = held;
+    const job = await this.#write(run.tenant_id, async (tx) => {
+      const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
+      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, output: null, outputText: null, error: failure.toRecord(index), finished: false });
+      return promised;
+    });
+    this.#deps.dispatch([job]);
+  }
+
+  async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<void> {
+    const { run } = held;
+    await this.#write(run.tenant_id, async (tx) => {
+      await suspendRun(tx, held, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
+      const wait = await outcome.begin(tx);
+      const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
+      await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, output: null, outputText: null, error: null, finished: false });
+    });
+    outcome.committed?.();
+    if (outcome.status === 'waiting_approval') void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
+  }
+
+  async #renew(held: HeldRun, taken: AbortController): Promise<void> {
+    try {
+      const kept = await this.#write(held.run.tenant_id, (tx) => renewLease(tx, held), false);
+      if (!kept) taken.abort(new LeaseLost('the lease was lost'));
+    } catch (error) {
+      // One missed renewal is no loss: the next one comes well before the lease ends.
+      this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not renew a lease');
+    }
+  }
+
+  async #giveBack(held: HeldRun): Promise<void> {
+    try {
+      const job = await this.#write(held.run.tenant_id, (tx) => releaseRun(tx, held, held.run.tenant_id, 0));
+      this.#deps.dispatch([job]);
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not give a run back; it will be taken when its lease ends');
+    }
+  }
+
+  #write<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, durable = true): Promise<Result> {
+    return this.#deps.db.workspace(tenantId, work, { durable });
+  }
+}
+
+function isOutage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'unavailable';
+}
+
+function attemptOf(error: unknown): number | undefined {
+  return error instanceof Error && 'attempt' in error && typeof error.attempt === 'number' ? error.attempt : undefined;
+}

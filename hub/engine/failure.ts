@@ -1,0 +1,45 @@
+import { AppError, errorCodes } from '../../shared/errors.ts';
+import { TemplateError } from '../../shared/template.ts';
+import type { RunFailure } from '../platform/db/schema.ts';
+
+/** Why a step failed, and whether a further try could help. */
+export class StepFailure extends Error {
+  readonly code: string;
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, options: { retryable: boolean; cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'StepFailure';
+    this.code = code;
+    this.retryable = options.retryable;
+  }
+
+  toRecord(stepIndex: number): RunFailure {
+    return { code: this.code, message: this.message, stepIndex };
+  }
+}
+
+/** Another worker, a cancel or a shutdown took the run: this worker must write nothing more. */
+export class LeaseLost extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'LeaseLost';
+  }
+}
+
+/** Codes of a node's failed command that a further try may mend; every other one is final. */
+const retryableCommandCodes = new Set(['timeout', 'node_offline', 'failed', 'navigation_failed', 'target_not_found', 'evaluation_failed', 'paused']);
+
+/** The failure of a step whose node command failed. */
+export function commandFailure(error: { code: string; message: string } | null): StepFailure {
+  const { code, message } = error ?? { code: 'failed', message: 'The node gave no reason.' };
+  return new StepFailure(code, message, { retryable: retryableCommandCodes.has(code) });
+}
+
+/** The failure that an error out of a step amounts to; an error of ours that nobody foresaw keeps its text to itself. */
+export function toStepFailure(error: unknown): StepFailure {
+  if (error instanceof StepFailure) return error;
+  if (error instanceof TemplateError) return new StepFailure('template_error', error.message, { retryable: false, cause: error });
+  if (error instanceof AppError) return new StepFailure(error.code, error.message, { retryable: errorCodes[error.code].retryable, cause: error });
+  return new StepFailure('internal', 'The step failed for a reason of the hub\'s own; its log has the details.', { retryable: true, cause: error });
+}

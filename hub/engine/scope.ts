@@ -1,0 +1,27 @@
+import type { JsonObject } from '../../shared/json.ts';
+import type { TemplateScope } from '../../shared/template.ts';
+import type { HeldRun } from './engine.ts';
+
+/** What the templates of a step can read: the run's input, and what earlier steps left. */
+export function scopeOf(held: HeldRun, index: number): TemplateScope {
+  const { run, results } = held;
+  const steps: JsonObject = {};
+  let last: JsonObject = { output: null, outputText: '' };
+  for (let earlier = 0; earlier < index; earlier += 1) {
+    const result = results.get(earlier);
+    if (result === undefined) continue;
+    const seen: JsonObject = { output: result.output, outputText: result.output_text ?? '', status: result.status };
+    const id = run.steps[earlier]?.id;
+    if (id !== undefined) steps[id] = seen;
+    if (result.status === 'succeeded') last = seen;
+  }
+  return {
+    context: run.context ?? '',
+    payload: run.payload ?? {},
+    last,
+    steps,
+    trigger: run.trigger,
+    run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt },
+    now: new Date().toISOString(),
+  };
+}

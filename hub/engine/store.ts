@@ -1,0 +1,167 @@
+import type { StepStatus } from '../../shared/contract/run-status.ts';
+import type { Step } from '../../shared/contract/workflows.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+import type { RunFailure, StepWait } from '../platform/db/schema.ts';
+import { insertOutbox } from '../modules/runs/index.ts';
+import type { PromisedJob } from '../modules/runs/index.ts';
+import { LeaseLost } from './failure.ts';
+
+/** How long a worker may be silent before its run is given to another, in seconds. */
+export const leaseSeconds = 30;
+
+export interface StepRow {
+  index: number;
+  status: StepStatus;
+  attempts: number;
+  wait: StepWait | null;
+  output: JsonValue;
+  output_text: string | null;
+  started_at: string | null;
+}
+
+/** A run as the worker that claimed it sees it. */
+export interface ClaimedRun {
+  [column: string]: unknown;
+  id: string;
+  tenant_id: string;
+  workflow_id: string;
+  environment: 'live' | 'test';
+  trigger: JsonObject;
+  context: string | null;
+  payload: JsonObject | null;
+  attempt: number;
+  next_step: number;
+  fence: string;
+  lost_leases: number;
+  queued_at: Date;
+  steps: Step[];
+  results: StepRow[];
+}
+
+/**
+ * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
+ * Null when it is held, has ended, waits for a person, or is not due yet.
+ */
+export async function claimRun(tx: Transaction, runId: string): Promise<ClaimedRun | null> {
+  const { rows } = await tx.query<ClaimedRun>(
+    'claim_run',
+    `WITH claimed AS (
+       UPDATE runs SET status = 'running', fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2), started_at = coalesce(started_at, now())
+       WHERE id = $1 AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'
+         AND (lease_expires_at IS NULL OR lease_expires_at < now())
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, trigger, context, payload, attempt, next_step, fence, lost_leases, queued_at
+     )
+     SELECT claimed.*, v.steps,
+       coalesce((SELECT json_agg(s ORDER BY s.index) FROM run_steps s WHERE s.run_id = claimed.id), '[]') AS results
+     FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
+    [runId, leaseSeconds],
+  );
+  return rows[0] ?? null;
+}
+
+/** What names the holder of a run in every write. */
+export interface Hold {
+  runId: string;
+  fence: string;
+}
+
+/** Keeps the lease; false when it was lost. */
+export async function renewLease(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
+  const { rowCount } = await tx.query('renew_lease', `UPDATE runs SET lease_expires_at = now() + make_interval(secs => $3) WHERE id = $1 AND fence = $2 AND status = 'running'`, [runId, fence, leaseSeconds]);
+  return rowCount === 1;
+}
+
+export interface StepRecord {
+  index: number;
+  status: StepStatus;
+  attempts: number;
+  wait: StepWait | null;
+  output: JsonValue;
+  outputText: string | null;
+  error: RunFailure | null;
+  finished: boolean;
+}
+
+/** Writes the state of one step. Only after the fence was checked in the same transaction. */
+export async function writeStep(tx: Transaction, runId: string, tenantId: string, step: StepRecord): Promise<void> {
+  await tx.query(
+    'write_step',
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait,
+       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`,
+    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished],
+  );
+}
+
+export interface RunAdvance {
+  nextStep: number;
+  /** The state in which the run ends, or null when it goes on. */
+  ends: 'succeeded' | 'failed' | null;
+  error: RunFailure | null;
+}
+
+/** Moves a held run on past a step, or ends it. @throws LeaseLost when somebody else has it. */
+export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
+  const { rowCount } = await tx.query(
+    'advance_run',
+    `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
+       finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
+       wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
+       lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
+     WHERE id = $1 AND fence = $2 AND status = 'running'`,
+    [runId, fence, advance.nextStep, advance.ends, json(advance.error)],
+  );
+  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+}
+
+/** Lets a held run wait without a worker. @throws LeaseLost when somebody else has it. */
+export async function suspendRun(tx: Transaction, { runId, fence }: Hold, until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null }): Promise<void> {
+  const { rowCount } = await tx.query(
+    'suspend_run',
+    `UPDATE runs SET status = $3, lease_expires_at = NULL, lost_leases = 0, wake_at = CASE WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END
+     WHERE id = $1 AND fence = $2 AND status = 'running'`,
+    [runId, fence, until.status, until.wakeInSeconds],
+  );
+  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+}
+
+/** Lets a held run go at once, for another worker to take, or after a wait. @throws LeaseLost when somebody else has it. */
+export async function releaseRun(tx: Transaction, { runId, fence }: Hold, tenantId: string, afterSeconds: number): Promise<PromisedJob> {
+  const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
+    'release_run',
+    `UPDATE runs SET lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1
+     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_at, wake_count`,
+    [runId, fence, afterSeconds],
+  );
+  const row = rows[0];
+  if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return insertOutbox(tx, tenantId, `run-${runId}-${row.wake_count}`, { runId }, afterSeconds > 0 ? row.wake_at : null);
+}
+
+/** Whether a try of a step declared an effect and never had its receipt. */
+export async function readEffect(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<'none' | 'intent' | 'receipt'> {
+  const { rows } = await tx.query<{ done: boolean }>('read_effect', 'SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1 AND step_index = $2 AND attempt = $3', [runId, stepIndex, attempt]);
+  const row = rows[0];
+  if (row === undefined) return 'none';
+  return row.done ? 'receipt' : 'intent';
+}
+
+/** Enters an intent into the effects ledger; the same intent again is the same. */
+export async function writeIntent(tx: Transaction, effect: { runId: string; stepIndex: number; attempt: number; tenantId: string; skillId: string; kind: 'keyed' | 'once' }): Promise<void> {
+  await tx.query(
+    'write_intent',
+    'INSERT INTO effects (run_id, step_index, attempt, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (run_id, step_index, attempt) DO NOTHING',
+    [effect.runId, effect.stepIndex, effect.attempt, effect.tenantId, effect.skillId, effect.kind],
+  );
+}
+
+/** Completes an intent. */
+export async function writeReceipt(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<void> {
+  await tx.query('write_receipt', 'UPDATE effects SET receipt_at = now() WHERE run_id = $1 AND step_index = $2 AND attempt = $3', [runId, stepIndex, attempt]);
+}
+
+function json(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}

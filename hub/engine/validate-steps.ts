@@ -1,0 +1,89 @@
+import type { z } from 'zod';
+import type { Entitlement } from '../../shared/contract/define.ts';
+import type { Step } from '../../shared/contract/workflows.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { ErrorDetail } from '../../shared/errors.ts';
+import { findTemplateProblems, hasTemplate } from '../../shared/template.ts';
+import type { SkillCatalog } from '../skills/define.ts';
+
+type Path = readonly PropertyKey[];
+
+function formatPath(path: Path): string {
+  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`)).join('');
+}
+
+/** Whether the value at `path`, or one that holds it, has a template in it, so that its type is known only when it runs. */
+function isTemplated(root: unknown, path: Path): boolean {
+  let value = root;
+  for (const part of path) {
+    if (typeof value === 'string') break;
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return false;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  if (typeof value === 'string') return hasTemplate(value);
+  return typeof value === 'object' && value !== null && JSON.stringify(value).includes('{{');
+}
+
+/** What is wrong with the literal parts of a skill's input; parts with templates are judged when they are rendered. */
+function inputProblems(schema: z.ZodObject, input: Record<string, unknown>, path: Path): ErrorDetail[] {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return [];
+  return parsed.error.issues
+    .filter((issue) => !isTemplated(input, issue.path))
+    .map((issue) => {
+      const at = [...path, ...issue.path];
+      if (issue.code === 'unrecognized_keys') return { path: formatPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
+      const missing = issue.code === 'invalid_type' && !hasOwnPath(input, issue.path);
+      return { path: formatPath(at), message: missing ? 'is required' : issue.message };
+    });
+}
+
+function hasOwnPath(root: unknown, path: Path): boolean {
+  let value = root;
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return false;
+    value = (value as Record<PropertyKey, unknown>)[part];
+  }
+  return true;
+}
+
+/**
+ * Refuses steps that could not run: none at all, an unknown skill, a missing or wrong input, a template that can't work, an
+ * id used twice, a skill whose product the workspace is not entitled to.
+ * @throws AppError `workflow_invalid` with the path of each problem, or `product_not_entitled`.
+ */
+export function validateSteps(steps: readonly Step[], skills: SkillCatalog, entitlements: Record<Entitlement, boolean>): void {
+  const details: ErrorDetail[] = [];
+  const missingEntitlements: ErrorDetail[] = [];
+  const earlierIds = new Set<string>();
+  if (steps.length === 0) details.push({ path: 'stepsJson', message: 'must have at least one step' });
+  for (const [index, step] of steps.entries()) {
+    const path = ['stepsJson', index];
+    const templated = { ...step, id: undefined, name: undefined };
+    for (const problem of findTemplateProblems(templated, earlierIds)) {
+      details.push({ path: formatPath([...path, ...problem.path]), message: problem.message });
+    }
+    if (step.type === 'skill') {
+      const skill = skills.find(step.skillId);
+      if (skill === undefined) {
+        details.push({ path: formatPath([...path, 'skillId']), message: `there is no skill "${step.skillId.slice(0, 100)}"; known are ${skills.list().map((known) => known.id).join(', ')}` });
+      } else {
+        details.push(...inputProblems(skill.input, step.input, [...path, 'input']));
+        for (const entitlement of skill.requires) {
+          if (!entitlements[entitlement]) missingEntitlements.push({ path: formatPath([...path, 'skillId']), message: `${skill.id} needs the entitlement ${entitlement}` });
+        }
+      }
+    }
+    if (step.id !== undefined) {
+      if (earlierIds.has(step.id)) details.push({ path: formatPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
+      earlierIds.add(step.id);
+    }
+  }
+  if (details.length > 0) {
+    const first = details[0] as ErrorDetail;
+    throw new AppError('workflow_invalid', `The steps can't run: ${first.path} ${first.message}${details.length > 1 ? ` (and ${details.length - 1} more)` : ''}.`, { details });
+  }
+  if (missingEntitlements.length > 0) {
+    throw new AppError('product_not_entitled', `This workspace is not entitled to what its steps use: ${missingEntitlements[0]?.message}.`, { details: missingEntitlements });
+  }
+}

@@ -1,0 +1,8 @@
+import { z } from 'zod';
+
+/** Every job that goes through the queue, declared once: what it carries and which queue has it. Data holds ids only. */
+export const jobCatalog = {
+  run: { queue: 'runs', data: z.strictObject({ runId: z.uuid() }) },
+} as const;
+
+export type JobName = keyof typeof jobCatalog;

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { canonicalJson } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { approvals } from '../../platform/db/schema.ts';
+import { newId } from '../../platform/ids.ts';
+
+export type ApprovalRow = typeof approvals.$inferSelect;
+
+export interface NewApproval {
+  tenantId: string;
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  kind: 'step' | 'system.run';
+  title: string;
+  message: string;
+  request: JsonObject;
+  /** SHA-256, in hex, of what the approval binds; of the canonical request when left out. */
+  requestHash?: string;
+  onTimeout: 'reject' | 'approve';
+  expiresInSeconds: number | undefined;
+}
+
+/** Writes the approval that a step waits for, once for each try of the step. */
+export async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
+  const { expiresInSeconds, requestHash, ...values } = approval;
+  const [row] = await tx
+    .insert(approvals)
+    .values({
+      id: newId(),
+      ...values,
+      requestHash: requestHash ?? createHash('sha256').update(canonicalJson(approval.request)).digest('hex'),
+      status: 'pending',
+      expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
+    })
+    .onConflictDoUpdate({ target: [approvals.runId, approvals.stepIndex, approvals.attempt], set: { runId: sql`excluded.run_id` } })
+    .returning({ id: approvals.id });
+  return (row as { id: string }).id;
+}
+
+/** The approval of one try of a step, if it was asked for. */
+export async function findApproval(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<ApprovalRow | null> {
+  const [row] = await tx.select().from(approvals).where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.attempt, attempt)));
+  return row ?? null;
+}
+
+export async function listApprovals(tx: Transaction, tenantId: string, filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined }, limit: number, before: string | undefined): Promise<ApprovalRow[]> {
+  return tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.tenantId, tenantId),
+        filter.status === undefined ? undefined : eq(approvals.status, filter.status),
+        filter.runId === undefined ? undefined : eq(approvals.runId, filter.runId),
+        before === undefined ? undefined : lt(approvals.id, before),
+      ),
+    )
+    .orderBy(desc(approvals.id))
+    .limit(limit);
+}
+
+/** Decides a pending approval that has not expired; null when it is not pending any more. */
+export async function decideApproval(tx: Transaction, tenantId: string, id: string, decision: 'approved' | 'rejected', decidedBy: string, note: string | null): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .update(approvals)
+    .set({ status: decision, decidedBy, decidedAt: sql`now()`, note })
+    .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id), eq(approvals.status, 'pending'), sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`))
+    .returning();
+  return row ?? null;
+}
+
+/** Closes what is still pending of a run that ended. */
+export async function expireRunApprovals(tx: Transaction, runId: string): Promise<void> {
+  await tx
+    .update(approvals)
+    .set({ status: 'expired', decidedBy: 'run ended', decidedAt: sql`now()` })
+    .where(and(eq(approvals.runId, runId), eq(approvals.status, 'pending')));
+}
+
+/** Settles approvals whose time is over, as each one's `onTimeout` says; answers their runs. */
+export async function settleExpired(tx: Transaction, limit: number): Promise<{ runId: string }[]> {
+  const due = tx
+    .select({ id: approvals.id })
+    .from(approvals)
+    .where(and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`)))
+    .limit(limit)
+    .for('update', { skipLocked: true });
+  return tx
+    .update(approvals)
+    .set({
+      status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
+      decidedBy: 'time-out',
+      decidedAt: sql`now()`,
+    })
+    .where(sql`${approvals.id} in (${due})`)
+    .returning({ runId: approvals.runId });
+}

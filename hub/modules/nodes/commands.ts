@@ -1,0 +1,227 @@
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
+import type { CommandDefinition } from '../../../shared/commands/define.ts';
+import { nodes as resource } from '../../../shared/contract/nodes.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import { nodeCommands } from '../../platform/db/schema.ts';
+import type { Events } from '../../platform/events/events.ts';
+import { newId } from '../../platform/ids.ts';
+import { wakeRun } from '../runs/index.ts';
+import type { PromisedJob } from '../runs/index.ts';
+import { gateProblem } from './store.ts';
+import type { DeviceIdentity } from './store.ts';
+
+/** Topic that wakes the long poll of a node. */
+export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
+
+export type NodeCommandRow = typeof nodeCommands.$inferSelect;
+type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
+
+/** How long a device may be silent about a command that it holds, in seconds. */
+const leaseSeconds = 45;
+/** Added to a command's own time for the way there and back, in milliseconds. */
+const graceMs = 15_000;
+
+export interface DispatchRequest {
+  tenantId: string;
+  nodeId: string;
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  command: CommandDefinition;
+  input: JsonObject;
+  /** How long to wait for the node to take it, in milliseconds. */
+  waitMs: number;
+  /** The end of the step's own time, if it has one. */
+  deadlineAt: Date | null;
+  approval: NodeCommandRow['approval'];
+}
+
+export interface NodeCommandsDependencies {
+  db: Database;
+  events: Events;
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+/** Commands on their way: written with the step that waits for them, handed out under a lease, ended exactly once. */
+export class NodeCommands {
+  readonly #deps: NodeCommandsDependencies;
+
+  constructor(dependencies: NodeCommandsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Writes a command, once for each try of a step; `announce` its node after the commit. */
+  async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; expiresAt: Date }> {
+    const { command, waitMs, ...values } = request;
+    const { timeoutMs = command.timeoutMs } = request.input as { timeoutMs?: number };
+    const [row] = await tx
+      .insert(nodeCommands)
+      .values({
+        id: newId(),
+        ...values,
+        type: command.type,
+        acts: command.acts,
+        status: 'pending',
+        timeoutMs,
+        expiresAt: sql`least(now() + make_interval(secs => ${waitMs / 1000}), ${values.deadlineAt?.toISOString() ?? 'infinity'}::timestamptz)`,
+      })
+      .onConflictDoUpdate({ target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt], set: { runId: sql`excluded.run_id` } })
+      .returning({ id: nodeCommands.id, expiresAt: nodeCommands.expiresAt });
+    const { id, expiresAt } = row as { id: string; expiresAt: Date };
+    return { commandId: id, expiresAt };
+  }
+
+  /** Wakes the poll of a node; after the commit of what it should see. */
+  announce(nodeId: string): void {
+    void this.#deps.events.publish(nodeTopic(nodeId), {});
+  }
+
+  async find(tx: Transaction, commandId: string): Promise<NodeCommandRow | null> {
+    const [row] = await tx.select().from(nodeCommands).where(eq(nodeCommands.id, commandId));
+    return row ?? null;
+  }
+
+  /**
+   * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
+   * What its owner switched off at the hub meanwhile fails instead.
+   */
+  async handOut(device: DeviceIdentity, max: number, running: string[]): Promise<PollAnswer | null> {
+    const { tenantId, nodeId } = device;
+    const refusedJobs: PromisedJob[] = [];
+    const answer = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
+        'poll_node',
+        `SELECT allow_system, allow_browser, coalesce(last_seen_at < now() - interval '5 seconds', true) AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
+        [nodeId],
+      );
+      const node = seen[0];
+      if (node === undefined) return null;
+      if (node.stale) await tx.query('touch_node', 'UPDATE nodes SET last_seen_at = now() WHERE id = $1', [nodeId]);
+      const leased = max === 0 ? [] : await this.#lease(tx, nodeId, max);
+      const allowed: typeof leased = [];
+      for (const row of leased) {
+        const command = isCommandType(row.type) ? (catalog[row.type] as CommandDefinition) : null;
+        const problem = command === null ? 'this hub does not know the command any more' : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
+        if (problem === null) allowed.push(row);
+        else refusedJobs.push(...(await endCommand(tx, row.id, 'failed', { error: { code: 'denied_by_policy', message: problem } })));
+      }
+      const withdrawn = running.length === 0 ? [] : await this.extendLeases(tx, nodeId, running);
+      return {
+        commands: allowed.map((row) => ({
+          id: row.id,
+          type: row.type,
+          input: row.input,
+          expiresAt: row.expires_at.toISOString(),
+          leaseSeconds,
+          ...(row.approval === null ? {} : { approval: row.approval }),
+        })),
+        withdrawn,
+      };
+    });
+    if (refusedJobs.length > 0) this.#deps.dispatch(refusedJobs);
+    return answer;
+  }
+
+  /** Extends the leases of commands that a device works on; answers those that it should stop. */
+  async extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
+    if (running.length === 0) return [];
+    const extended = await tx
+      .update(nodeCommands)
+      .set({ leaseExpiresAt: sql`now() + make_interval(secs => ${leaseSeconds})` })
+      .where(and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.id, running), eq(nodeCommands.status, 'leased')))
+      .returning({ id: nodeCommands.id });
+    const wanted = new Set(extended.map((row) => row.id));
+    return running.filter((id) => !wanted.has(id));
+  }
+
+  /** Takes back what a run waits for; answers what to tell after the commit. */
+  async withdraw(tx: Transaction, runId: string): Promise<() => void> {
+    const withdrawn = await tx
+      .update(nodeCommands)
+      .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
+      .where(and(eq(nodeCommands.runId, runId), inArray(nodeCommands.status, ['pending', 'leased'])))
+      .returning({ nodeId: nodeCommands.nodeId });
+    return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
+  }
+
+  /**
+   * Ends commands whose time is over; part of the sweep. A lease that ran out gives a command that only reads back to the
+   * node; one that acts has failed, and nobody knows how far it came.
+   */
+  async sweep(): Promise<number> {
+    const announced = new Set<string>();
+    const jobs = await this.#deps.db.system(async (tx) => {
+      const due = await tx
+        .select({ row: nodeCommands, isOver: sql<boolean>`${nodeCommands.expiresAt} <= now()` })
+        .from(nodeCommands)
+        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`))
+        .orderBy(sql`coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt})`)
+        .limit(100)
+        .for('update', { skipLocked: true });
+      const woken: PromisedJob[] = [];
+      for (const { row, isOver } of due) {
+        announced.add(row.nodeId);
+        if (row.status === 'leased' && !row.acts && !isOver) {
+          await tx.update(nodeCommands).set({ status: 'pending', leaseExpiresAt: null }).where(eq(nodeCommands.id, row.id));
+          continue;
+        }
+        woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row) })));
+      }
+      return woken;
+    });
+    this.#deps.dispatch(jobs);
+    for (const nodeId of announced) this.announce(nodeId);
+    return announced.size;
+  }
+
+  async #lease(tx: Transaction, nodeId: string, max: number) {
+    const { rows } = await tx.query<{ id: string; type: string; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
+      'lease_commands',
+      `UPDATE node_commands SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
+         expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
+       WHERE id IN (
+         SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+       ) RETURNING id, type, input, expires_at, approval`,
+      [nodeId, max, leaseSeconds, graceMs],
+    );
+    return rows;
+  }
+}
+
+function overdueError(row: NodeCommandRow): { code: string; message: string } {
+  if (row.status === 'pending') return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
+  if (row.acts) return { code: 'outcome_unknown', message: 'The node took the command and was not heard of again; look at the machine before you retry.' };
+  return { code: 'timeout', message: 'The node did not answer in time.' };
+}
+
+/** Ends a command and wakes its run; nothing when it had ended before. */
+export async function endCommand(
+  tx: Transaction,
+  commandId: string,
+  status: 'succeeded' | 'failed',
+  outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']> },
+): Promise<PromisedJob[]> {
+  const [row] = await tx
+    .update(nodeCommands)
+    .set({ status, output: outcome.output ?? null, error: outcome.error ?? null, finishedAt: sql`now()`, leaseExpiresAt: null })
+    .where(and(eq(nodeCommands.id, commandId), inArray(nodeCommands.status, ['pending', 'leased'])))
+    .returning({ runId: nodeCommands.runId });
+  if (row === undefined) return [];
+  const job = await wakeRun(tx, row.runId);
+  return job === null ? [] : [job];
+}
+
+/** Ends every open command of a node. */
+export async function failNodeCommands(tx: Transaction, nodeId: string, error: { code: string; message: string }): Promise<PromisedJob[]> {
+  const open = await tx
+    .select({ id: nodeCommands.id })
+    .from(nodeCommands)
+    .where(and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.status, ['pending', 'leased'])))
+    .for('update');
+  const jobs: PromisedJob[] = [];
+  for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
+  return jobs;
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { and, eq, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
+import type { CommandDefinition } from '../../../shared/commands/define.ts';
+import { nodes as resource } from '../../../shared/contract/nodes.ts';
+import type { CommandResult } from '../../../shared/contract/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { toStorableJson } from '../../../shared/json.ts';
+import type { JsonValue } from '../../../shared/json.ts';
+import type { Blobs } from '../../platform/blobs/blobs.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
+import { newId } from '../../platform/ids.ts';
+import type { PromisedJob } from '../runs/index.ts';
+import { endCommand } from './commands.ts';
+import type { NodeCommandRow } from './commands.ts';
+import type { DeviceIdentity } from './store.ts';
+
+/** An artefact that came as a part of a multipart body, already in a file of the request's own. */
+export interface UploadedFile {
+  name: string;
+  contentType: string;
+  filePath: string;
+}
+
+export interface CommandResultsDependencies {
+  db: Database;
+  blobs: Blobs;
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+type Answer = z.input<typeof resource.completeAutomationNodeCommand.response>;
+
+/** Greatest artefact, in bytes. */
+export const maxArtifactBytes = 256 * 1024 * 1024;
+
+interface StoredArtifact {
+  id: string;
+  name: string;
+  contentType: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** Results that devices report: each recorded once, with its artefacts, and its run woken in the same transaction. */
+export class CommandResults {
+  readonly #deps: CommandResultsDependencies;
+
+  constructor(dependencies: CommandResultsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Records a result; one for a command that has ended changes nothing.
+   * @throws AppError `not_found` for a command that is not this device's, `validation_failed` for artefacts that are not usable.
+   */
+  async complete(device: DeviceIdentity, commandId: string, result: CommandResult, files: UploadedFile[]): Promise<Answer> {
+    const { tenantId } = device;
+    const command = await this.#open(device, commandId);
+    if (command.ended !== null) return { id: commandId, status: command.ended, recorded: false };
+
+    const stored: StoredArtifact[] = [];
+    try {
+      await this.#store(tenantId, result, files, stored);
+      const recorded = await this.#record(device, commandId, result, stored);
+      if (!recorded.recorded) await this.#discard(tenantId, stored);
+      this.#deps.dispatch(recorded.jobs);
+      return { id: commandId, status: recorded.status, recorded: recorded.recorded };
+    } catch (error) {
+      await this.#discard(tenantId, stored);
+      throw error;
+    }
+  }
+
+  async #open({ tenantId, nodeId }: DeviceIdentity, commandId: string): Promise<{ ended: string | null }> {
+    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.select({ status: nodeCommands.status, handedOutAt: nodeCommands.handedOutAt }).from(nodeCommands).where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId))),
+    );
+    if (row === undefined || row.handedOutAt === null) throw new AppError('not_found', `There is no command ${commandId} for this node.`);
+    return { ended: row.status === 'pending' || row.status === 'leased' ? null : row.status };
+  }
+
+  async #store(tenantId: string, result: CommandResult, files: UploadedFile[], stored: StoredArtifact[]): Promise<void> {
+    const inline = (result.artifacts ?? []).map(({ name, contentType, base64 }) => ({ name, contentType, content: () => Buffer.from(base64, 'base64') }));
+    const uploaded = files.map(({ name, contentType, filePath }) => ({ name, contentType, content: () => createReadStream(filePath) }));
+    const all = [...inline, ...uploaded];
+    const names = new Set(all.map((artifact) => artifact.name));
+    if (names.size !== all.length) {
+      throw new AppError('validation_failed', 'Two artefacts have the same name.', { details: [{ path: 'body.artifacts', message: 'names must differ' }] });
+    }
+    for (const artifact of all) {
+      const id = newId();
+      const { bytes, sha256 } = await this.#deps.blobs.put(`${tenantId}/${id}`, artifact.content(), { maxBytes: maxArtifactBytes });
+      stored.push({ id, name: artifact.name, contentType: artifact.contentType, bytes, sha256 });
+    }
+  }
+
+  async #discard(tenantId: string, stored: StoredArtifact[]): Promise<void> {
+    await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
+  }
+
+  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[]) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [found] = await tx
+        .select({ row: nodeCommands, elapsedMs: sql<number>`extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000` })
+        .from(nodeCommands)
+        .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)))
+        .for('update');
+      if (found === undefined) throw new AppError('not_found', `There is no command ${commandId} for this node.`);
+      const { row, elapsedMs } = found;
+      if (row.status !== 'pending' && row.status !== 'leased') return { status: row.status, recorded: false, jobs: [] };
+      const outcome = judge(row, result, stored, elapsedMs);
+      if (stored.length > 0) {
+        await tx.insert(artifacts).values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
+      }
+      const status = outcome.error === undefined ? 'succeeded' : 'failed';
+      const jobs = await endCommand(tx, commandId, status, outcome);
+      return { status, recorded: true, jobs };
+    });
+  }
+}
+
+/** Decides what a device's word is worth: a success counts only when its output is what the command promises. */
+function judge(row: NodeCommandRow, result: CommandResult, stored: StoredArtifact[], elapsedMs: number): { output?: JsonValue; error?: { code: string; message: string } } {
+  if (result.status === 'failed') return { error: result.error ?? { code: 'failed', message: 'The node gave no reason.' } };
+  if (!isCommandType(row.type)) return { error: { code: 'unknown_command', message: 'This hub does not know the command any more.' } };
+  const command = catalog[row.type] as CommandDefinition;
+  const reply = command.reply.safeParse(result.output);
+  const invalid = (message: string) => ({ error: { code: 'invalid_reply', message: `The node answered something else than ${row.type} promises: ${message}` } });
+  if (!reply.success) return invalid(reply.error.issues.map((issue) => `${issue.path.join('.') || 'output'} ${issue.message}`).join('; ').slice(0, 1000));
+  let output = toStorableJson(reply.data);
+  if (isObject(output) && typeof output['artifact'] === 'string') {
+    const { artifact: name, ...rest } = output;
+    const artifact = stored.find((candidate) => candidate.name === name);
+    if (artifact === undefined) return invalid(`it names the artefact ${String(name)} and did not send it`);
+    if (typeof rest['bytes'] === 'number' && rest['bytes'] !== artifact.bytes) return invalid(`it announced ${rest['bytes']} bytes and sent ${artifact.bytes}`);
+    if (typeof rest['sha256'] === 'string' && rest['sha256'] !== artifact.sha256) return invalid('the checksum of the artefact differs');
+    output = { artifactId: artifact.id, ...rest };
+  } else if (isObject(output) && typeof output['sha256'] === 'string' && typeof output['content'] === 'string') {
+    const content = Buffer.from(output['content'], output['encoding'] === 'base64' ? 'base64' : 'utf8');
+    if (createHash('sha256').update(content).digest('hex') !== output['sha256']) return invalid('the checksum of the content differs');
+  }
+  if (row.type === 'node.ping' && isObject(output)) output = { ...output, latencyMs: Math.max(0, Math.round(elapsedMs * 1000) / 1000) };
+  return { output };
+}
+
+function isObject(value: JsonValue): value is { [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

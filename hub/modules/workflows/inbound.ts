@@ -1,0 +1,124 @@
+import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { RunStatus } from '../../../shared/contract/run-status.ts';
+import type { hooks } from '../../../shared/contract/runs.ts';
+import type { Step } from '../../../shared/contract/workflows.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import { hookKeys, runs } from '../../platform/db/schema.ts';
+import { acceptRun } from '../runs/index.ts';
+import type { PromisedJob, Runs } from '../runs/index.ts';
+import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
+import type { StepValidator } from './startable.ts';
+import { findByWebhookToken, findWorkflow, listWebhookWorkflows, readEntitlements } from './store.ts';
+
+export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
+
+/** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
+export type HookCaller = { kind: 'token'; tenantId: string; environment: 'live' | 'test' } | { kind: 'webhook-token'; token: string };
+
+interface Startable {
+  id: string;
+  version: number;
+  active: boolean;
+  steps: readonly Step[];
+}
+
+/** What the inbound hook answers. */
+export interface Started {
+  runId: string;
+  status: RunStatus;
+  runIds?: string[];
+  duplicate?: true;
+}
+
+const mismatch = () => new AppError('webhook_token_mismatch', 'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.');
+
+async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: Startable[] }> {
+  const all = await db.system((tx) => findByWebhookToken(tx, webhookTokenHash(token)), { durable: false });
+  const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all.filter((match) => match.id === body.workflowId);
+  // One token in two workspaces is possible; which of them is meant only an id can say.
+  const [first] = matches;
+  if (first === undefined || matches.some((match) => match.tenant_id !== first.tenant_id)) throw mismatch();
+  return { tenantId: first.tenant_id, entitlements: first.entitlements, workflows: matches };
+}
+
+async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: Startable[] }> {
+  return db.workspace(tenantId, async (tx) => {
+    const entitlements = await readEntitlements(tx, tenantId);
+    if (body.workflowId === undefined) return { tenantId, entitlements, workflows: await listWebhookWorkflows(tx, tenantId) };
+    const workflow = await findWorkflow(tx, tenantId, body.workflowId);
+    if (workflow === null) throw notFound(body.workflowId);
+    return { tenantId, entitlements, workflows: [workflow] };
+  });
+}
+
+/** Claims an idempotency key in the transaction that starts its runs; answers the first runs when the key was used before. */
+async function claimKey(tx: Transaction, tenantId: string, key: string, runIds: string[]): Promise<string[] | null> {
+  await tx.delete(hookKeys).where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), lte(hookKeys.expiresAt, sql`now()`)));
+  const inserted = await tx
+    .insert(hookKeys)
+    .values({ tenantId, key, runIds, expiresAt: sql`now() + interval '24 hours'` })
+    .onConflictDoNothing()
+    .returning({ key: hookKeys.key });
+  if (inserted.length > 0) return null;
+  const [first] = await tx.select({ runIds: hookKeys.runIds }).from(hookKeys).where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), gt(hookKeys.expiresAt, sql`now()`)));
+  return first?.runIds ?? null;
+}
+
+class DuplicateKey extends Error {
+  readonly runIds: string[];
+  constructor(runIds: string[]) {
+    super('this idempotencyKey started runs before');
+    this.runIds = runIds;
+  }
+}
+
+/** Starts the workflows that an inbound hook opens, all of them or none. */
+export async function startInbound(
+  deps: { db: Database; runs: Runs; validateSteps: StepValidator },
+  caller: HookCaller,
+  body: InboundBody,
+): Promise<Started> {
+  const { db } = deps;
+  const { tenantId, entitlements, workflows } =
+    caller.kind === 'token' ? await resolveByKey(db, caller.tenantId, body) : await resolveByToken(db, caller.token, body);
+  if (workflows.length === 0) throw new AppError('not_found', 'There is no active webhook workflow that this event could start.');
+  for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
+
+  const trigger: { type: string } & JsonObject = { type: 'webhook', ...(body.event === undefined ? {} : { event: body.event }) };
+  const environment = caller.kind === 'token' ? caller.environment : 'live';
+  try {
+    const accepted = await db.workspace(tenantId, async (tx) => {
+      const jobs: PromisedJob[] = [];
+      const runIds: string[] = [];
+      for (const workflow of workflows) {
+        const run = await acceptRun(tx, {
+          tenantId,
+          workflowId: workflow.id,
+          workflowVersion: workflow.version,
+          trigger,
+          context: body.context ?? null,
+          payload: body.payload ?? null,
+          environment,
+        });
+        jobs.push(run.job);
+        runIds.push(run.runId);
+      }
+      if (body.idempotencyKey !== undefined) {
+        const earlier = await claimKey(tx, tenantId, body.idempotencyKey, runIds);
+        if (earlier !== null) throw new DuplicateKey(earlier);
+      }
+      return { jobs, runIds };
+    });
+    deps.runs.dispatch(accepted.jobs);
+    return { runId: accepted.runIds[0] as string, status: 'queued', ...(accepted.runIds.length > 1 ? { runIds: accepted.runIds } : {}) };
+  } catch (error) {
+    if (!(error instanceof DuplicateKey)) throw error;
+    const runId = error.runIds[0] as string;
+    const [row] = await db.workspace(tenantId, (tx) => tx.select({ status: runs.status }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))));
+    return { runId, status: row?.status ?? 'queued', duplicate: true, ...(error.runIds.length > 1 ? { runIds: error.runIds } : {}) };
+  }
+}

@@ -1,0 +1,96 @@
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { Step, Trigger } from '../../../shared/contract/workflows.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { tenants, workflows, workflowVersions } from '../../platform/db/schema.ts';
+
+export type WorkflowRow = typeof workflows.$inferSelect;
+
+const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
+
+export async function listWorkflows(tx: Transaction, tenantId: string, filter: { active?: boolean | undefined }, limit: number, before: string | undefined): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), filter.active === undefined ? undefined : eq(workflows.active, filter.active), before === undefined ? undefined : lt(workflows.id, before)))
+    .orderBy(desc(workflows.id))
+    .limit(limit);
+}
+
+export async function findWorkflow(tx: Transaction, tenantId: string, id: string, lock?: 'update'): Promise<WorkflowRow | null> {
+  const query = tx.select().from(workflows).where(and(live(tenantId), eq(workflows.id, id)));
+  const [row] = await (lock === undefined ? query : query.for(lock));
+  return row ?? null;
+}
+
+/** Active webhook workflows of one workspace. */
+export async function listWebhookWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.webhookTokenHash} is not null`))
+    .orderBy(workflows.id)
+    .limit(100);
+}
+
+/** What the inbound hook must know of a workflow before it knows the workspace. */
+export interface WebhookMatch {
+  [column: string]: unknown;
+  id: string;
+  tenant_id: string;
+  version: number;
+  active: boolean;
+  steps: Step[];
+  entitlements: Record<Entitlement, boolean>;
+}
+
+/** Workflows of any workspace that a webhook token opens. */
+export async function findByWebhookToken(tx: Transaction, tokenHash: Buffer): Promise<WebhookMatch[]> {
+  const { rows } = await tx.query<WebhookMatch>(
+    'find_by_webhook_token',
+    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+     WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 100`,
+    [tokenHash],
+  );
+  return rows;
+}
+
+export async function readEntitlements(tx: Transaction, tenantId: string): Promise<Record<Entitlement, boolean>> {
+  const [row] = await tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId));
+  if (row === undefined) throw new Error(`no workspace ${tenantId}`);
+  return row.entitlements;
+}
+
+export interface WorkflowContent {
+  name: string;
+  active: boolean;
+  trigger: Trigger;
+  steps: Step[];
+  webhookTokenHash: Buffer | null;
+}
+
+export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent): Promise<WorkflowRow> {
+  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, ...content }).returning();
+  await tx.insert(workflowVersions).values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
+  return row as WorkflowRow;
+}
+
+export async function updateWorkflow(tx: Transaction, before: WorkflowRow, content: WorkflowContent): Promise<WorkflowRow> {
+  const version = before.version + 1;
+  const [row] = await tx
+    .update(workflows)
+    .set({ ...content, version, updatedAt: sql`now()` })
+    .where(eq(workflows.id, before.id))
+    .returning();
+  await tx.insert(workflowVersions).values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
+  return row as WorkflowRow;
+}
+
+export async function markDeleted(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
+  const rows = await tx
+    .update(workflows)
+    .set({ deletedAt: sql`now()`, active: false, updatedAt: sql`now()` })
+    .where(and(live(tenantId), eq(workflows.id, id)))
+    .returning({ id: workflows.id });
+  return rows.length > 0;
+}

@@ -1,0 +1,72 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { AppError } from '../../../shared/errors.ts';
+
+/** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
+export interface Blobs {
+  /** Stores bytes durably, or nothing. @throws AppError `payload_too_large`. */
+  put(key: string, content: Buffer | Readable, options: { maxBytes: number }): Promise<{ bytes: number; sha256: string }>;
+  /** Opens bytes for reading, all or from `start` to `end`, both included. @throws AppError `not_found`. */
+  open(key: string, range?: { start: number; end: number }): Promise<Readable>;
+  delete(key: string): Promise<void>;
+}
+
+const keyPattern = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
+const unfinished = '.unfinished';
+/** Unfinished files older than this belong to a process that died, in milliseconds. */
+const abandonedAfterMs = 60 * 60 * 1000;
+
+/** Bytes in files under one folder; several hub processes may share it. */
+export async function createFileBlobs(folder: string): Promise<Blobs> {
+  const incoming = join(folder, unfinished);
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(incoming)) {
+    const path = join(incoming, name);
+    const facts = await stat(path).catch(() => undefined);
+    if (facts !== undefined && Date.now() - facts.mtimeMs > abandonedAfterMs) await rm(path, { force: true });
+  }
+  const pathOf = (key: string) => {
+    if (!keyPattern.test(key)) throw new TypeError('a blob key is two UUIDs');
+    return join(folder, key);
+  };
+
+  return {
+    async put(key, content, { maxBytes }) {
+      const path = pathOf(key);
+      const temporary = join(incoming, randomUUID());
+      const hash = createHash('sha256');
+      let bytes = 0;
+      try {
+        await using file = await open(temporary, 'wx', 0o600);
+        for await (const chunk of content instanceof Readable ? (content as AsyncIterable<Buffer>) : [content]) {
+          bytes += chunk.length;
+          if (bytes > maxBytes) throw new AppError('payload_too_large', `An artefact has more than ${maxBytes} bytes.`);
+          hash.update(chunk);
+          await file.write(chunk);
+        }
+        await file.sync();
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await rename(temporary, path);
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
+      }
+      return { bytes, sha256: hash.digest('hex') };
+    },
+
+    async open(key, range) {
+      const path = pathOf(key);
+      const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+        throw error.code === 'ENOENT' ? new AppError('not_found', 'The bytes of this artefact are gone.', { cause: error }) : error;
+      });
+      return createReadStream(path, { fd: file, ...(range === undefined ? {} : range) });
+    },
+
+    async delete(key) {
+      await rm(pathOf(key), { force: true });
+    },
+  };
+}

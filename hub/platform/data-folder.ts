@@ -1,0 +1,87 @@
+import { accessSync, constants, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../shared/errors.ts';
+import { processStart } from './process-identity.ts';
+
+/** The one owner of a data folder, as its lock file names it. */
+export interface FolderOwner {
+  pid: number;
+  started: string;
+  url: string | null;
+}
+
+const lockName = 'hub.lock';
+
+/** Makes the data folder if need be. @throws AppError with one line when it can't be written. */
+export function prepareDataFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    const probe = join(folder, `.probe-${process.pid}`);
+    writeFileSync(probe, '');
+    rmSync(probe);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'error';
+    throw new AppError('unavailable', `The data folder ${folder} can't be written (${code}); mend its permissions, or set OUTRIGGER_HOME to another folder.`, { cause: error });
+  }
+}
+
+/** Who runs on a data folder now, or null. */
+export function readFolderOwner(folder: string): FolderOwner | null {
+  try {
+    const owner = JSON.parse(readFileSync(join(folder, lockName), 'utf8')) as FolderOwner;
+    return processStart(owner.pid) === owner.started ? owner : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Holds a data folder for this process until it is disposed. A lock whose process is gone is taken over. */
+export class FolderLock implements Disposable {
+  readonly #path: string;
+  readonly #owner: FolderOwner;
+
+  private constructor(path: string, owner: FolderOwner) {
+    this.#path = path;
+    this.#owner = owner;
+  }
+
+  /** @throws AppError that names the process and the address of whoever holds the folder. */
+  static acquire(folder: string): FolderLock {
+    const path = join(folder, lockName);
+    const owner: FolderOwner = { pid: process.pid, started: processStart(process.pid) ?? 'unknown', url: null };
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      try {
+        writeFileSync(path, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+        return new FolderLock(path, owner);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        const holder = readFolderOwner(folder);
+        if (holder !== null) {
+          throw new AppError('conflict', `Another hub (process ${holder.pid}${holder.url === null ? '' : `, ${holder.url}`}) runs on the data folder ${folder}; stop it, or set OUTRIGGER_HOME to another folder.`);
+        }
+        // Moved away rather than removed: of two that find the dead lock at once, one move fails.
+        const grave = `${path}.${process.pid}`;
+        try {
+          renameSync(path, grave);
+          rmSync(grave, { force: true });
+        } catch (moveError) {
+          if ((moveError as NodeJS.ErrnoException).code !== 'ENOENT') throw moveError;
+        }
+      }
+    }
+    throw new AppError('conflict', `The data folder ${folder} is being taken by another process; try again.`);
+  }
+
+  /** Lets others know where this hub answers. */
+  announce(url: string): void {
+    this.#owner.url = url;
+    const temporary = `${this.#path}.new`;
+    writeFileSync(temporary, JSON.stringify(this.#owner), { mode: 0o600 });
+    renameSync(temporary, this.#path);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#path, { force: true });
+  }
+}

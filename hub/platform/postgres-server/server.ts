@@ -1,0 +1,311 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { AppError } from '../../../shared/errors.ts';
+import { processStart } from '../process-identity.ts';
+import { canReach, findPostgresPrograms } from './binaries.ts';
+import type { PostgresPrograms } from './binaries.ts';
+
+export interface PostgresServerOptions {
+  /** The data folder of the hub. */
+  home: string;
+  /** Told in a line what happens and takes a while, or what went wrong and is being mended. */
+  onNotice: (message: string) => void;
+  /** Further `-c name=value` settings, for tests. */
+  settings?: Record<string, string>;
+}
+
+/** A PostgreSQL server that belongs to this process. */
+export interface PostgresServer extends AsyncDisposable {
+  /** postgres:// address of its database, with the password. */
+  url: string;
+}
+
+const user = 'outrigger';
+const database = 'outrigger';
+const rootBase = '/var/lib/outrigger';
+const readyDeadlineMs = 60_000;
+const stopDeadlineMs = 20_000;
+const maxLogBytes = 10 * 1024 * 1024;
+
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  jit: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '1GB',
+  checkpoint_timeout: '15min',
+  log_min_messages: 'warning',
+};
+
+/**
+ * Ends the server when its standard input ends, which the kernel sees to whatever becomes of the hub: a hub that is killed
+ * takes its database along. The server gets the interrupt that asks for a fast, clean shutdown.
+ */
+const guardScript = `exec 3<&0
+"$@" </dev/null &
+child=$!
+( read -r _ <&3; kill -INT $child 2>/dev/null ) &
+watch=$!
+wait $child
+code=$?
+kill $watch 2>/dev/null
+exit $code`;
+
+/** Where this installation's server listens and how to sign in; kept so that the command line finds a running one. */
+interface Access {
+  port: number;
+  password: string;
+}
+
+const accessFile = (home: string) => join(home, 'postgres.json');
+
+/** The address of the embedded server of a data folder, as it was last started; null when there was none. */
+export function readPostgresUrl(home: string): string | null {
+  const access = readAccess(home);
+  return access === null ? null : urlOf(access);
+}
+
+/**
+ * Starts the embedded server of a data folder: a new one in about two seconds, one that exists in a fraction of one, also after
+ * whatever killed it before. While it runs it is started again when it dies.
+ * @throws AppError with one line when it can't be started.
+ */
+export async function startPostgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
+  const home = resolve(options.home);
+  const programs = findPostgresPrograms();
+  const base = clusterBase(home, programs);
+  const data = join(base, 'data');
+  await endLeftOver(data, options.onNotice);
+  const password = readAccess(home)?.password ?? randomBytes(24).toString('base64url');
+  if (!existsSync(join(data, 'PG_VERSION'))) {
+    options.onNotice('Making the database (once)');
+    await initialise(programs, base, data, password);
+  }
+  const port = await freePort(readAccess(home)?.port);
+  const access = { port, password };
+  writeFileSync(accessFile(home), JSON.stringify(access), { mode: 0o600 });
+  const server = new Server(programs, data, join(base, 'postgres.log'), access, options);
+  await server.start();
+  return server;
+}
+
+class Server implements PostgresServer {
+  readonly url: string;
+  readonly #programs: PostgresPrograms;
+  readonly #data: string;
+  readonly #log: string;
+  readonly #access: Access;
+  readonly #options: PostgresServerOptions;
+  #guard: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #stopping = false;
+  #wasReady = false;
+
+  constructor(programs: PostgresPrograms, data: string, log: string, access: Access, options: PostgresServerOptions) {
+    this.#programs = programs;
+    this.#data = data;
+    this.#log = log;
+    this.#access = access;
+    this.#options = options;
+    this.url = urlOf(access);
+  }
+
+  async start(): Promise<void> {
+    const deadline = performance.now() + readyDeadlineMs;
+    let backoffMs = 100;
+    for (;;) {
+      this.#spawn();
+      const outcome = await this.#ready(deadline);
+      if (outcome === 'ready') return;
+      await this.#end();
+      // After a kill the old backends hold the shared memory for a moment.
+      if (performance.now() + backoffMs > deadline || !/pre-existing shared memory|lock file|could not bind/.test(this.#logTail())) {
+        throw new AppError('unavailable', `The embedded database did not start: ${this.#logTail().split('\n').at(-1) ?? 'no reason given'} (log: ${this.#log})`);
+      }
+      await delay(backoffMs);
+      backoffMs = Math.min(backoffMs * 2, 2_000);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping = true;
+    await this.#end();
+  }
+
+  #spawn(): void {
+    if (existsSync(this.#log) && statSync(this.#log).size > maxLogBytes) renameSync(this.#log, `${this.#log}.1`);
+    const log = openSync(this.#log, 'a', 0o600);
+    const flags = Object.entries({ ...settings, ...this.#options.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const command = [this.#programs.postgres, '-D', this.#data, '-p', String(this.#access.port), ...flags];
+    const guard = spawn('sh', ['-c', guardScript, 'outrigger-postgres-guard', ...command], {
+      stdio: ['pipe', log, log],
+      // Its own session, so that Ctrl-C at the terminal reaches the hub alone, which then ends the database last.
+      detached: true,
+      cwd: '/',
+      env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
+      ...(this.#programs.owner === null ? {} : this.#programs.owner),
+    });
+    closeSync(log);
+    guard.stdin?.on('error', () => undefined);
+    guard.unref();
+    this.#guard = guard;
+    this.#exited = new Promise((done) => {
+      guard.once('exit', () => done());
+      guard.once('error', () => done());
+    });
+    void this.#exited.then(() => this.#revive(guard));
+  }
+
+  async #revive(guard: ChildProcess): Promise<void> {
+    if (this.#stopping || this.#guard !== guard || !this.#wasReady) return;
+    this.#wasReady = false;
+    this.#options.onNotice('The embedded database died; starting it again');
+    await this.start().catch((error: Error) => this.#options.onNotice(error.message));
+  }
+
+  async #ready(deadline: number): Promise<'ready' | 'exited'> {
+    const guard = this.#guard;
+    const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
+    while (runs() && performance.now() < deadline) {
+      const client = new Client({ connectionString: urlOf(this.#access, 'postgres'), connectionTimeoutMillis: 2_000 });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
+        if (rowCount === 0) await client.query(`CREATE DATABASE ${database}`);
+        this.#wasReady = true;
+        return 'ready';
+      } catch (error) {
+        if ((error as { code?: string }).code === '28P01') throw new AppError('unavailable', `The embedded database refuses the password in postgres.json of the data folder; put the right file back.`, { cause: error });
+        await delay(20);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+    return 'exited';
+  }
+
+  async #end(): Promise<void> {
+    const guard = this.#guard;
+    this.#guard = undefined;
+    if (guard === undefined) return;
+    guard.stdin?.end();
+    const late = AbortSignal.timeout(stopDeadlineMs);
+    await Promise.race([this.#exited, delay(stopDeadlineMs, undefined, { signal: late }).catch(() => undefined)]);
+    if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined) process.kill(-guard.pid, 'SIGKILL');
+  }
+
+  #logTail(): string {
+    try {
+      return readFileSync(this.#log, 'utf8').trim().slice(-2_000);
+    } catch {
+      return '';
+    }
+  }
+}
+
+/** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
+function clusterBase(home: string, { owner }: PostgresPrograms): string {
+  const inside = join(home, 'postgres');
+  if (owner === null) {
+    mkdirSync(inside, { recursive: true, mode: 0o700 });
+    return inside;
+  }
+  const hidden = !canReach(join(home, '..'), owner);
+  const base = hidden ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
+  mkdirSync(base, { recursive: true, mode: 0o755 });
+  chownSync(base, owner.uid, owner.gid);
+  chmodSync(base, 0o700);
+  if (hidden) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
+  // The data folder itself is ours alone; passing through it is all that the database needs.
+  else chmodSync(home, 0o711);
+  return base;
+}
+
+async function initialise(programs: PostgresPrograms, base: string, data: string, password: string): Promise<void> {
+  for (const name of readdirSync(base)) if (name.startsWith('data.new-')) rmSync(join(base, name), { recursive: true, force: true });
+  const temporary = join(base, `data.new-${process.pid}`);
+  const passwordFile = join(base, `password-${process.pid}`);
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (programs.owner !== null) chownSync(passwordFile, programs.owner.uid, programs.owner.gid);
+  try {
+    await promisify(execFile)(
+      programs.initdb,
+      ['-D', temporary, '-U', user, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+      { cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }, timeout: readyDeadlineMs, ...(programs.owner === null ? {} : programs.owner) },
+    );
+    renameSync(temporary, data);
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    const { stderr = '' } = error as { stderr?: string };
+    throw new AppError('unavailable', `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`, { cause: error });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+/** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
+async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {
+  const pidFile = join(data, 'postmaster.pid');
+  if (!existsSync(pidFile)) return;
+  const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+  const isServer = () => processStart(pid) !== null && /postgres/.test(commandOf(pid));
+  if (!Number.isInteger(pid) || pid <= 1 || !isServer()) return;
+  onNotice('Waiting for the database of an earlier hub to stop');
+  for (const [index, signal] of [undefined, 'SIGINT', 'SIGQUIT', 'SIGKILL'].entries()) {
+    if (signal !== undefined) process.kill(pid, signal as NodeJS.Signals);
+    const deadline = performance.now() + (index === 0 ? 3_000 : 10_000);
+    while (isServer()) {
+      if (performance.now() > deadline) break;
+      await delay(50);
+    }
+    if (!isServer()) return;
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // Elsewhere than on Linux the pid file of PostgreSQL is believed.
+    return process.platform === 'linux' ? '' : 'postgres';
+  }
+}
+
+function readAccess(home: string): Access | null {
+  try {
+    return JSON.parse(readFileSync(accessFile(home), 'utf8')) as Access;
+  } catch {
+    return null;
+  }
+}
+
+function urlOf({ port, password }: Access, name = database): string {
+  return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
+}
+
+/** The wanted port if it is free, else any. */
+async function freePort(wanted: number | undefined): Promise<number> {
+  const listen = (port: number) =>
+    new Promise<number | null>((done) => {
+      const probe = createServer();
+      probe.once('error', () => done(null));
+      probe.listen(port, '127.0.0.1', () => {
+        const address = probe.address();
+        probe.close(() => done(typeof address === 'object' && address !== null ? address.port : null));
+      });
+    });
+  const port = (wanted === undefined ? null : await listen(wanted)) ?? (await listen(0));
+  if (port === null) throw new AppError('unavailable', 'No free port for the embedded database.');
+  return port;
+}

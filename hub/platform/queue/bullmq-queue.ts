@@ -1,0 +1,154 @@
+import { createPostgresBackend, Queue as BullQueue, runMigrations, Worker as BullWorker } from 'bullmq';
+import type { ConnectionOptions, Job, JobsOptions, Processor } from 'bullmq';
+import { Pool } from 'pg';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Logger } from '../logger.ts';
+import type { Queue, QueueJob, QueueWorker, WorkOptions } from './queue.ts';
+
+export type QueueBackend = { kind: 'postgres'; url: string } | { kind: 'redis'; url: string };
+
+export interface BullMqQueueOptions {
+  backend: QueueBackend;
+  /** Name of the queue in its store. */
+  name: string;
+  logger: Logger;
+}
+
+/** Jobs leave no trace when they are done, so that the same id can be added again. */
+const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+
+/** After a worker was silent for so long BullMQ gives its job to another, in milliseconds; the run's own lease decides. */
+const lockMs = 60_000;
+
+const redisPrefix = 'outrigger';
+const postgresSchema = 'bullmq';
+
+/** Makes BullMQ's objects on one of its backends. */
+interface Backend extends AsyncDisposable {
+  queue(name: string): BullQueue;
+  worker(name: string, processor: Processor, concurrency: number): BullWorker;
+}
+
+async function openPostgres(url: string, onError: (error: Error) => void): Promise<Backend> {
+  // BullMQ sets a search_path only on pools that it makes itself, and it can make none from an ES module. The rows in this
+  // schema are repaired from ours, so their commits need not wait for the disk.
+  const pool = new Pool({ connectionString: url, max: 12, keepAlive: true, application_name: 'outrigger-queue', options: `-c search_path=${postgresSchema} -c synchronous_commit=off` });
+  pool.on('error', onError);
+  const client = await pool.connect();
+  try {
+    await runMigrations(client, postgresSchema);
+  } finally {
+    client.release();
+  }
+  return {
+    queue: (name) => new BullQueue(name, { connection: pool, defaultJobOptions: jobOptions }, createPostgresBackend) as unknown as BullQueue,
+    worker: (name, processor, concurrency) =>
+      new BullWorker(name, processor, { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 }, createPostgresBackend) as unknown as BullWorker,
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+function openRedis(address: string): Backend {
+  const url = new URL(address);
+  const connection: ConnectionOptions = {
+    host: url.hostname,
+    port: Number(url.port || 6379),
+    ...(url.username === '' ? {} : { username: decodeURIComponent(url.username) }),
+    ...(url.password === '' ? {} : { password: decodeURIComponent(url.password) }),
+    ...(url.pathname.length > 1 ? { db: Number(url.pathname.slice(1)) } : {}),
+    ...(url.protocol === 'rediss:' ? { tls: {} } : {}),
+  };
+  return {
+    // A producer must not hang a request while Redis is away; a worker waits for it to come back.
+    queue: (name) => new BullQueue(name, { connection: { ...connection, maxRetriesPerRequest: 1 }, prefix: redisPrefix, defaultJobOptions: jobOptions }),
+    worker: (name, processor, concurrency) =>
+      new BullWorker(name, processor, { connection: { ...connection, maxRetriesPerRequest: null }, prefix: redisPrefix, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 }),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** The queue over BullMQ, on PostgreSQL or on Redis. */
+export async function createBullMqQueue({ backend: { kind, url }, name, logger }: BullMqQueueOptions): Promise<Queue> {
+  const onError = (error: Error) => logger.warn({ err: error, queue: name }, 'the queue had an error; it reconnects by itself');
+  const backend = kind === 'postgres' ? await openPostgres(url, onError) : openRedis(url);
+  const queue = backend.queue(name);
+  queue.on('error', onError);
+  await queue.waitUntilReady();
+  const workers = new Set<BullMqWorker>();
+
+  return {
+    async add(jobs: QueueJob[]) {
+      if (jobs.length === 0) return;
+      await queue.addBulk(
+        jobs.map((job) => ({
+          name: job.name,
+          data: job.data,
+          opts: { ...jobOptions, jobId: job.id, ...(job.notBefore === undefined ? {} : { delay: Math.max(0, job.notBefore.getTime() - Date.now()) }) },
+        })),
+      );
+    },
+
+    async work(workOptions: WorkOptions) {
+      const worker = await BullMqWorker.start(backend, name, workOptions, logger);
+      workers.add(worker);
+      return worker;
+    },
+
+    async ping(signal: AbortSignal) {
+      signal.throwIfAborted();
+      await Promise.race([queue.getJobCounts('active'), rejectOnAbort(signal)]);
+    },
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...workers].map((worker) => worker.drain(5_000)));
+      await queue.close().catch((error: unknown) => logger.warn({ err: error }, 'the queue did not close cleanly'));
+      await backend[Symbol.asyncDispose]();
+    },
+  };
+}
+
+class BullMqWorker implements QueueWorker {
+  readonly #worker: BullWorker;
+  readonly #logger: Logger;
+  #drained: Promise<void> | undefined;
+
+  private constructor(worker: BullWorker, logger: Logger) {
+    this.#worker = worker;
+    this.#logger = logger;
+  }
+
+  static async start(backend: Backend, name: string, { concurrency, handler }: WorkOptions, logger: Logger): Promise<BullMqWorker> {
+    const process = async (job: Job) => {
+      try {
+        await handler({ name: job.name, id: job.id ?? '', data: job.data as JsonObject });
+      } catch (error) {
+        logger.error({ err: error, job: job.name, jobId: job.id }, 'a job failed; the sweep brings back what is left to do');
+      }
+    };
+    const worker = backend.worker(name, process, concurrency);
+    worker.on('error', (error) => logger.warn({ err: error, queue: name }, 'a worker had an error; it reconnects by itself'));
+    await worker.waitUntilReady();
+    return new BullMqWorker(worker, logger);
+  }
+
+  drain(deadlineMs: number): Promise<void> {
+    this.#drained ??= this.#drain(deadlineMs);
+    return this.#drained;
+  }
+
+  async #drain(deadlineMs: number): Promise<void> {
+    const deadline = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => deadline.resolve('late'), deadlineMs);
+    const outcome = await Promise.race([this.#worker.close(), deadline.promise]);
+    clearTimeout(timer);
+    if (outcome !== 'late') return;
+    this.#logger.warn({ deadlineMs }, 'jobs were still under way at the deadline; their leases will end by themselves');
+    const forced = Promise.withResolvers<void>();
+    setTimeout(forced.resolve, 2_000).unref();
+    await Promise.race([this.#worker.close(true), forced.promise]);
+  }
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+}

@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../../shared/errors.ts';
+
+/** The secret key of a data folder; made, readable by its owner alone, when there is none. @throws AppError when the file is broken. */
+export function loadSecretKey(home: string): Buffer {
+  const path = join(home, 'secret.key');
+  if (!existsSync(path)) {
+    try {
+      writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      // Two processes that begin together: one made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+  const text = readFileSync(path, 'utf8').trim();
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new AppError('unavailable', `${path} does not hold a secret key; put the right file back, or set SECRET_KEY.`);
+  return Buffer.from(text, 'hex');
+}

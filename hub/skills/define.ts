@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { Entitlement } from '../../shared/contract/define.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+
+/**
+ * What a skill does to the world, which decides what happens after a crash in the middle of it:
+ * `pure` nothing, or only rows of ours in the step's own transaction: it is run again;
+ * `keyed` the other side honours an idempotency key: it is run again with the same key;
+ * `once` neither: the step fails as `outcome_unknown`, for a person to settle.
+ */
+export type EffectKind = 'pure' | 'keyed' | 'once';
+
+/** What a skill gets beside its input. */
+export interface SkillContext {
+  tenantId: string;
+  runId: string;
+  stepIndex: number;
+  /** 1 for the first try of the step. */
+  attempt: number;
+  environment: 'live' | 'test';
+  /** The same for every execution of this try, also after a crash: the key for the other side. */
+  idempotencyKey: string;
+  /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost its lease. */
+  signal: AbortSignal;
+}
+
+export interface SkillOutcome {
+  output: JsonValue;
+  /** What `{{last.outputText}}` renders; the JSON of `output` when left out. */
+  outputText?: string;
+  /** Writes of ours that belong to the step: made in the transaction that records its result, so they happen exactly once. */
+  persist?: (tx: Transaction) => Promise<void>;
+}
+
+interface SkillFacts<Input extends z.ZodObject> {
+  id: string;
+  title: string;
+  summary: string;
+  /** What the workspace must be entitled to. */
+  requires: readonly Entitlement[];
+  input: Input;
+}
+
+/** A skill that the worker itself carries out. */
+export interface DirectSkill<Input extends z.ZodObject = z.ZodObject> extends SkillFacts<Input> {
+  kind: 'direct';
+  effect: EffectKind;
+  execute(input: z.output<Input>, context: SkillContext): Promise<SkillOutcome>;
+}
+
+/** A skill that a companion node carries out; the run waits for it without a worker. */
+export interface NodeSkill extends SkillFacts<z.ZodObject> {
+  kind: 'node';
+  command: CommandDefinition;
+}
+
+export type Skill = DirectSkill | NodeSkill;
+
+/** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
+export function defineSkill<Input extends z.ZodObject>(skill: Omit<DirectSkill<Input>, 'kind'>): DirectSkill {
+  return { ...skill, kind: 'direct' } as unknown as DirectSkill;
+}
+
+/** Looks skills up by id. */
+export interface SkillCatalog {
+  find(skillId: string): Skill | undefined;
+  list(): readonly Skill[];
+}
+
+/** Input of a node skill, split into what the hub needs and what the device gets. */
+export interface NodeSkillInput {
+  nodeId: string;
+  waitMs: number;
+  command: JsonObject;
+}

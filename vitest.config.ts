@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'node-agent/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: ['test/fixtures/global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 30_000,
+    env: { NODE_ENV: 'test' },
+  },
+});
