@@ -1,0 +1,141 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+import { productEntitlement } from '../../shared/contract/define.ts';
+import type { Operation, Permission, Product } from '../../shared/contract/define.ts';
+import { AppError } from '../../shared/errors.ts';
+import { parseApiKey } from '../modules/identity/index.ts';
+import type { Identity, SessionIdentity, TokenIdentity } from '../modules/identity/index.ts';
+import type { Principal } from './implement.ts';
+
+export interface AuthDependencies {
+  identity: Identity;
+  authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
+  platformAdminKey: string | null;
+}
+
+export const sessionCookie = 'outrigger_session';
+const webhookTokenHeader = 'x-service-automation-token';
+
+const permissionProducts: Record<string, Product> = { chat: 'chat', visitors: 'chat', webhooks: 'chat', ai: 'ai', automations: 'automations', voice: 'voice' };
+
+/** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
+export async function authenticate(deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
+  switch (operation.caller) {
+    case 'public':
+    case 'pairing':
+      return { kind: 'public' };
+    case 'token':
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    case 'hook': {
+      const token = request.headers[webhookTokenHeader];
+      if (typeof token === 'string' && token !== '') return { kind: 'webhook-token', token };
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    }
+    case 'session':
+      return authenticateSession(deps, operation, request, params);
+    case 'device':
+      return authenticateDevice(deps, request, params);
+    case 'platform': {
+      const presented = bearerOf(request);
+      if (deps.platformAdminKey === null || presented === null || !equals(presented, deps.platformAdminKey)) {
+        throw new AppError('unauthenticated', 'This needs the platform admin key, as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.');
+      }
+      return { kind: 'public' };
+    }
+  }
+}
+
+function bearerOf(request: Request): string | null {
+  const match = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  return match?.[1] ?? null;
+}
+
+function apiKeyOf(request: Request): string {
+  const bearer = bearerOf(request);
+  const header = request.headers['x-api-key'];
+  const key = typeof header === 'string' && header !== '' ? header : null;
+  if (bearer !== null && key !== null && bearer !== key) throw new AppError('unauthenticated', 'Authorization and X-API-Key name different keys; send one of them.');
+  const presented = bearer ?? key;
+  if (presented === null) throw new AppError('unauthenticated', 'Send an API key as Authorization: Bearer KEY, or as X-API-Key.');
+  return presented;
+}
+
+async function authenticateToken({ identity }: AuthDependencies, operation: Operation, key: string, address: string): Promise<Principal> {
+  const parsed = parseApiKey(key);
+  if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
+  const token: TokenIdentity = await identity.authenticateToken(parsed.secret);
+  const permission = operation.permission as Permission;
+  const product = permissionProducts[permission.split(':')[0] as string] as Product;
+  if (token.product !== product) throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
+  if (!token.permissions.includes(permission)) throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
+  if (!token.entitlements[productEntitlement[product]]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
+  if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
+    throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
+  }
+  return { kind: 'token', ...token };
+}
+
+async function authenticateSession({ identity }: AuthDependencies, operation: Operation, request: Request, params: Record<string, string>): Promise<Principal> {
+  const bearer = bearerOf(request);
+  const cookie = cookieOf(request, sessionCookie);
+  const token = bearer ?? cookie;
+  if (token === null) throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
+  if (bearer === null && operation.method !== 'GET') assertSameOrigin(request);
+  const session: SessionIdentity = await identity.authenticateSession(token);
+  const { tenantId } = params;
+  if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+  if (operation.role === 'admin' && session.user.role !== 'admin') throw new AppError('role_required', 'This needs the role admin.');
+  return { kind: 'session', ...session };
+}
+
+async function authenticateDevice(deps: AuthDependencies, request: Request, params: Record<string, string>): Promise<Principal> {
+  const secret = bearerOf(request);
+  if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
+  const device = await deps.authenticateDevice(params['id'] as string, secret);
+  if (device === null) throw new AppError('device_secret_invalid', 'This device is not paired, or not any more; pair it again.');
+  return { kind: 'device', ...device };
+}
+
+/** A browser sends its cookie along with whatever page asks; only pages of this hub may ask for changes. */
+export function assertSameOrigin(request: Request): void {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
+  if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
+}
+
+export function cookieOf(request: Request, name: string): string | null {
+  for (const pair of (request.headers.cookie ?? '').split(';')) {
+    const [key, value] = pair.trim().split('=', 2);
+    if (key === name && value !== undefined && value !== '') return value;
+  }
+  return null;
+}
+
+/** Whether an address lies in a CIDR block, or is the address that the block names. */
+export function contains(block: string, address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
+  if (range.kind() !== parsed.kind()) return false;
+  return parsed.match(range as ipaddr.IPv6, bits ?? (parsed.kind() === 'ipv4' ? 32 : 128));
+}
+
+/** The caller's address: that of the connection, or what trusted proxies say of it, nearest first. */
+export function clientAddress(request: Request, trustedProxies: readonly string[]): string {
+  const normal = (text: string) => (ipaddr.isValid(text) ? ipaddr.process(text).toString() : text);
+  let address = normal(request.socket.remoteAddress ?? '');
+  const forwarded = (request.headers['x-forwarded-for'] ?? '').toString().split(',').map((part) => part.trim()).filter((part) => part !== '');
+  while (forwarded.length > 0 && trustedProxies.some((proxy) => contains(proxy, address))) {
+    const next = forwarded.pop() as string;
+    if (!ipaddr.isValid(next)) break;
+    address = normal(next);
+  }
+  return address;
+}
+
+function equals(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

@@ -1,0 +1,65 @@
+import type { Response } from 'express';
+import type { z } from 'zod';
+import { AppError, errorCodes, reasonPhrase } from '../../shared/errors.ts';
+import type { ErrorDetail } from '../../shared/errors.ts';
+import { isDatabaseUnavailable } from '../platform/db/database.ts';
+import type { Logger } from '../platform/logger.ts';
+
+/** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (isDatabaseUnavailable(error)) return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+  return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
+}
+
+/** Answers an error in the one body that all products share. */
+export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
+  const appError = toAppError(error);
+  const { status } = errorCodes[appError.code];
+  if (status >= 500 && appError.code !== 'not_available') logger.error({ err: error, requestId, code: appError.code }, 'a request failed');
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  for (const [name, value] of Object.entries(appError.headers ?? {})) response.setHeader(name, value);
+  if (appError.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(appError.retryAfterSeconds));
+  if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+  response.status(status).json({
+    statusCode: status,
+    error: reasonPhrase(status),
+    message: appError.message,
+    requestId,
+    code: appError.code,
+    ...(appError.details === undefined ? {} : { details: appError.details }),
+  });
+}
+
+function formatPath(part: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`), part);
+}
+
+/** What a failed validation says, each problem with its place in the request. */
+function describeIssues(part: string, issues: readonly z.core.$ZodIssue[], input: unknown): ErrorDetail[] {
+  return issues.flatMap((issue): ErrorDetail[] => {
+    const path = formatPath(part, issue.path);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: formatPath(part, [...issue.path, key]), message: 'is not known here; leave it out' }));
+    if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined) return [{ path, message: 'is required' }];
+    return [{ path, message: issue.message }];
+  });
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined), root);
+}
+
+const maxDetails = 50;
+
+/** Parses a part of a request. @throws AppError `validation_failed` with the path of each bad field. */
+export function parsePart<Schema extends z.ZodType>(part: 'params' | 'query' | 'body', schema: Schema, input: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const details = describeIssues(part, parsed.error.issues, input).slice(0, maxDetails);
+  const [first] = details;
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
+  throw new AppError('validation_failed', `${first?.path ?? part} ${first?.message ?? 'is not valid'}${more}.`, { details });
+}

@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import express from 'express';
+import type { Registry } from 'prom-client';
+import { AppError } from '../../shared/errors.ts';
+import type { Identity } from '../modules/identity/index.ts';
+import { assertSameOrigin, cookieOf, sessionCookie } from './auth.ts';
+import { openApiDocument } from './openapi.ts';
+import { docsScript, pageStyle, renderDocsPage, renderSignInFailure, renderSignInPage, renderStatusPage } from './status-page.ts';
+
+export interface PagesOptions {
+  identity: Identity;
+  registry: Registry;
+  metricsToken: string | null;
+  version: string;
+  /** Names of the parts that are down now. */
+  down: () => Promise<string[]>;
+}
+
+const scalarScript = join(dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')), 'browser', 'standalone.js');
+
+/** What the hub shows beside its API. */
+export function createPages(options: PagesOptions): express.Router {
+  const pages = express.Router();
+  const document = JSON.stringify(openApiDocument());
+
+  pages.get('/', async (request, response) => {
+    const down = await options.down();
+    const cookie = cookieOf(request, sessionCookie);
+    const session = cookie === null ? null : await options.identity.authenticateSession(cookie).catch(() => null);
+    const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
+    response.status(200).set('Cache-Control', 'no-store').type('html').send(renderStatusPage({ version: options.version, ready: down.length === 0, down, signedIn }));
+  });
+
+  pages.get('/sign-in', (request, response) => {
+    const code = typeof request.url === 'string' ? new URL(request.url, 'http://hub').searchParams.get('code') : null;
+    response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }).type('html').send(code === null ? renderSignInFailure('This link has no code; make a new one with: npm run outrigger -- link') : renderSignInPage(code.slice(0, 200)));
+  });
+
+  pages.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), async (request, response) => {
+    try {
+      if (request.headers.origin !== undefined && request.headers.origin !== 'null') assertSameOrigin(request);
+      const { code } = (request.body ?? {}) as { code?: unknown };
+      const session = await options.identity.redeemLink(typeof code === 'string' ? code : '');
+      response.cookie(sessionCookie, session.token, { httpOnly: true, sameSite: 'strict', secure: request.secure, expires: new Date(session.expiresAt), path: '/' });
+      response.redirect(303, '/');
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      response.status(error.status).type('html').send(renderSignInFailure(error.message));
+    }
+  });
+
+  pages.get('/openapi.json', (_request, response) => {
+    response.set('Access-Control-Allow-Origin', '*').type('json').send(document);
+  });
+
+  pages.get('/docs', (_request, response) => {
+    // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
+    response.set('Content-Security-Policy', "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'").type('html').send(renderDocsPage());
+  });
+
+  const asset = (path: string, type: string, content: string) =>
+    pages.get(path, (_request, response) => {
+      response.set('Cache-Control', 'public, max-age=300').type(type).send(content);
+    });
+  asset('/assets/page.css', 'css', pageStyle);
+  asset('/assets/docs.js', 'js', docsScript);
+  pages.get('/assets/scalar.js', (_request, response) => {
+    response.set('Cache-Control', 'public, max-age=86400').type('js').sendFile(scalarScript, { dotfiles: 'allow' });
+  });
+
+  pages.get('/metrics', async (request, response) => {
+    if (options.metricsToken !== null && request.headers.authorization !== `Bearer ${options.metricsToken}`) {
+      response.status(401).type('text').send('This needs METRICS_TOKEN as Authorization: Bearer.\n');
+      return;
+    }
+    response.type(options.registry.contentType).send(await options.registry.metrics());
+  });
+  return pages;
+}

@@ -1,0 +1,18 @@
+import { identity as resource } from '../../../shared/contract/identity.ts';
+import type { Identity } from '../../modules/identity/index.ts';
+import { actorOf, implement } from '../implement.ts';
+
+export const identityRoutes = (identity: Identity) =>
+  implement(resource, {
+    signUp: ({ body }) => identity.signUp(body),
+    logIn: ({ body }) => identity.logIn(body),
+    redeemSignInLink: ({ body }) => identity.redeemLink(body.code),
+    readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
+    logOut: ({ principal }) => identity.logOut(principal),
+    addMember: ({ principal, body }) => identity.addMember(principal.tenantId, body, actorOf(principal)),
+    createApiToken: ({ principal, body }) => identity.createToken(principal.tenantId, body, actorOf(principal)),
+    listApiTokens: ({ principal, query }) => identity.listTokens(principal.tenantId, query),
+    deleteApiToken: ({ principal, params }) => identity.revokeToken(principal.tenantId, params.id, actorOf(principal)),
+    readEntitlements: ({ principal }) => identity.readEntitlements(principal.tenantId),
+    putEntitlements: ({ params, body }) => identity.putEntitlements(params.tenantId, body),
+  });

@@ -1,0 +1,68 @@
+import { pipeline } from 'node:stream/promises';
+import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Artifacts, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
+import { maxArtifactBytes } from '../../modules/nodes/index.ts';
+import { mediaType } from '../body.ts';
+import { actorOf, implement } from '../implement.ts';
+import { readMultipartResult } from '../multipart-result.ts';
+
+export interface NodeFaces {
+  nodes: Nodes;
+  devices: Devices;
+  results: CommandResults;
+  artifacts: Artifacts;
+}
+
+export const nodeRoutes = ({ nodes, devices, results }: NodeFaces) =>
+  implement(nodesResource, {
+    listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
+    createAutomationNode: ({ principal, body, baseUrl }) => nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
+    claimAutomationNode: ({ body, address }) => devices.claim(body, address),
+    updateAutomationNode: ({ principal, params, body }) => nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
+    heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
+    pollAutomationNodeCommands: ({ principal, query, signal }) => devices.poll(principal, query, signal),
+    async completeAutomationNodeCommand({ principal, params, body, raw: { request } }) {
+      if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
+      await using upload = await readMultipartResult(request, maxArtifactBytes);
+      return results.complete(principal, params.commandId, upload.result, upload.files);
+    },
+  });
+
+/** One byte range of a file of `bytes` bytes; null for all of it. @throws AppError `range_not_satisfiable`. */
+export function parseRange(header: string | undefined, bytes: number): { start: number; end: number } | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
+  // Several ranges at once, and what is no range, may be ignored.
+  if (match === null || (match[1] === '' && match[2] === '')) return null;
+  const [, first = '', last = ''] = match;
+  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
+  if (start > end || start >= bytes) {
+    throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, { headers: { 'Content-Range': `bytes */${bytes}` } });
+  }
+  return { start, end };
+}
+
+export const artifactRoutes = ({ artifacts }: NodeFaces) =>
+  implement(artifactsResource, {
+    async getAutomationArtifact({ principal, params, raw: { request, response } }) {
+      const artifact = await artifacts.find(principal.tenantId, params.id);
+      const range = parseRange(request.headers.range, artifact.bytes);
+      response.set({
+        'Content-Type': artifact.contentType,
+        'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
+        // What a device sent is not to be run as a page of this hub.
+        'Content-Disposition': `attachment; filename="${artifact.name}"`,
+        'X-Content-Type-Options': 'nosniff',
+        'Accept-Ranges': 'bytes',
+        'Cache-Control': 'private, immutable, max-age=31536000',
+        ETag: `"${artifact.sha256}"`,
+        ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
+      });
+      response.status(range === null ? 200 : 206);
+      if (request.method === 'HEAD') response.end();
+      else await pipeline(await artifact.open(range ?? undefined), response);
+      return undefined;
+    },
+  });

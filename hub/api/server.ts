@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import type { Request, Response } from 'express';
+import helmet from 'helmet';
+import { z } from 'zod';
+import type { Operation } from '../../shared/contract/define.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { JsonValue } from '../../shared/json.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { authenticate, clientAddress } from './auth.ts';
+import type { AuthDependencies } from './auth.ts';
+import { mediaType, readJsonBody } from './body.ts';
+import { parsePart, sendError, toAppError } from './errors.ts';
+import { beginIdempotent, fingerprintOf, finishIdempotent, idempotencyKeyOf } from './idempotency.ts';
+import type { IdempotentRequest } from './idempotency.ts';
+import type { OperationRequest, Principal, Route } from './implement.ts';
+
+export interface HttpServerOptions {
+  routes: Route[];
+  /** Pages beside the API: the status page, the reference, the metrics. */
+  pages: express.Router;
+  auth: AuthDependencies;
+  db: Database;
+  rateLimiter: RateLimiter;
+  logger: Logger;
+  publicUrl: string | null;
+  trustedProxies: string[];
+  limits: { perKey: number; hook: number; signIn: number };
+  /** Parse answers by the contract too; for development and tests. */
+  validateResponses: boolean;
+  onFinished: (operationId: string, status: number, seconds: number) => void;
+}
+
+/** The HTTP server of the hub. */
+export interface HttpServer {
+  /** @throws AppError when the port is taken. */
+  listen(host: string, port: number): Promise<string>;
+  /** Takes no more requests, ends long polls, and waits for the rest until the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/** A request's own id, when it is harmless to repeat. */
+const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
+
+const claimsPerMinute = 60;
+const emptyQuery = z.strictObject({});
+
+interface RequestState {
+  requestId: string;
+  startedAt: number;
+  operationId: string;
+}
+
+/** Serves the routes by their declarations: who may call, what a request must hold, what it is answered. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  const states = new WeakMap<Request, RequestState>();
+  const stopping = new AbortController();
+
+  app.use((request, response, next) => {
+    const given = request.headers['x-request-id'];
+    const state: RequestState = { requestId: typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID(), startedAt: performance.now(), operationId: 'none' };
+    states.set(request, state);
+    response.setHeader('X-Request-ID', state.requestId);
+    response.on('close', () => {
+      const seconds = (performance.now() - state.startedAt) / 1000;
+      options.onFinished(state.operationId, response.statusCode, seconds);
+      options.logger.debug({ requestId: state.requestId, method: request.method, path: request.path, status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
+    });
+    next();
+  });
+  app.use(helmet({ strictTransportSecurity: options.publicUrl?.startsWith('https:') === true, contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
+
+  const byPath = Map.groupBy(options.routes, (route) => route.operation.path);
+  for (const [path, routes] of byPath) {
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (request, response) => {
+      const state = states.get(request) as RequestState;
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const route = routes.find((candidate) => candidate.operation.method === method);
+      if (route === undefined) {
+        const allow = routes.map((candidate) => candidate.operation.method).join(', ');
+        sendError(response, new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allow}.`, { headers: { Allow: allow } }), state.requestId, options.logger);
+        return;
+      }
+      state.operationId = route.operation.id;
+      serve(options, route, request, response, state.requestId, stopping.signal).catch((error: unknown) => sendError(response, error, state.requestId, options.logger));
+    });
+  }
+  app.use(options.pages);
+  app.use((request, response) => {
+    sendError(response, new AppError('not_found', `There is nothing at ${request.path.slice(0, 200)}; /docs lists every operation.`), (states.get(request) as RequestState).requestId, options.logger);
+  });
+  app.use((error: unknown, request: Request, response: Response, _next: express.NextFunction) => {
+    // Express itself throws when a path can't be decoded.
+    const known = error instanceof URIError || (error as { status?: number }).status === 400 ? new AppError('validation_failed', 'The path is not valid percent-encoding.', { cause: error }) : error;
+    sendError(response, known, states.get(request)?.requestId ?? randomUUID(), options.logger);
+  });
+
+  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
+  // Its answer can't carry a request id of the request, which could not be read.
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  });
+
+  return {
+    listen: (host, port) => listen(server, host, port),
+    async drain(deadlineMs) {
+      stopping.abort();
+      const closed = new Promise<void>((done) => server.close(() => done()));
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+      // Connections that were busy become idle one by one and would else be kept alive.
+      const sweep = setInterval(() => server.closeIdleConnections(), 100);
+      await closed;
+      clearTimeout(timer);
+      clearInterval(sweep);
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is taken; stop what uses it, or set PORT to another.` : `Can't listen on ${host}:${port} (${error.code ?? error.message}); check HOST and PORT.`;
+      reject(new AppError('unavailable', reason, { cause: error }));
+    });
+    server.listen(port, host, 4096, () => {
+      const address = server.address() as AddressInfo;
+      const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+      resolve(`http://${shown}:${address.port}`);
+    });
+  });
+}
+
+function parseQuery(request: Request): Record<string, string> {
+  const query: Record<string, string> = {};
+  const search = request.originalUrl.indexOf('?');
+  for (const [name, value] of new URLSearchParams(search === -1 ? '' : request.originalUrl.slice(search + 1))) {
+    if (Object.hasOwn(query, name)) throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, { details: [{ path: `query.${name}`, message: 'is given twice' }] });
+    Object.defineProperty(query, name, { value, enumerable: true });
+  }
+  return query;
+}
+
+async function limitByAddress({ rateLimiter, limits }: HttpServerOptions, operation: Operation, address: string): Promise<void> {
+  if (operation.ipLimit === undefined) return;
+  const limit = { 'sign-in': limits.signIn, claim: claimsPerMinute, hook: limits.hook }[operation.ipLimit];
+  const state = await rateLimiter.take(`${operation.ipLimit}:${address}`, { limit, windowSeconds: 60 });
+  if (!state.allowed) throw tooMany(state.resetAt, limit, 'this address');
+}
+
+async function limitByKey({ rateLimiter, limits }: HttpServerOptions, principal: Principal, response: Response): Promise<void> {
+  if (principal.kind !== 'token') return;
+  const state = await rateLimiter.take(`key:${principal.tokenId}`, { limit: limits.perKey, windowSeconds: 60 });
+  response.setHeader('X-RateLimit-Limit', String(state.limit));
+  response.setHeader('X-RateLimit-Remaining', String(state.remaining));
+  response.setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
+  if (!state.allowed) throw tooMany(state.resetAt, state.limit, 'this key');
+}
+
+function tooMany(resetAt: Date, limit: number, whose: string): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
+  return new AppError('rate_limited', `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`, { retryAfterSeconds });
+}
+
+async function serve(options: HttpServerOptions, route: Route, request: Request, response: Response, requestId: string, stopping: AbortSignal): Promise<void> {
+  const { operation } = route;
+  const address = clientAddress(request, options.trustedProxies);
+  await limitByAddress(options, operation, address);
+  const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
+  const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
+  await limitByKey(options, principal, response);
+  const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
+  const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
+  const input = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
+  const body = operation.body === undefined || isMultipart ? undefined : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
+
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  const operationRequest = {
+    params,
+    query,
+    body,
+    principal,
+    requestId,
+    signal: AbortSignal.any([gone.signal, stopping]),
+    address,
+    baseUrl: options.publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+    headers: request.headers,
+    raw: { request, response },
+  } as unknown as OperationRequest<Operation>;
+
+  const idempotent = operation.method === 'POST' && principal.kind === 'token' ? idempotentRequest(operation, request, principal, input) : null;
+  if (idempotent === null) {
+    send(response, await answer(options, route, operationRequest));
+    return;
+  }
+  const earlier = await beginIdempotent(options.db, idempotent);
+  if (earlier !== null) {
+    response.setHeader('Idempotency-Replayed', 'true');
+    send(response, earlier);
+    return;
+  }
+  try {
+    const first = await answer(options, route, operationRequest);
+    await finishIdempotent(options.db, idempotent, first);
+    send(response, first);
+  } catch (error) {
+    // A refusal changed nothing, so the caller may mend the request and use the key again.
+    await finishIdempotent(options.db, idempotent, null).catch((cause: unknown) => options.logger.warn({ err: cause, requestId }, 'an idempotency key stays locked for a minute'));
+    throw toAppError(error);
+  }
+}
+
+function idempotentRequest(operation: Operation, request: Request, principal: Extract<Principal, { kind: 'token' }>, input: unknown): IdempotentRequest | null {
+  const key = idempotencyKeyOf(request.headers['idempotency-key']);
+  return key === null ? null : { tenantId: principal.tenantId, tokenId: principal.tokenId, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
+}
+
+/** What a handler's result is sent as; undefined when it wrote the answer itself. */
+async function answer(options: HttpServerOptions, { operation, handle }: Route, request: OperationRequest<Operation>): Promise<{ status: number; body: JsonValue }> {
+  const result = await handle(request);
+  if (operation.binaryResponse !== undefined) return { status: 200, body: null };
+  if (options.validateResponses) {
+    const parsed = operation.response.safeParse(result);
+    if (!parsed.success) throw new Error(`the answer of ${operation.id} breaks its contract: ${parsed.error.message}`);
+  }
+  return { status: request.raw.response.statusCode, body: result as JsonValue };
+}
+
+function send(response: Response, { status, body }: { status: number; body: JsonValue }): void {
+  if (response.headersSent || response.writableEnded) return;
+  response.status(status).json(body);
+}

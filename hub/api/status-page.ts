@@ -1,0 +1,120 @@
+/** Escapes a text for HTML: what devices and people name themselves is hostile input. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+}
+
+/** The style of the plain pages, served as a file of its own so that the content security policy stays strict. */
+export const pageStyle = `
+:root { color-scheme: light dark; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf6; --soft: #9aa7c4; --paper: #0f1420; --card: #171e2e; --line: #2a3450; --accent: #7db0ff; --good: #5ed3a6; --bad: #ff8a80; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; place-items: center; padding: 1.5rem; }
+main { width: min(44rem, 100%); background: var(--card); border: 1px solid var(--line); border-radius: 16px; padding: clamp(1.25rem, 5vw, 2.75rem); }
+h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; }
+h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
+p { margin: .5rem 0; color: var(--soft); }
+.state { display: inline-flex; align-items: center; gap: .5rem; font-weight: 600; color: var(--good); }
+.state.down { color: var(--bad); }
+.state::before { content: ""; width: .65rem; height: .65rem; border-radius: 50%; background: currentColor; }
+pre { margin: .5rem 0; padding: .85rem 1rem; border-radius: 10px; background: var(--paper); border: 1px solid var(--line); overflow-x: auto; font: 14px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+a { color: var(--accent); }
+nav { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin-top: 2rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
+button { font: inherit; font-weight: 600; padding: .65rem 1.25rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--card); cursor: pointer; }
+`;
+
+function pageOf(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/page.css">
+</head>
+<body><main>
+${content}
+</main></body>
+</html>
+`;
+}
+
+export interface StatusPage {
+  version: string;
+  ready: boolean;
+  /** Names of the parts that are down. */
+  down: string[];
+  signedIn: { email: string; workspaceName: string } | null;
+}
+
+/** The page at `/`: whether the hub is up, and where to go from here. */
+export function renderStatusPage({ version, ready, down, signedIn }: StatusPage): string {
+  const state = ready ? '<span class="state">Up and ready</span>' : `<span class="state down">Not ready: ${escapeHtml(down.join(', '))}</span>`;
+  const who =
+    signedIn === null
+      ? `<h2>Sign in</h2>
+<p>Make a one-time link at the command line:</p>
+<pre>npm run outrigger -- link</pre>`
+      : `<h2>Signed in</h2>
+<p>${escapeHtml(signedIn.email)}, workspace ${escapeHtml(signedIn.workspaceName)}</p>`;
+  return pageOf(
+    'Outrigger',
+    `<h1>Outrigger</h1>
+<p>An automation hub with companion nodes. Version ${escapeHtml(version)}.</p>
+<p>${state}</p>
+${who}
+<h2>Pair a machine</h2>
+<pre>npm run outrigger -- node pair
+npm run companion -- pair CODE --hub THIS_ADDRESS</pre>
+<h2>Call the API</h2>
+<pre>npm run outrigger -- token create --workspace demo --product automations</pre>
+<nav><a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
+  );
+}
+
+/** The page that a sign-in link opens. Following the link changes nothing, so that a mail scanner can't use it up. */
+export function renderSignInPage(code: string): string {
+  return pageOf(
+    'Sign in to Outrigger',
+    `<h1>Sign in to Outrigger</h1>
+<p>This link works once.</p>
+<form method="post" action="/sign-in"><input type="hidden" name="code" value="${escapeHtml(code)}"><p><button>Sign in</button></p></form>`,
+  );
+}
+
+/** The page that answers a sign-in link which does not work. */
+export function renderSignInFailure(message: string): string {
+  return pageOf('Sign in to Outrigger', `<h1>That did not work</h1>\n<p>${escapeHtml(message)}</p>\n<nav><a href="/">Back</a></nav>`);
+}
+
+/** The page at `/docs`: the reference, drawn by a script that this hub serves itself. */
+export function renderDocsPage(): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Outrigger API reference</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/assets/scalar.js"></script>
+<script src="/assets/docs.js"></script>
+</body>
+</html>
+`;
+}
+
+/** Starts the reference; nothing of it may call another host. */
+export const docsScript = `Scalar.createApiReference('#reference', {
+  url: '/openapi.json',
+  proxyUrl: '',
+  withDefaultFonts: false,
+  telemetry: false,
+  hideClientButton: true,
+  agent: { disabled: true },
+  showDeveloperTools: 'never',
+});
+`;

@@ -1,0 +1,250 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, CommanderError, Option } from 'commander';
+import { environments, identity as identityContract } from '../shared/contract/identity.ts';
+import { productPermissions, products, roles } from '../shared/contract/define.ts';
+import { AppError } from '../shared/errors.ts';
+import { createApp, version } from './app.ts';
+import type { App } from './app.ts';
+import { ConfigError, parseConfig, settingsTable } from './config.ts';
+import type { Config } from './config.ts';
+import { readEnvironment } from './environment.ts';
+import { FolderLock, prepareDataFolder, readFolderOwner } from './platform/data-folder.ts';
+import { createLogger } from './platform/logger.ts';
+import { readPostgresUrl } from './platform/postgres-server/server.ts';
+
+const actor = 'cli';
+
+function loadConfig(): Config {
+  const config = parseConfig(readEnvironment(process.env), { role: 'api', isTerminal: process.stderr.isTTY });
+  return { ...config, home: resolve(config.home), log: { ...config.log, level: 'warn' } };
+}
+
+/** Opens the hub's database: that of a running hub, or its own for as long as this takes. */
+async function withApp<Result>(work: (app: App, config: Config) => Promise<Result>): Promise<Result> {
+  const config = loadConfig();
+  prepareDataFolder(config.home);
+  const isRunning = readFolderOwner(config.home) !== null;
+  using _lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
+  const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
+  const database = { url, maxConnections: 4 };
+  await using app = await createApp({ ...config, database }, { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false });
+  return work(app, config);
+}
+
+/** The address of the hub, for what is printed: as it runs, else as it would. */
+function hubAddress(config: Config): string {
+  return config.http.publicUrl ?? readFolderOwner(config.home)?.url ?? `http://${config.http.host}:${config.http.port}`;
+}
+
+function print(value: unknown, json: boolean | undefined, text: string): void {
+  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`);
+}
+
+function table(rows: Record<string, string>[]): string {
+  const [first] = rows;
+  if (first === undefined) return 'none';
+  const columns = Object.keys(first);
+  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: string[]) => cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd();
+  return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n');
+}
+
+/** What a device or a person named themselves must not steer the terminal. */
+const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
+
+interface Common {
+  json?: boolean;
+  workspace: string;
+}
+
+const program = new Command('outrigger').description('Manages an Outrigger hub from the command line.').version(version).exitOverride().configureHelp({ showGlobalOptions: true });
+const json = () => new Option('--json', 'print JSON');
+const workspace = () => new Option('--workspace <name>', 'workspace').default('demo');
+
+program
+  .command('start')
+  .description('start the hub; the same as npm start')
+  .allowUnknownOption()
+  .argument('[options...]')
+  .action(async (_options: string[], _parsed: unknown, command: Command) => {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url)), ...command.args], { stdio: 'inherit' });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+    process.exitCode = await new Promise<number>((done) => child.once('exit', (code) => done(code ?? 1)));
+  });
+
+const token = program.command('token').description('API tokens');
+token
+  .command('create')
+  .description('make an API token; its key is shown once')
+  .addOption(workspace())
+  .addOption(new Option('--product <product>', 'product').choices(products).makeOptionMandatory())
+  .addOption(new Option('--environment <environment>', 'environment').choices(environments).default('live'))
+  .option('--name <name>', 'name of the token', 'cli')
+  .option('--permission <permission...>', 'permissions; all of the product when left out')
+  .option('--expires <time>', 'ISO 8601 time after which it is refused')
+  .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
+  .addOption(json())
+  .action(async (options: Common & { product: (typeof products)[number]; environment: 'live' | 'test'; name: string; permission?: string[]; expires?: string; ip?: string[] }) => {
+    const body = identityContract.createApiToken.body.safeParse({
+      name: options.name,
+      product: options.product,
+      environment: options.environment,
+      permissions: options.permission ?? productPermissions[options.product],
+      ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
+      ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
+    });
+    if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+    const created = await withApp(async ({ identity }) => {
+      const { id } = await identity.findWorkspace(options.workspace);
+      return identity.createToken(id, body.data, actor);
+    });
+    print(created, options.json, created.key);
+  });
+token
+  .command('list')
+  .description('list the tokens of a workspace')
+  .addOption(workspace())
+  .addOption(json())
+  .action(async (options: Common) => {
+    const { data } = await withApp(async ({ identity }) => identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
+    print(data, options.json, table(data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: printable(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' }))));
+  });
+token
+  .command('revoke')
+  .description('revoke a token, at once and everywhere')
+  .argument('<id>')
+  .addOption(workspace())
+  .addOption(json())
+  .action(async (id: string, options: Common) => {
+    const revoked = await withApp(async ({ identity }) => identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor));
+    print(revoked, options.json, `revoked ${revoked.id}`);
+  });
+
+program
+  .command('workspace')
+  .description('workspaces')
+  .command('create')
+  .description('make a workspace; sign in to it with: outrigger link --workspace NAME')
+  .requiredOption('--name <name>', 'its name')
+  .addOption(json())
+  .action(async (options: { name: string; json?: boolean }) => {
+    const created = await withApp(({ identity }) => identity.createWorkspace(options.name));
+    print(created, options.json, `made workspace ${created.name} (${created.id})`);
+  });
+
+program
+  .command('user')
+  .description('people')
+  .command('create')
+  .description('add a person to a workspace; the password is read from standard input')
+  .addOption(workspace())
+  .requiredOption('--email <email>', 'email address')
+  .addOption(new Option('--role <role>', 'role').choices(roles).default('agent'))
+  .addOption(json())
+  .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
+    let password = '';
+    if (process.stdin.isTTY) process.stderr.write('Password (at least 12 characters): ');
+    for await (const chunk of process.stdin) {
+      password += String(chunk);
+      if (password.includes('\n')) break;
+    }
+    const body = identityContract.addMember.body.safeParse({ email: options.email, password: password.split('\n')[0], role: options.role });
+    if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+    const created = await withApp(async ({ identity }) => identity.addMember((await identity.findWorkspace(options.workspace)).id, body.data, actor));
+    print(created, options.json, `added ${created.email} as ${created.role}`);
+  });
+
+program
+  .command('link')
+  .description('make a one-time sign-in link for the admin of a workspace')
+  .addOption(workspace())
+  .addOption(json())
+  .action(async (options: Common) => {
+    const url = await withApp(async ({ identity }, config) => `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`);
+    print({ url }, options.json, url);
+  });
+
+const node = program.command('node').description('companion nodes');
+node
+  .command('pair')
+  .description('make a pairing code for a machine')
+  .addOption(workspace())
+  .option('--name <name>', 'name of the node; that of the machine when left out')
+  .option('--allow-system', 'let workflows run approved commands on it')
+  .option('--allow-browser', 'let workflows drive its browser')
+  .addOption(json())
+  .action(async (options: Common & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
+    const { pairing, hub } = await withApp(async ({ identity, nodes }, config) => {
+      const { id } = await identity.findWorkspace(options.workspace);
+      const body = { ...(options.name === undefined ? {} : { name: options.name }), allowSystem: options.allowSystem === true, allowBrowser: options.allowBrowser === true };
+      const address = hubAddress(config);
+      return { pairing: await nodes.createPairing(id, body, address, actor), hub: address };
+    });
+    print(pairing, options.json, `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run`);
+  });
+node
+  .command('list')
+  .description('list the nodes of a workspace')
+  .addOption(workspace())
+  .addOption(json())
+  .action(async (options: Common) => {
+    const { data } = await withApp(async ({ identity, nodes }) => nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
+    print(data, options.json, table(data.map((row) => ({ id: row.id, name: printable(row.name), status: row.status, system: row.allowSystem ? 'allowed' : '-', browser: row.allowBrowser ? 'allowed' : '-', seen: row.lastSeenAt ?? 'never' }))));
+  });
+
+program
+  .command('settings')
+  .description('list every setting')
+  .action(() => {
+    process.stdout.write(`${settingsTable()}\n`);
+  });
+
+program
+  .command('doctor')
+  .description('check what the hub needs')
+  .addOption(json())
+  .action(async (options: { json?: boolean }) => {
+    const checks: { check: string; ok: boolean; detail: string }[] = [];
+    const attempt = async (check: string, run: () => Promise<string> | string) => {
+      try {
+        checks.push({ check, ok: true, detail: await run() });
+      } catch (error) {
+        checks.push({ check, ok: false, detail: explain(error) });
+      }
+    };
+    await attempt('Node.js', () => process.version);
+    await attempt('settings', () => `data folder ${loadConfig().home}`);
+    await attempt('database', () => withApp(async () => 'answers'));
+    await attempt('port', async () => {
+      const { http, home } = loadConfig();
+      const owner = readFolderOwner(home);
+      if (owner !== null) return `the hub runs at ${owner.url ?? 'an unknown address'}`;
+      await new Promise<void>((done, reject) => {
+        const probe = createServer().once('error', reject);
+        probe.listen(http.port, http.host, () => probe.close(() => done()));
+      });
+      return `${http.port} is free`;
+    });
+    print(checks, options.json, checks.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(10)} ${detail}`).join('\n'));
+    if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
+  });
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  } else {
+    process.stderr.write(`outrigger: ${explain(error)}\n`);
+    process.exitCode = 1;
+  }
+}

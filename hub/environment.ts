@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { AppError } from '../shared/errors.ts';
+import type { SettingSources } from './config.ts';
+
+/**
+ * The environment of a process with what `.env` adds to it; the environment itself wins.
+ * @throws AppError that names the line of a `.env` that can't be read.
+ */
+export function readEnvironment(env: Record<string, string | undefined>, path = '.env'): SettingSources {
+  const readFile = (file: string) => readFileSync(file, 'utf8');
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { env, readFile };
+    throw new AppError('unavailable', `${path} can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, { cause: error });
+  }
+  for (const [index, line] of text.split('\n').entries()) {
+    if (!/^\s*(#.*|(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=.*)?$/.test(line.replace(/\r$/, ''))) {
+      throw new AppError('unavailable', `${path}, line ${index + 1}, is not NAME=value: ${line.slice(0, 60)}`);
+    }
+  }
+  return { env: { ...parseEnv(text), ...env }, readFile };
+}

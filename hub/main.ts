@@ -1,0 +1,104 @@
+#!/usr/bin/env node
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { AppError } from '../shared/errors.ts';
+import { createApp, version } from './app.ts';
+import type { App } from './app.ts';
+import { ConfigError, parseConfig } from './config.ts';
+import type { Config, HubRole } from './config.ts';
+import { readEnvironment } from './environment.ts';
+import { FolderLock, prepareDataFolder } from './platform/data-folder.ts';
+import { createLogger } from './platform/logger.ts';
+
+const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
+
+Starts the hub. Settings come from the environment and from .env; the README lists them all.
+
+  --role    what this process does; all by default
+  --port    port to listen on, instead of PORT
+  --version, --help
+`;
+
+/** Ends the process with one line on standard error. */
+function refuse(message: string): never {
+  process.stderr.write(`outrigger: ${message}\n`);
+  process.exit(1);
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
+  if (error instanceof AppError) return error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return `could not start: ${message}${code === undefined ? '' : ` (${code})`}`;
+}
+
+function readArguments(): { role: HubRole; port: string | undefined } {
+  let values: { role?: string; port?: string; help?: boolean; version?: boolean };
+  try {
+    ({ values } = parseArgs({ options: { role: { type: 'string' }, port: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } } }));
+  } catch (error) {
+    refuse(`${(error as Error).message.split('\n')[0]} See --help.`);
+  }
+  if (values.help === true || values.version === true) {
+    process.stdout.write(values.help === true ? help : `${version}\n`);
+    process.exit(0);
+  }
+  const role = values.role ?? 'all';
+  if (role !== 'all' && role !== 'api' && role !== 'worker') refuse(`--role must be api, worker or all (it is "${role}").`);
+  return { role, port: values.port };
+}
+
+function readConfig(): Config {
+  const { role, port } = readArguments();
+  const sources = readEnvironment(process.env);
+  if (port !== undefined) sources.env = { ...sources.env, PORT: port };
+  const config = parseConfig(sources, { role, isTerminal: process.stderr.isTTY });
+  return { ...config, home: resolve(config.home) };
+}
+
+async function greet(app: App, config: Config): Promise<void> {
+  if (app.url === null) {
+    process.stdout.write('Outrigger worker is ready.\n');
+    return;
+  }
+  const address = config.http.publicUrl ?? app.url;
+  const lines = [`Outrigger ${version} is ready at ${address}`, `  API reference      ${address}/docs`];
+  if (app.isNew) {
+    const code = await app.identity.createSignInCode('demo');
+    lines.push('  Workspace          demo', `  Sign in (once)     ${address}/sign-in?code=${code}`);
+  }
+  if (config.role === 'all') {
+    lines.push('  Pair this machine  npm run outrigger -- node pair', `                     npm run companion -- pair CODE --hub ${address} && npm run companion -- run`);
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const logger = createLogger(config.log);
+  prepareDataFolder(config.home);
+  // Only the embedded database must have one owner; with one of their own, many hubs may share a folder of artefacts.
+  using lock = config.database.url === null ? FolderLock.acquire(config.home) : null;
+  const stop = Promise.withResolvers<void>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    let signalled = false;
+    process.on(signal, () => {
+      if (signalled) process.exit(130);
+      signalled = true;
+      process.stderr.write('Stopping; once more to stop at once\n');
+      stop.resolve();
+    });
+  }
+  await using app = await createApp(config, { logger, onNotice: (message) => process.stderr.write(`${message}\n`) });
+  lock?.announce(app.url ?? 'worker');
+  await greet(app, config);
+  await stop.promise;
+}
+
+process.on('uncaughtException', (error) => refuse(`stopped by a fault of its own: ${error.message}`));
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  refuse(explain(error));
+}

@@ -1,0 +1,3 @@
+export { Identity } from './service.ts';
+export type { SessionIdentity, TokenIdentity } from './service.ts';
+export { parseApiKey } from './keys.ts';

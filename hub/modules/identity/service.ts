@@ -1,0 +1,326 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import ipaddr from 'ipaddr.js';
+import { jwtVerify, SignJWT } from 'jose';
+import type { z } from 'zod';
+import { productPermissions } from '../../../shared/contract/define.ts';
+import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
+import { identity as resource } from '../../../shared/contract/identity.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import { violatedConstraint } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { apiTokens, sessions, tenants } from '../../platform/db/schema.ts';
+import { newId } from '../../platform/ids.ts';
+import { recordAudit } from '../audit/index.ts';
+import { newApiKey, secretHash } from './keys.ts';
+import { findAdmin, findSession, findTenant, findUserByEmail, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
+import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
+
+export interface IdentityDependencies {
+  db: Database;
+  cursors: Cursors;
+  /** Signs the workspace JWT. */
+  sessionKey: Buffer;
+  sessionHours: number;
+  defaultEntitlements: readonly Entitlement[];
+}
+
+/** An API token that was presented and counts. */
+export interface TokenIdentity {
+  tokenId: string;
+  tenantId: string;
+  product: Product;
+  environment: 'live' | 'test';
+  permissions: Permission[];
+  ipAllowlist: string[];
+  entitlements: Entitlements;
+}
+
+/** A person who is signed in. */
+export interface SessionIdentity {
+  sessionId: string;
+  tenantId: string;
+  workspaceName: string;
+  user: { id: string; email: string; role: Role };
+}
+
+type CreateTokenBody = z.output<typeof resource.createApiToken.body>;
+type ListTokensQuery = z.output<typeof resource.listApiTokens.query>;
+type Session = z.input<typeof resource.logIn.response>;
+
+const issuer = 'outrigger';
+const codeHours = 24;
+/** A hash that no password has; checking against it takes as long as checking a real one. */
+const noPassword = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+const codeHash = (code: string) => createHash('sha256').update(code).digest();
+
+/** Workspaces, people, their sessions and tokens. */
+export class Identity {
+  readonly #deps: IdentityDependencies;
+
+  constructor(dependencies: IdentityDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `email_taken`, `workspace_name_taken`. */
+  async signUp({ email, password, workspaceName }: { email: string; password: string; workspaceName: string }): Promise<Session> {
+    const passwordHash = await hashPassword(password);
+    return this.#unique(() =>
+      this.#deps.db.system(async (tx) => {
+        const tenantId = await insertTenant(tx, workspaceName, this.#deps.defaultEntitlements);
+        const user = await insertUser(tx, { tenantId, email, passwordHash, role: 'admin' });
+        await recordAudit(tx, { tenantId, actor: `user:${user.id}`, action: 'workspace.created', targetType: 'workspace', targetId: tenantId, details: { name: workspaceName } });
+        return this.#session(user, await insertSession(tx, user, this.#deps.sessionHours));
+      }),
+    );
+  }
+
+  /** @throws AppError `invalid_credentials`, in the same time whether or not the address is known. */
+  async logIn({ email, password }: { email: string; password: string }): Promise<Session> {
+    const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
+    const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
+    if (user === null || !correct) throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
+    return this.#begin(user);
+  }
+
+  /** @throws AppError `invalid_credentials` for a code that is unknown, used or older than a day. */
+  async redeemLink(code: string): Promise<Session> {
+    return this.#deps.db.system(async (tx) => {
+      const user = await redeemCode(tx, codeHash(code));
+      if (user === null) throw new AppError('invalid_credentials', 'This sign-in link is wrong, used or too old; make a new one with: npm run outrigger -- link');
+      return this.#session(user, await insertSession(tx, user, this.#deps.sessionHours));
+    });
+  }
+
+  /** A one-time code that signs the first admin of a workspace in, for a day. @throws AppError `not_found`. */
+  async createSignInCode(workspaceName: string): Promise<string> {
+    const code = randomBytes(24).toString('base64url');
+    await this.#deps.db.system(async (tx) => {
+      const tenant = await findTenant(tx, workspaceName);
+      const admin = tenant === null ? null : await findAdmin(tx, tenant.id);
+      if (admin === null) throw noWorkspace(workspaceName);
+      await insertCode(tx, admin, codeHash(code), codeHours);
+    });
+    return code;
+  }
+
+  async logOut({ tenantId, sessionId }: SessionIdentity): Promise<{ signedOut: true }> {
+    await this.#deps.db.workspace(tenantId, (tx) => tx.update(sessions).set({ revokedAt: sql`now()` }).where(eq(sessions.id, sessionId)));
+    return { signedOut: true };
+  }
+
+  /** @throws AppError `email_taken`. */
+  async addMember(tenantId: string, { email, password, role }: { email: string; password: string; role: Role }, actor: string) {
+    const passwordHash = await hashPassword(password);
+    return this.#unique(() =>
+      this.#deps.db.workspace(tenantId, async (tx) => {
+        const user = await insertUser(tx, { tenantId, email, passwordHash, role });
+        await recordAudit(tx, { tenantId, actor, action: 'member.added', targetType: 'user', targetId: user.id, details: { email, role } });
+        return { id: user.id, email, role, createdAt: user.createdAt.toISOString() };
+      }),
+    );
+  }
+
+  /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
+  async createToken(tenantId: string, body: CreateTokenBody, actor: string) {
+    checkToken(body);
+    const { key, hint, secret } = newApiKey(body.product, body.environment);
+    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [inserted] = await tx
+        .insert(apiTokens)
+        .values({
+          id: newId(),
+          tenantId,
+          name: body.name,
+          product: body.product,
+          environment: body.environment,
+          permissions: [...new Set(body.permissions)],
+          keyHint: hint,
+          secretHash: secretHash(secret),
+          ipAllowlist: body.ipAllowlist ?? [],
+          expiresAt: body.expiresAt === undefined ? null : new Date(body.expiresAt),
+        })
+        .returning();
+      const created = inserted as TokenRow;
+      await recordAudit(tx, { tenantId, actor, action: 'token.created', targetType: 'token', targetId: created.id, details: { name: body.name, product: body.product, environment: body.environment } });
+      return created;
+    });
+    return { ...presentToken(row), key };
+  }
+
+  async listTokens(tenantId: string, query: ListTokensQuery) {
+    const scope = `tokens:${tenantId}`;
+    const before = query.cursor === undefined ? undefined : this.#deps.cursors.decode(scope, query.cursor);
+    const rows = await this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, query.limit + 1, before));
+    const pageRows = rows.slice(0, query.limit);
+    const last = pageRows.at(-1);
+    return {
+      data: pageRows.map(presentToken),
+      meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? this.#deps.cursors.encode(scope, last.id) : null },
+    };
+  }
+
+  /** @throws AppError `not_found`. */
+  async revokeToken(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const revoked = await tx
+        .update(apiTokens)
+        .set({ revokedAt: sql`now()` })
+        .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
+        .returning({ id: apiTokens.id });
+      if (revoked.length === 0) throw new AppError('not_found', `There is no token ${id} in this workspace.`);
+      await recordAudit(tx, { tenantId, actor, action: 'token.revoked', targetType: 'token', targetId: id, details: {} });
+    });
+    return { id, deleted: true };
+  }
+
+  async readEntitlements(tenantId: string): Promise<Entitlements> {
+    const [row] = await this.#deps.db.workspace(tenantId, (tx) => tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId)));
+    if (row === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+    return row.entitlements;
+  }
+
+  /** @throws AppError `not_found`. */
+  async putEntitlements(tenantId: string, changes: Partial<Entitlements>): Promise<Entitlements> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx
+        .update(tenants)
+        .set({ entitlements: sql`${tenants.entitlements} || ${JSON.stringify(changes)}::jsonb` })
+        .where(eq(tenants.id, tenantId))
+        .returning({ entitlements: tenants.entitlements });
+      if (row === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+      await recordAudit(tx, { tenantId, actor: 'platform', action: 'entitlements.changed', targetType: 'workspace', targetId: tenantId, details: changes });
+      return row.entitlements;
+    });
+  }
+
+  /** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
+  async authenticateToken(secret: string): Promise<TokenIdentity> {
+    const found: FoundToken | null = await this.#deps.db.system((tx) => useToken(tx, secretHash(secret)), { durable: false });
+    if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
+    if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
+    if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
+    const { id, tenant_id: tenantId, product, environment, permissions, ip_allowlist: ipAllowlist, entitlements } = found;
+    return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements };
+  }
+
+  /** @throws AppError `unauthenticated` when the JWT is not ours, too old or signed out. */
+  async authenticateSession(token: string): Promise<SessionIdentity> {
+    const sessionId = await this.#verify(token);
+    const found = await this.#deps.db.system((tx) => findSession(tx, sessionId), { durable: false });
+    if (found === null) throw notSignedIn();
+    const { id, email, role, tenantId } = found.user;
+    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role } };
+  }
+
+  /** Makes the demo workspace on the first start; answers whether it did. */
+  async ensureDemoWorkspace(name: string): Promise<boolean> {
+    return this.#deps.db.system(async (tx) => {
+      await tx.execute(sql`select pg_advisory_xact_lock(hashtext('outrigger demo workspace'))`);
+      const [any] = await tx.select({ id: tenants.id }).from(tenants).limit(1);
+      if (any !== undefined) return false;
+      const tenantId = await insertTenant(tx, name, this.#deps.defaultEntitlements);
+      // Nobody knows a password of this account: it is entered by a one-time link.
+      await insertUser(tx, { tenantId, email: `admin@${name}.invalid`, passwordHash: '', role: 'admin' });
+      return true;
+    });
+  }
+
+  /** Makes a workspace without a password, for the command line. @throws AppError `workspace_name_taken`. */
+  async createWorkspace(name: string): Promise<{ id: string; name: string }> {
+    return this.#unique(() =>
+      this.#deps.db.system(async (tx) => {
+        const id = await insertTenant(tx, name, this.#deps.defaultEntitlements);
+        await insertUser(tx, { tenantId: id, email: `admin@${id}.invalid`, passwordHash: '', role: 'admin' });
+        await recordAudit(tx, { tenantId: id, actor: 'cli', action: 'workspace.created', targetType: 'workspace', targetId: id, details: { name } });
+        return { id, name };
+      }),
+    );
+  }
+
+  /** @throws AppError `not_found`. */
+  async findWorkspace(name: string): Promise<{ id: string; name: string }> {
+    const found = await this.#deps.db.system((tx) => findTenant(tx, name));
+    if (found === null) throw noWorkspace(name);
+    return found;
+  }
+
+  async #begin(user: UserRow): Promise<Session> {
+    return this.#deps.db.workspace(user.tenantId, async (tx) => this.#session(user, await insertSession(tx, user, this.#deps.sessionHours)));
+  }
+
+  async #session(user: UserRow, session: { id: string; expiresAt: Date }): Promise<Session> {
+    const token = await new SignJWT({ tenantId: user.tenantId, role: user.role })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer(issuer)
+      .setSubject(user.id)
+      .setJti(session.id)
+      .setIssuedAt()
+      .setExpirationTime(Math.floor(session.expiresAt.getTime() / 1000))
+      .sign(this.#deps.sessionKey);
+    return { token, expiresAt: session.expiresAt.toISOString(), tenantId: user.tenantId, user: { id: user.id, email: user.email, role: user.role } };
+  }
+
+  async #verify(token: string): Promise<string> {
+    try {
+      const { payload } = await jwtVerify(token, this.#deps.sessionKey, { issuer, algorithms: ['HS256'] });
+      if (typeof payload.jti === 'string') return payload.jti;
+    } catch (error) {
+      throw notSignedIn(error);
+    }
+    throw notSignedIn();
+  }
+
+  async #unique<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      const constraint = violatedConstraint(error);
+      if (constraint === 'users_email') throw new AppError('email_taken', 'Somebody has this email address already; sign in instead.', { cause: error, details: [{ path: 'body.email', message: 'is taken' }] });
+      if (constraint === 'tenants_name') throw new AppError('workspace_name_taken', 'There is a workspace of this name already; choose another.', { cause: error, details: [{ path: 'body.workspaceName', message: 'is taken' }] });
+      throw error;
+    }
+  }
+}
+
+function checkToken(body: CreateTokenBody): void {
+  const refuse = (path: string, message: string) => {
+    throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
+  };
+  for (const [index, permission] of body.permissions.entries()) {
+    if (!productPermissions[body.product].includes(permission)) {
+      refuse(`body.permissions[${index}]`, `is no permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`);
+    }
+  }
+  for (const [index, block] of (body.ipAllowlist ?? []).entries()) {
+    if (!ipaddr.isValid(block) && !ipaddr.isValidCIDR(block)) refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
+  }
+  if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now()) refuse('body.expiresAt', 'must be in the future');
+}
+
+function presentToken(row: TokenRow) {
+  const { id, name, product, environment, permissions, keyHint, ipAllowlist } = row;
+  return {
+    id,
+    name,
+    product,
+    environment,
+    permissions,
+    keyHint,
+    ipAllowlist,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
+
+function notSignedIn(cause?: unknown): AppError {
+  return new AppError('unauthenticated', 'You are not signed in, or your session has ended; sign in again.', { cause });
+}
+
+function noWorkspace(name: string): AppError {
+  return new AppError('not_found', `There is no workspace "${name}"; make it with: npm run outrigger -- workspace create --name "${name}"`);
+}
