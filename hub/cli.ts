@@ -32,7 +32,7 @@ async function withApp<Result>(work: (app: App, config: Config) => Promise<Resul
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
   const database = { url, maxConnections: 4 };
   await using app = await createApp({ ...config, database }, { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false });
-  return work(app, config);
+  return await work(app, config);
 }
 
 /** The address of the hub, for what is printed: as it runs, else as it would. */

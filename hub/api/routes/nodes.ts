@@ -26,7 +26,7 @@ export const nodeRoutes = ({ nodes, devices, results }: NodeFaces) =>
     async completeAutomationNodeCommand({ principal, params, body, raw: { request } }) {
       if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
       await using upload = await readMultipartResult(request, maxArtifactBytes);
-      return results.complete(principal, params.commandId, upload.result, upload.files);
+      return await results.complete(principal, params.commandId, upload.result, upload.files);
     },
   });
 
