@@ -5,6 +5,8 @@ import { z } from 'zod';
  * on, and nothing here can loosen what the hub forbids.
  */
 export const localSettings = z.strictObject({
+  /** While true every command is refused and those under way are ended. */
+  paused: z.boolean().default(false),
   /** Absolute paths of folders that workflows may list and read. */
   sharedFolders: z.array(z.string().min(1)).default([]),
   capture: z

@@ -1,0 +1,25 @@
+import type { LocalSettings } from '../../settings.ts';
+
+type BrowserSettings = Pick<LocalSettings['browser'], 'allowHosts' | 'blockHosts'>;
+
+/** Whether a host is what a pattern names: itself, or for `*.example.org` any host below example.org. */
+function matches(pattern: string, host: string): boolean {
+  const wanted = pattern.toLowerCase().replace(/\.$/, '');
+  return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) : host === wanted;
+}
+
+/** Whether the owner limits where the browser may go at all. */
+export function hasHostLists({ allowHosts, blockHosts }: BrowserSettings): boolean {
+  return allowHosts.length > 0 || blockHosts.length > 0;
+}
+
+/** Why the browser may not go to an address, or null when it may. */
+export function navigationProblem(address: string, { allowHosts, blockHosts }: BrowserSettings): string | null {
+  if (!URL.canParse(address)) return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
+  const url = new URL(address);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${url.protocol} addresses are not opened; only http and https are`;
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  if (blockHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine blocks ${host}`;
+  if (allowHosts.length > 0 && !allowHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
+  return null;
+}

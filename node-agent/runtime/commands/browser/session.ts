@@ -1,0 +1,203 @@
+import { mkdirSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { LocalSettings } from '../../settings.ts';
+import { CommandError } from '../handler.ts';
+import { findBrowser } from './find-browser.ts';
+import { hasHostLists, navigationProblem } from './navigation-policy.ts';
+
+const launchTimeoutMs = 30_000;
+const reapEveryMs = 1_000;
+const maxPages = 20;
+
+interface OpenPage {
+  id: string;
+  page: Page;
+  usedAt: number;
+  /** Commands that act on it now. */
+  busy: number;
+  /** The last address that was refused to it, until a command hears of it. */
+  refused: string | null;
+}
+
+/**
+ * The companion's own browser: started by the first command, with a profile that stays; its pages are kept between commands and
+ * closed when nobody used them for a while, and the browser with the last of them. Chromium listens on a pipe of ours, so it ends
+ * with this process however that ends.
+ */
+export class BrowserSession implements AsyncDisposable {
+  readonly #profile: string;
+  #context: Promise<BrowserContext> | undefined;
+  #pages = new Map<string, OpenPage>();
+  #nextPage = 1;
+  #settings: LocalSettings['browser'] | undefined;
+  #reaper: NodeJS.Timeout | undefined;
+
+  constructor(profile: string) {
+    this.#profile = profile;
+  }
+
+  /**
+   * Lends a page to a command: the one it names, else the one used last, else a new one.
+   * @throws CommandError `not_found` for a page that is closed, `tool_missing` without a browser.
+   */
+  async withPage<Result>(settings: LocalSettings['browser'], choice: { pageId?: string | undefined; newPage?: boolean }, work: (entry: OpenPage) => Promise<Result>): Promise<Result> {
+    const entry = await this.#choose(settings, choice);
+    entry.busy += 1;
+    try {
+      return await work(entry);
+    } finally {
+      entry.busy -= 1;
+      entry.usedAt = performance.now();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#reaper);
+    this.#reaper = undefined;
+    const context = this.#context;
+    this.#context = undefined;
+    this.#pages.clear();
+    await context?.then((open) => open.close()).catch(() => undefined);
+  }
+
+  async #choose(settings: LocalSettings['browser'], { pageId, newPage = false }: { pageId?: string | undefined; newPage?: boolean }): Promise<OpenPage> {
+    const context = await this.#open(settings);
+    if (pageId !== undefined) {
+      const named = this.#pages.get(pageId);
+      if (named === undefined) throw new CommandError('not_found', `There is no page ${pageId}; it was closed, or idle for ${settings.idleSeconds} s. Open one with browser.navigate.`);
+      return named;
+    }
+    const latest = [...this.#pages.values()].toSorted((left, right) => right.usedAt - left.usedAt)[0];
+    if (latest !== undefined && !newPage) return latest;
+    if (this.#pages.size >= maxPages) throw new CommandError('failed', `${maxPages} pages are open; name one with pageId.`);
+    return this.#adopt(await context.newPage());
+  }
+
+  async #open(settings: LocalSettings['browser']): Promise<BrowserContext> {
+    // A changed list must hold for the pages that are open already.
+    const changed = this.#settings !== undefined && JSON.stringify(this.#settings) !== JSON.stringify(settings);
+    if (changed && this.#context !== undefined) await this[Symbol.asyncDispose]();
+    this.#settings = settings;
+    this.#context ??= this.#launch(settings);
+    try {
+      return await this.#context;
+    } catch (error) {
+      this.#context = undefined;
+      throw error;
+    }
+  }
+
+  async #launch(settings: LocalSettings['browser']): Promise<BrowserContext> {
+    const browser = findBrowser(settings.executablePath);
+    if (browser === null) {
+      throw new CommandError('tool_missing', settings.executablePath === undefined ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium' : `There is no browser at ${settings.executablePath}.`);
+    }
+    mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
+    const isRoot = process.getuid?.() === 0;
+    const canShow = process.platform !== 'linux' || process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
+    let context: BrowserContext;
+    try {
+      context = await chromium.launchPersistentContext(this.#profile, {
+        executablePath: browser.path,
+        headless: !(settings.headed && canShow),
+        chromiumSandbox: !isRoot,
+        acceptDownloads: false,
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+        viewport: { width: 1280, height: 800 },
+        serviceWorkers: hasHostLists(settings) ? 'block' : 'allow',
+        timeout: launchTimeoutMs,
+        args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+      });
+    } catch (error) {
+      const text = (error as Error).message;
+      const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
+      throw new CommandError('failed', inUse ? `The browser profile ${this.#profile} is in use by another browser; close it.` : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`, { cause: error });
+    }
+    context.on('close', () => this.#forget(context));
+    context.on('page', (page) => this.#adopt(page));
+    // Playwright sees the first request of every page, also of one that a page opens; the rest is the work of `#guard`.
+    if (hasHostLists(settings)) {
+      await context.route('**/*', async (route) => {
+        const request = route.request();
+        const problem = request.isNavigationRequest() ? navigationProblem(request.url(), settings) : null;
+        if (problem === null) await route.continue();
+        else {
+          this.#refuse(request.frame().page(), problem);
+          await route.abort('blockedbyclient');
+        }
+      });
+    }
+    for (const page of context.pages()) this.#adopt(page);
+    this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
+    this.#reaper.unref();
+    return context;
+  }
+
+  #adopt(page: Page): OpenPage {
+    const known = [...this.#pages.values()].find((entry) => entry.page === page);
+    if (known !== undefined) return known;
+    const entry: OpenPage = { id: `page-${this.#nextPage}`, page, usedAt: performance.now(), busy: 0, refused: null };
+    this.#nextPage += 1;
+    this.#pages.set(entry.id, entry);
+    page.on('close', () => this.#pages.delete(entry.id));
+    page.on('crash', () => this.#pages.delete(entry.id));
+    page.on('dialog', (dialog) => void dialog.dismiss().catch(() => undefined));
+    page.on('framenavigated', (frame) => {
+      if (frame !== page.mainFrame() || this.#settings === undefined || frame.url() === 'about:blank' || frame.url() === '') return;
+      if (frame.url().startsWith('chrome-error:')) return;
+      const problem = navigationProblem(frame.url(), this.#settings);
+      if (problem === null) return;
+      this.#refuse(page, problem);
+      void page.goto('about:blank').catch(() => undefined);
+    });
+    if (this.#settings !== undefined && hasHostLists(this.#settings)) void this.#guard(entry, this.#settings);
+    return entry;
+  }
+
+  /** Refuses documents before they are asked for, each hop of a redirect anew, which routes of Playwright do not see. */
+  async #guard(entry: OpenPage, settings: LocalSettings['browser']): Promise<void> {
+    try {
+      const session = await entry.page.context().newCDPSession(entry.page);
+      session.on('Fetch.requestPaused', ({ requestId, request }) => {
+        const problem = navigationProblem(request.url, settings);
+        if (problem !== null) this.#refuse(entry.page, problem);
+        const answer = problem === null ? session.send('Fetch.continueRequest', { requestId }) : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+        answer.catch(() => undefined);
+      });
+      await session.send('Fetch.enable', { patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }] });
+    } catch {
+      // Without its guard a page is not let loose on the owner's lists.
+      await entry.page.close().catch(() => undefined);
+    }
+  }
+
+  #refuse(page: Page, problem: string): void {
+    const entry = [...this.#pages.values()].find((candidate) => candidate.page === page);
+    if (entry !== undefined) entry.refused = problem;
+  }
+
+  #forget(context: BrowserContext): void {
+    void this.#context?.then((current) => {
+      if (current !== context) return;
+      this.#context = undefined;
+      this.#pages.clear();
+      clearInterval(this.#reaper);
+    });
+  }
+
+  async #reap(): Promise<void> {
+    const idleMs = (this.#settings?.idleSeconds ?? 300) * 1000;
+    const now = performance.now();
+    const idle = [...this.#pages.values()].filter((entry) => entry.busy === 0 && now - entry.usedAt > idleMs);
+    if (idle.length > 0 && idle.length === this.#pages.size) {
+      await this[Symbol.asyncDispose]();
+      return;
+    }
+    await Promise.all(idle.map((entry) => entry.page.close().catch(() => undefined)));
+  }
+}
+
+export type { OpenPage };

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { constants, createWriteStream } from 'node:fs';
+import { lstat, open, opendir, readlink, realpath, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { inlineFileBytes } from '../../../shared/commands/files.ts';
+import { isStorableText, toStorableText } from '../../../shared/json.ts';
+import { CommandError } from './handler.ts';
+import type { CommandContext, CommandHandlers } from './handler.ts';
+
+const maxEntries = 10_000;
+const maxArtifactBytes = 256 * 1024 * 1024;
+
+/** Lists and reads files, only under the folders that the owner shares. */
+export function fileHandlers(): Pick<CommandHandlers, 'node.files_list' | 'node.files_read'> {
+  return { 'node.files_list': (input, context) => list(input.path, context), 'node.files_read': read };
+}
+
+async function list(path: string | undefined, context: CommandContext) {
+  if (path === undefined) {
+    const folders = await Promise.all(context.settings.sharedFolders.map(async (folder) => ({ folder, facts: await stat(folder).catch(() => null) })));
+    const entries = folders.flatMap(({ folder, facts }) => (facts === null ? [] : [{ name: toStorableText(folder), type: 'folder' as const, bytes: 0, modifiedAt: facts.mtime.toISOString() }]));
+    return { entries, truncated: false };
+  }
+  const folder = await resolveShared(path, context);
+  await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
+  const entries: { name: string; type: 'file' | 'folder' | 'link' | 'other'; bytes: number; modifiedAt: string }[] = [];
+  let truncated = false;
+  // Read through the descriptor that was checked, where the system can, so that nobody swaps the folder meanwhile.
+  const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
+  for await (const entry of await opendir(opened)) {
+    context.signal.throwIfAborted();
+    if (entries.length === maxEntries) {
+      truncated = true;
+      break;
+    }
+    const facts = await lstat(join(opened, entry.name)).catch(() => null);
+    if (facts === null) continue;
+    const type = facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : facts.isSymbolicLink() ? 'link' : 'other';
+    entries.push({ name: toStorableText(entry.name), type, bytes: facts.size, modifiedAt: facts.mtime.toISOString() });
+  }
+  return { entries: entries.toSorted((left, right) => (left.name < right.name ? -1 : 1)), truncated };
+}
+
+async function read({ path, offset, length }: { path: string; offset: number; length?: number | undefined }, context: CommandContext) {
+  const file = await resolveShared(path, context);
+  // Without O_NONBLOCK opening a pipe would wait for somebody to write to it.
+  await using handle = await openShared(file, context, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  const facts = await handle.stat();
+  if (!facts.isFile()) throw new CommandError('invalid_input', `${path} is not a file.`);
+  const wanted = Math.min(length ?? Number.MAX_SAFE_INTEGER, Math.max(0, facts.size - offset));
+  if (wanted > maxArtifactBytes) throw new CommandError('too_large', `${path} has ${facts.size} bytes; read at most ${maxArtifactBytes} at once, with offset and length.`);
+  if (wanted <= inlineFileBytes) return await readInline(handle, offset, wanted, facts.size);
+
+  const hash = createHash('sha256');
+  const name = 'file.bin';
+  const filePath = join(context.temporaryFolder, name);
+  let bytes = 0;
+  const source = handle.createReadStream({ start: offset, end: offset + wanted - 1, autoClose: false });
+  source.on('data', (chunk) => {
+    hash.update(chunk);
+    bytes += chunk.length;
+  });
+  await pipeline(source, createWriteStream(filePath, { mode: 0o600 }), { signal: context.signal });
+  context.attach({ name, contentType: 'application/octet-stream', content: { filePath } });
+  return { encoding: 'artifact' as const, artifact: name, bytes, sha256: hash.digest('hex'), eof: offset + bytes >= facts.size };
+}
+
+async function readInline(handle: FileHandle, offset: number, wanted: number, size: number) {
+  const buffer = Buffer.alloc(wanted);
+  let bytes = 0;
+  while (bytes < wanted) {
+    const { bytesRead } = await handle.read(buffer, bytes, wanted - bytes, offset + bytes);
+    if (bytesRead === 0) break;
+    bytes += bytesRead;
+  }
+  const content = buffer.subarray(0, bytes);
+  const text = asText(content);
+  return {
+    encoding: text === null ? ('base64' as const) : ('utf8' as const),
+    content: text ?? content.toString('base64'),
+    bytes,
+    sha256: createHash('sha256').update(content).digest('hex'),
+    eof: offset + bytes >= size,
+  };
+}
+
+function asText(content: Buffer): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+    return isStorableText(text) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a real path lies in a real folder. */
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
+}
+
+const outside = (path: string) => new CommandError('outside_shared_folders', `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`);
+
+/** The real path of what was asked for, all links resolved, if it lies under a shared folder. */
+async function resolveShared(path: string, { settings }: CommandContext): Promise<string> {
+  const shared = await realFolders(settings.sharedFolders);
+  const [first = '', ...rest] = path.split(/[/\\]/);
+  const named = isAbsolute(path) ? undefined : settings.sharedFolders.find((folder) => basename(folder) === first);
+  if (!isAbsolute(path) && named === undefined) throw outside(path);
+  const asked = named === undefined ? resolve(path) : resolve(named, ...rest);
+  let real: string;
+  try {
+    real = await realpath(asked);
+  } catch (error) {
+    // What is outside must not be told apart from what is missing.
+    const { code } = error as NodeJS.ErrnoException;
+    const isUnder = [...settings.sharedFolders, ...shared].some((folder) => isInside(folder, asked));
+    if (!isUnder || code !== 'ENOENT') throw isUnder ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error }) : outside(path);
+    throw new CommandError('not_found', `${path} is not there.`, { cause: error });
+  }
+  if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
+  return real;
+}
+
+async function realFolders(folders: string[]): Promise<string[]> {
+  const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
+  return real.filter((folder) => folder !== null);
+}
+
+/**
+ * Opens a real path and makes sure that what was opened lies under a shared folder: between the check of a path and its opening
+ * somebody may have put a link there.
+ */
+async function openShared(real: string, { settings }: CommandContext, flags: number): Promise<FileHandle> {
+  let handle: FileHandle;
+  try {
+    handle = await open(real, flags | (constants.O_NOFOLLOW ?? 0));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTDIR') throw new CommandError('invalid_input', `${real} is not a folder.`, { cause: error });
+    if (code === 'ELOOP') throw outside(real);
+    throw new CommandError(code === 'ENOENT' ? 'not_found' : 'permission_needed', `${real} can't be opened (${code ?? 'error'}).`, { cause: error });
+  }
+  try {
+    const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real);
+    const shared = await realFolders(settings.sharedFolders);
+    if (!shared.some((folder) => isInside(folder, opened))) throw outside(real);
+    if (process.platform !== 'linux') {
+      const [byPath, byHandle] = await Promise.all([stat(opened), handle.stat()]);
+      if (byPath.ino !== byHandle.ino || byPath.dev !== byHandle.dev) throw outside(real);
+    }
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { commandMarker } from '../process-guard.ts';
+import type { ProcessGuard } from '../process-guard.ts';
+import { CommandError } from './handler.ts';
+
+/** The path of a program, or null. */
+export function findTool(name: string): string | null {
+  const suffixes = process.platform === 'win32' ? ['.exe', ''] : [''];
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    for (const suffix of suffixes) {
+      const path = join(folder, name + suffix);
+      try {
+        accessSync(path, constants.X_OK);
+        return path;
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  return null;
+}
+
+const howToGet: Record<string, { debian: string; mac: string; windows: string }> = {
+  ffmpeg: { debian: 'sudo apt-get install ffmpeg', mac: 'brew install ffmpeg', windows: 'winget install ffmpeg' },
+  grim: { debian: 'sudo apt-get install grim', mac: '', windows: '' },
+};
+
+/** How the owner of this machine gets a tool. */
+export function toolHint(name: string): string {
+  const known = howToGet[name];
+  if (known === undefined) return `install ${name}`;
+  return process.platform === 'darwin' ? known.mac : process.platform === 'win32' ? known.windows : known.debian;
+}
+
+/** @throws CommandError `tool_missing` that says how to get it. */
+export function requireTool(name: string): string {
+  const path = findTool(name);
+  if (path === null) throw new CommandError('tool_missing', `${name} is not installed on this machine; get it with: ${toolHint(name)}`);
+  return path;
+}
+
+export interface ToolRun {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const maxTextBytes = 256 * 1024;
+
+/** Runs a capture tool to its end; it never outlives its signal, its deadline or the companion. */
+export async function runTool(guard: ProcessGuard, path: string, args: string[], options: { signal: AbortSignal; timeoutMs: number }): Promise<ToolRun> {
+  const mark = randomUUID();
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const signal = AbortSignal.any([options.signal, timeout]);
+  signal.throwIfAborted();
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32', env: { ...process.env, [commandMarker]: mark }, windowsHide: true });
+  await using _owned = guard.adopt(child, mark);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout = (stdout + chunk.toString('utf8')).slice(-maxTextBytes);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-maxTextBytes);
+  });
+  const ended = Promise.withResolvers<number | null>();
+  child.once('error', (error) => ended.reject(new CommandError('failed', `${path} could not be started: ${error.message}`, { cause: error })));
+  child.once('close', (code) => ended.resolve(code));
+  const onAbort = () => {
+    void guard.end(child, mark);
+    ended.reject(timeout.aborted ? new CommandError('timeout', `${path} took longer than ${options.timeoutMs / 1000} s.`) : (options.signal.reason as Error));
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return { exitCode: await ended.promise, stdout, stderr };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { homedir, tmpdir, userInfo } from 'node:os';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { maxOutputBytes } from '../../../shared/commands/system.ts';
+import { toStorableText } from '../../../shared/json.ts';
+import { commandMarker } from '../process-guard.ts';
+import type { ProcessGuard } from '../process-guard.ts';
+import { CommandError } from './handler.ts';
+import type { CommandHandlers } from './handler.ts';
+
+/** Variables that make a program load code which nobody approved. */
+const forbiddenVariables = /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHONPATH$|PYTHONSTARTUP$|PYTHONHOME$|PERL5LIB$|PERL5OPT$|RUBYLIB$|RUBYOPT$|BASH_ENV$|ENV$|SHELLOPTS$|BASHOPTS$|PS4$|IFS$|PATH$|GIT_SSH|GIT_EXTERNAL_DIFF$|JAVA_TOOL_OPTIONS$|GCONV_PATH$|OUTRIGGER_)/i;
+
+const defaultPath = process.platform === 'win32' ? (process.env['PATH'] ?? '') : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** After a program ended, what its children may still write to its output. */
+const drainMs = 250;
+
+/** Runs approved programs: no shell, a process group of its own, a minimal environment, bounded output. */
+export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'system.run'> {
+  return {
+    'system.run': async (input, context) => {
+      const { argv, cwd = homedir(), env = {}, stdin } = input;
+      const forbidden = Object.keys(env).find((name) => forbiddenVariables.test(name));
+      if (forbidden !== undefined) throw new CommandError('denied_by_policy', `The variable ${forbidden} may not be set: it can make a program run other code than was approved.`);
+      checkFolder(cwd);
+      const program = findProgram(argv[0] as string);
+      const { programs } = context.settings.system;
+      if (programs.length > 0 && !programs.includes(program) && !programs.includes(argv[0] as string)) {
+        throw new CommandError('denied_by_device', `The owner of this machine allows only ${programs.map((path) => basename(path)).join(', ')}; ${program} is not among them.`);
+      }
+      context.signal.throwIfAborted();
+      const startedAt = performance.now();
+      const mark = context.commandId;
+      const child = spawn(program, argv.slice(1), {
+        argv0: argv[0] as string,
+        cwd,
+        env: { ...minimalEnvironment(), ...env, [commandMarker]: mark },
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: process.platform !== 'win32',
+        shell: false,
+        windowsHide: true,
+      });
+      await using _owned = guard.adopt(child, mark);
+      const stdout = new BoundedText();
+      const stderr = new BoundedText();
+      child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk));
+      child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk));
+      child.stdin.on('error', () => undefined);
+      child.stdin.end(stdin ?? '');
+      const exited = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>();
+      child.once('error', (error) => exited.reject(new CommandError('failed', `${argv[0]} could not be started: ${(error as NodeJS.ErrnoException).code ?? error.message}`, { cause: error })));
+      child.once('exit', (exitCode, signal) => exited.resolve({ exitCode, signal }));
+      const closed = new Promise<void>((done) => child.once('close', () => done()));
+      const onAbort = () => void guard.end(child, mark).then(() => exited.reject(context.signal.reason as Error));
+      context.signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        const outcome = await exited.promise;
+        // A grandchild that keeps the pipes open must not keep the command.
+        const drained = Promise.withResolvers<void>();
+        const timer = setTimeout(drained.resolve, drainMs);
+        await Promise.race([closed, drained.promise]);
+        clearTimeout(timer);
+        return { ...outcome, stdout: stdout.text, stderr: stderr.text, truncated: stdout.truncated || stderr.truncated, durationMs: Math.round(performance.now() - startedAt) };
+      } finally {
+        context.signal.removeEventListener('abort', onAbort);
+      }
+    },
+  };
+}
+
+class BoundedText {
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  truncated = false;
+
+  add(chunk: Buffer): void {
+    const room = maxOutputBytes - this.#bytes;
+    if (chunk.length > room) this.truncated = true;
+    if (room <= 0) return;
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#bytes += Math.min(room, chunk.length);
+  }
+
+  get text(): string {
+    return toStorableText(Buffer.concat(this.#chunks).toString('utf8'));
+  }
+}
+
+function minimalEnvironment(): Record<string, string> {
+  return { PATH: defaultPath, HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8', TMPDIR: tmpdir(), ...(process.platform === 'win32' ? { SYSTEMROOT: process.env['SYSTEMROOT'] ?? 'C:\\Windows' } : {}) };
+}
+
+function checkFolder(cwd: string): void {
+  if (!isAbsolute(cwd)) throw new CommandError('invalid_input', 'input.cwd must be an absolute path.');
+  try {
+    if (statSync(cwd).isDirectory()) return;
+  } catch (error) {
+    throw new CommandError('not_found', `The folder ${cwd} is not there, or not to be entered.`, { cause: error });
+  }
+  throw new CommandError('not_found', `${cwd} is not a folder.`);
+}
+
+/** The program that a name means, as a shell would find it on the minimal PATH. */
+function findProgram(name: string): string {
+  const candidates = name.includes('/') || isAbsolute(name) ? [name] : defaultPath.split(delimiter).map((folder) => join(folder, name));
+  for (const candidate of candidates) {
+    if (!isAbsolute(candidate)) throw new CommandError('invalid_input', 'input.argv[0] must be a bare name or an absolute path.');
+    for (const path of process.platform === 'win32' ? [candidate, `${candidate}.exe`] : [candidate]) {
+      try {
+        accessSync(path, constants.X_OK);
+        if (statSync(path).isFile()) return path;
+      } catch {
+        // Not this one.
+      }
+    }
+  }
+  throw new CommandError('not_found', `There is no program ${name} on this machine.`);
+}

@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { localSettings } from './settings.ts';
+import type { LocalSettings } from './settings.ts';
+
+/** Something that the owner of this machine must mend; its message is one line that says how. */
+export class CompanionError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, options: { exitCode?: number; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'CompanionError';
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+const identity = z.strictObject({ nodeId: z.uuid(), deviceSecret: z.string().min(1), hub: z.url(), pairedAt: z.string() });
+export type Identity = z.output<typeof identity>;
+
+/** Everything that the companion keeps on this machine, readable by its owner alone. */
+export class DataFolder {
+  readonly path: string;
+
+  constructor(path?: string) {
+    this.path = resolve(path ?? join(homedir(), '.outrigger-companion'));
+    try {
+      mkdirSync(this.path, { recursive: true, mode: 0o700 });
+      chmodSync(this.path, 0o700);
+      mkdirSync(this.journal, { recursive: true, mode: 0o700 });
+      mkdirSync(this.temporary, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw new CompanionError(`The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend its permissions, or name another with --data-folder.`, { cause: error });
+    }
+  }
+
+  get journal(): string {
+    return join(this.path, 'journal');
+  }
+
+  get temporary(): string {
+    return join(this.path, 'temporary');
+  }
+
+  get audit(): string {
+    return join(this.path, 'audit.jsonl');
+  }
+
+  get browserProfile(): string {
+    return join(this.path, 'browser-profile');
+  }
+
+  /** How this machine is known to its hub, or null when it is not paired. */
+  readIdentity(): Identity | null {
+    const text = this.#read('identity.json');
+    if (text === null) return null;
+    const parsed = identity.safeParse(parseJson(text));
+    if (!parsed.success) throw new CompanionError(`${join(this.path, 'identity.json')} is broken; pair again: outrigger-companion pair CODE --hub URL`);
+    return parsed.data;
+  }
+
+  writeIdentity(value: Identity): void {
+    this.#write('identity.json', value);
+  }
+
+  removeIdentity(): void {
+    rmSync(join(this.path, 'identity.json'), { force: true });
+  }
+
+  /** The owner's settings; all off when there are none. @throws CompanionError that names what is wrong in the file. */
+  readSettings(): LocalSettings {
+    const text = this.#read('settings.json');
+    if (text === null) return localSettings.parse({});
+    const parsed = localSettings.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    throw new CompanionError(`${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: ${issue?.message ?? 'not JSON'}; mend it, or remove it to switch everything off.`);
+  }
+
+  changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
+    const settings = this.readSettings();
+    change(settings);
+    this.#write('settings.json', settings);
+    return settings;
+  }
+
+  /** When the settings were last written; null when there are none. */
+  settingsStamp(): number | null {
+    try {
+      return statSync(join(this.path, 'settings.json')).mtimeMs;
+    } catch {
+      return null;
+    }
+  }
+
+  #read(name: string): string | null {
+    try {
+      return readFileSync(join(this.path, name), 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw new CompanionError(`${join(this.path, name)} can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`, { cause: error });
+    }
+  }
+
+  #write(name: string, value: unknown): void {
+    const path = join(this.path, name);
+    const temporary = `${path}.${randomBytes(4).toString('hex')}`;
+    writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+    renameSync(temporary, path);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commands, isCommandType } from '../../shared/commands/catalog.ts';
+import type { CommandType } from '../../shared/commands/catalog.ts';
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import type { CommandResult, PolledCommand } from '../../shared/contract/nodes.ts';
+import { toStorableText } from '../../shared/json.ts';
+import { summarise } from './audit.ts';
+import type { AuditLog } from './audit.ts';
+import { browserHandlers } from './commands/browser.ts';
+import { BrowserSession } from './commands/browser/session.ts';
+import { captureHandlers } from './commands/capture.ts';
+import { fileHandlers } from './commands/files.ts';
+import { CommandError } from './commands/handler.ts';
+import type { CommandContext, CommandHandler, CommandHandlers, ResultArtifact } from './commands/handler.ts';
+import { systemHandlers } from './commands/system.ts';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+import { appVersion } from './facts.ts';
+import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
+import { ProcessGuard } from './process-guard.ts';
+import type { LocalSettings } from './settings.ts';
+
+const maxArtifactBytes = 256 * 1024 * 1024;
+
+interface Running {
+  type: string;
+  abort: AbortController;
+}
+
+export interface DispatcherOptions {
+  folder: DataFolder;
+  journal: Journal;
+  audit: AuditLog;
+  nodeId: string;
+  guard: ProcessGuard;
+  onOutcome: (type: string, outcome: string, message: string | null) => void;
+}
+
+/** Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice. */
+export class Dispatcher implements AsyncDisposable {
+  readonly #options: DispatcherOptions;
+  readonly #browser: BrowserSession;
+  readonly #handlers: CommandHandlers;
+  readonly #running = new Map<string, Running>();
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { guard, folder } = options;
+    this.#browser = new BrowserSession(folder.browserProfile);
+    this.#handlers = {
+      'node.ping': async () => ({ pong: true, latencyMs: 0, appVersion }),
+      ...captureHandlers(guard),
+      ...fileHandlers(),
+      ...systemHandlers(guard),
+      ...browserHandlers(this.#browser),
+    };
+    // What a killed process left in the middle of a command.
+    for (const name of readdirSync(folder.temporary)) rmSync(join(folder.temporary, name), { recursive: true, force: true });
+  }
+
+  /** Commands being carried out now. */
+  get running(): { id: string; type: string }[] {
+    return [...this.#running].map(([id, { type }]) => ({ id, type }));
+  }
+
+  /** Ends a command that nobody wants any more. */
+  withdraw(commandId: string): void {
+    this.#running.get(commandId)?.abort.abort(new CommandError('withdrawn', 'The hub withdrew the command.'));
+  }
+
+  /** Ends every command, for the reason given. */
+  endAll(code: string, message: string): void {
+    for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message));
+  }
+
+  /**
+   * Carries one command out. Null when it is being carried out already, or acts and was seen before: then nothing is done and
+   * nothing is to be reported.
+   */
+  async execute(command: PolledCommand): Promise<FinishedCommand | null> {
+    if (this.#running.has(command.id)) return null;
+    const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
+    const entry = { type: command.type, acts: definition?.acts ?? false };
+    const { journal, audit, onOutcome } = this.#options;
+    if (!journal.begin(command.id, entry)) return null;
+    const abort = new AbortController();
+    this.#running.set(command.id, { type: command.type, abort });
+    const startedAt = performance.now();
+    const artifacts: ResultArtifact[] = [];
+    const temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
+    try {
+      const result = await this.#run(command, definition, { signal: abort.signal, temporaryFolder, attach: (artifact) => artifacts.push(artifact) });
+      const stored = result.status === 'succeeded' ? this.#store(command.id, artifacts) : [];
+      const finished = { commandId: command.id, result, artifacts: stored };
+      journal.finish(finished, entry);
+      const outcome = result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed');
+      audit.append({
+        time: new Date().toISOString(),
+        commandId: command.id,
+        type: command.type.slice(0, 100),
+        summary: summarise(command.input),
+        approvedBy: command.approval?.approvedBy ?? null,
+        outcome,
+        message: result.error?.message ?? null,
+        durationMs: Math.round(performance.now() - startedAt),
+      });
+      onOutcome(command.type, outcome, result.error?.message ?? null);
+      return finished;
+    } finally {
+      this.#running.delete(command.id);
+      rmSync(temporaryFolder, { recursive: true, force: true });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser[Symbol.asyncDispose]();
+  }
+
+  async #run(command: PolledCommand, definition: CommandDefinition | undefined, owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>): Promise<CommandResult> {
+    try {
+      if (definition === undefined) throw new CommandError('unknown_command', `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`);
+      const parsed = definition.input.safeParse(command.input);
+      if (!parsed.success) {
+        const [issue] = parsed.error.issues;
+        throw new CommandError('invalid_input', `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`);
+      }
+      const settings = this.#settings();
+      assertAllowed(definition, settings);
+      if (definition.needsApproval) this.#assertApproved(command);
+      const timeoutMs = (parsed.data as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)), timeoutMs);
+      try {
+        const context: CommandContext = { ...owned, signal: AbortSignal.any([owned.signal, late.signal]), commandId: command.id, nodeId: this.#options.nodeId, settings, approval: command.approval };
+        context.signal.throwIfAborted();
+        const handler = this.#handlers[command.type as CommandType] as CommandHandler<CommandType>;
+        const output = await untilAborted(handler(parsed.data as never, context), context.signal);
+        const reply = definition.reply.safeParse(output);
+        if (!reply.success) throw new CommandError('failed', `The companion's own answer is not what ${command.type} promises: ${reply.error.issues[0]?.message ?? ''}`);
+        return { status: 'succeeded', output: reply.data };
+      } finally {
+        clearTimeout(timer);
+      }
+    } catch (error) {
+      const known = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
+      return { status: 'failed', output: undefined, error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' } };
+    }
+  }
+
+  #settings(): LocalSettings {
+    try {
+      return this.#options.folder.readSettings();
+    } catch (error) {
+      if (error instanceof CompanionError) throw new CommandError('denied_by_device', error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  /** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
+  #assertApproved({ input, approval }: PolledCommand): void {
+    if (approval === undefined) throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
+    const text = approvedRequestText(this.#options.nodeId, systemRun.input.parse(input));
+    const hash = createHash('sha256').update(text).digest('hex');
+    if (hash !== approval.requestHash) throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
+  }
+
+  #store(commandId: string, artifacts: ResultArtifact[]): StoredArtifact[] {
+    if (artifacts.length === 0) return [];
+    const folder = this.#options.journal.folderOf(commandId);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return artifacts.map(({ name, contentType, content }) => {
+      const filePath = join(folder, `artifact-${name}`);
+      if (Buffer.isBuffer(content)) writeFileSync(filePath, content, { mode: 0o600, flush: true });
+      else copyFileSync(content.filePath, filePath);
+      if (statSync(filePath).size > maxArtifactBytes) throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
+      return { name, contentType, filePath };
+    });
+  }
+}
+
+/** What the owner of this machine allows; the hub can only ask for less. */
+function assertAllowed(definition: CommandDefinition, settings: LocalSettings): void {
+  if (settings.paused) throw new CommandError('paused', 'The owner of this machine paused the companion.');
+  const switches: Record<string, { on: boolean; name: string }> = {
+    'node.capture_screen': { on: settings.capture.screen, name: 'screen' },
+    'node.capture_camera': { on: settings.capture.camera, name: 'camera' },
+    'node.capture_audio': { on: settings.capture.audio, name: 'audio' },
+  };
+  const byGate = { none: undefined, system: { on: settings.system.allowed, name: 'system' }, browser: { on: settings.browser.allowed, name: 'browser' } }[definition.gate];
+  const needed = switches[definition.type] ?? byGate;
+  if (needed !== undefined && !needed.on) {
+    throw new CommandError('denied_by_device', `The owner of this machine does not allow ${definition.type}; they allow it with: outrigger-companion allow ${needed.name}`);
+  }
+}
+
+async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  // A handler that heeds its signal ends in time and says how; one that does not is left behind.
+  const onAbort = () => {
+    timer = setTimeout(() => late.reject(signal.reason as Error), 5_000);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    promise.catch(() => undefined);
+  }
+}

@@ -1,0 +1,100 @@
+import { arch, hostname, release, uptime } from 'node:os';
+import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
+import type { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { commands } from '../../shared/commands/catalog.ts';
+import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes.ts';
+import { toStorableText } from '../../shared/json.ts';
+import { listDisplays, screenProblem } from './commands/capture-devices.ts';
+import { findBrowser } from './commands/browser/find-browser.ts';
+import { findTool } from './commands/media-tool.ts';
+import type { ProcessGuard } from './process-guard.ts';
+import type { LocalSettings } from './settings.ts';
+
+export type DeviceFacts = z.input<typeof deviceFacts>;
+export type DeviceInfo = z.input<typeof deviceInfo>;
+
+export const appVersion = packageJson.version;
+
+/** Facts that seldom change and take a while to read are read again only after so long, in milliseconds. */
+const slowFactsEveryMs = 60_000;
+const readDeadlineMs = 8_000;
+
+const clip = (text: string, length: number) => toStorableText(text).slice(0, length).toWellFormed();
+const whole = (value: number) => (Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
+const percent = (value: number) => (Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : 0);
+
+/** The command types that this machine could carry out now: what its owner allows and has the tools for. */
+export function capabilitiesOf(settings: LocalSettings): string[] {
+  const ffmpeg = findTool('ffmpeg') !== null;
+  const possible: Record<string, boolean> = {
+    'node.capture_screen': settings.capture.screen && screenProblem() === null,
+    'node.capture_camera': settings.capture.camera && ffmpeg,
+    'node.capture_audio': settings.capture.audio && ffmpeg,
+    'system.run': settings.system.allowed,
+  };
+  return Object.values(commands)
+    .filter((command) => possible[command.type] ?? (command.gate !== 'browser' || (settings.browser.allowed && findBrowser(settings.browser.executablePath) !== null)))
+    .map((command) => command.type);
+}
+
+/** How this machine introduces itself to its hub. */
+export function describeDevice(settings: LocalSettings, name?: string): DeviceInfo {
+  return {
+    name: clip(name ?? hostname(), 200) || 'unnamed',
+    platform: process.platform,
+    arch: arch(),
+    osVersion: clip(release(), 200),
+    appVersion,
+    capabilities: capabilitiesOf(settings),
+  };
+}
+
+/** Reads the facts of a heartbeat; a part that the system does not tell in time is left out. */
+export class FactReader {
+  readonly #guard: ProcessGuard;
+  #slow: DeviceFacts = {};
+  #slowReadAt = -Infinity;
+
+  constructor(guard: ProcessGuard) {
+    this.#guard = guard;
+  }
+
+  async read(signal: AbortSignal): Promise<DeviceFacts> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(readDeadlineMs)]);
+    if (performance.now() - this.#slowReadAt > slowFactsEveryMs) {
+      this.#slow = await this.#readSlow(deadline);
+      this.#slowReadAt = performance.now();
+    }
+    const [load, memory] = await Promise.all([within(currentLoad(), deadline), within(mem(), deadline)]);
+    const { cpu: model } = this.#slow;
+    return {
+      ...this.#slow,
+      ...(model === undefined || load === undefined ? {} : { cpu: { ...model, loadPercent: percent(load.currentLoad) } }),
+      ...(memory === undefined ? {} : { memory: { totalBytes: whole(memory.total), availableBytes: whole(memory.available) } }),
+      uptimeSeconds: uptime(),
+    };
+  }
+
+  async #readSlow(signal: AbortSignal): Promise<DeviceFacts> {
+    const [processor, disks, power, displays] = await Promise.all([within(cpu(), signal), within(fsSize(), signal), within(battery(), signal), within(listDisplays(this.#guard, signal), signal)]);
+    return {
+      ...(processor === undefined ? {} : { cpu: { model: clip(`${processor.manufacturer} ${processor.brand}`.trim(), 200), cores: whole(processor.cores), loadPercent: 0 } }),
+      ...(disks === undefined ? {} : { disks: disks.slice(0, 50).map((disk) => ({ mount: clip(disk.mount, 500), totalBytes: whole(disk.size), usedBytes: whole(disk.used) })) }),
+      battery: power?.hasBattery === true ? { percent: percent(power.percent), charging: power.isCharging } : null,
+      ...(displays === undefined ? {} : { displays: displays.slice(0, 16).map(({ index, name, width, height }) => ({ index, name: clip(name, 200), width, height })) }),
+    };
+  }
+}
+
+async function within<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  const over = Promise.withResolvers<undefined>();
+  const onAbort = () => over.resolve(undefined);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise.catch(() => undefined), over.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

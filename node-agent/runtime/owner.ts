@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+
+/** What a running companion says of itself. */
+export interface RunningStatus {
+  pid: number;
+  connected: boolean;
+  hub: string;
+  nodeId: string;
+  running: { id: string; type: string }[];
+  lastError: string | null;
+}
+
+const answerDeadlineMs = 2_000;
+
+/** A socket path may have about 100 bytes; a data folder deep down gets one elsewhere, named after it. */
+function socketPath(folder: DataFolder): string {
+  if (process.platform === 'win32') return `\\\\.\\pipe\\outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`;
+  const inside = join(folder.path, 'control.sock');
+  return Buffer.byteLength(inside) < 100 ? inside : join(tmpdir(), `outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}.sock`);
+}
+
+/** Asks the companion that runs on a data folder for its status; null when none does. */
+export function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
+  return new Promise((done) => {
+    const socket = connect(socketPath(folder));
+    let text = '';
+    socket.setTimeout(answerDeadlineMs, () => socket.destroy());
+    socket.on('data', (chunk) => {
+      text += chunk.toString('utf8');
+    });
+    socket.on('error', () => done(null));
+    socket.on('close', () => {
+      try {
+        done(JSON.parse(text) as RunningStatus);
+      } catch {
+        done(null);
+      }
+    });
+  });
+}
+
+/**
+ * Makes this process the one owner of a data folder, as long as it lives: it listens on a socket there, which the kernel takes
+ * away with the process, however it ends.
+ * @throws CompanionError when another process has it.
+ */
+export async function ownDataFolder(folder: DataFolder, status: () => RunningStatus): Promise<AsyncDisposable> {
+  const path = socketPath(folder);
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.end(JSON.stringify(status()));
+    });
+    if (await listens(server, path)) {
+      if (process.platform !== 'win32') chmodSync(path, 0o600);
+      return { [Symbol.asyncDispose]: () => new Promise((done) => server.close(() => done())) };
+    }
+    const other = await askStatus(folder);
+    if (other !== null) throw new CompanionError(`Another companion (process ${other.pid}) runs on ${folder.path}; stop it, or name another folder with --data-folder.`);
+    // Nobody answers there: its process is gone.
+    rmSync(path, { force: true });
+  }
+  throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
+}
+
+function listens(server: Server, path: string): Promise<boolean> {
+  return new Promise((done, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(false) : reject(error)));
+    server.listen(path, () => done(true));
+  });
+}
