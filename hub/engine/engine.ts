@@ -1,39 +1,15 @@
 import { runTopic } from '../modules/runs/index.ts';
-import type { PromisedJob } from '../modules/runs/index.ts';
-import type { NodeCommands } from '../modules/nodes/index.ts';
-import type { Database, Transaction } from '../platform/db/database.ts';
-import type { Events } from '../platform/events/events.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { SkillCatalog } from '../skills/define.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
+import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { runStep } from './steps.ts';
 import type { StepOutcome } from './steps.ts';
 import { advanceRun, claimRun, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
-import type { ClaimedRun, Hold, StepRow } from './store.ts';
-
-export interface EngineDependencies {
-  db: Database;
-  events: Events;
-  skills: SkillCatalog;
-  nodeCommands: NodeCommands;
-  logger: Logger;
-  /** Hands promised jobs to the queue; called after the commit, never fails. */
-  dispatch: (jobs: PromisedJob[]) => void;
-  /** Told of every run that ended, with the time from its acceptance, for the metrics. */
-  onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
-}
+import type { Hold } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
 const maxOutputTextLength = 200_000;
-
-/** A run in the hands of this worker. */
-export interface HeldRun extends Hold {
-  run: ClaimedRun;
-  /** What became of the steps so far, by index. */
-  results: Map<number, StepRow>;
-  signal: AbortSignal;
-}
 
 /**
  * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../shared/json.ts';
 import type { TemplateScope } from '../../shared/template.ts';
-import type { HeldRun } from './engine.ts';
+import type { HeldRun } from './held-run.ts';
 
 /** What the templates of a step can read: the run's input, and what earlier steps left. */
 export function scopeOf(held: HeldRun, index: number): TemplateScope {

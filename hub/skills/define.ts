@@ -75,3 +75,9 @@ export interface NodeSkillInput {
   waitMs: number;
   command: JsonObject;
 }
+
+/** Splits the parsed input of a node skill. */
+export function splitNodeInput(input: Record<string, unknown>): NodeSkillInput {
+  const { nodeId, waitMs, ...command } = input as { nodeId: string; waitMs: number } & JsonObject;
+  return { nodeId, waitMs, command };
+}

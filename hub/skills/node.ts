@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { commands } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { nodeSkillInput } from '../../shared/contract/nodes.ts';
-import type { JsonObject } from '../../shared/json.ts';
-import type { NodeSkill, NodeSkillInput } from './define.ts';
+import type { NodeSkill } from './define.ts';
 
 /** A skill for every command that nodes understand: the command's own input, the node, and how long to wait for it. */
 export function nodeSkills(): NodeSkill[] {
@@ -16,10 +15,4 @@ export function nodeSkills(): NodeSkill[] {
     input: z.strictObject({ ...nodeSkillInput, ...command.input.shape }),
     command,
   }));
-}
-
-/** Splits the parsed input of a node skill. */
-export function splitNodeInput(input: Record<string, unknown>): NodeSkillInput {
-  const { nodeId, waitMs, ...command } = input as { nodeId: string; waitMs: number } & JsonObject;
-  return { nodeId, waitMs, command };
 }

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/**
+ * What `npm test` does: gets the tools, then type-checks, lints and runs every test, and closes with one line that counts them.
+ * Arguments go to vitest, and then only the tests that they choose are run.
+ */
+
+interface JsonReport {
+  success: boolean;
+  testResults: { name: string; message: string; assertionResults: { fullName: string; status: string }[] }[];
+}
+
+interface Tally {
+  passed: number;
+  failed: string[];
+  skipped: string[];
+}
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+function run(command: string, args: string[]): Promise<number> {
+  const child = spawn(command, args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
+  return new Promise((done) => {
+    child.once('error', () => done(127));
+    child.once('exit', (code) => done(code ?? 1));
+  });
+}
+
+async function check(tally: Tally, title: string, command: string, args: string[]): Promise<void> {
+  say(`\n== ${title}`);
+  const startedAt = performance.now();
+  const code = await run(command, args);
+  if (code === 0) {
+    tally.passed += 1;
+    say(`${title}: fine (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  } else {
+    tally.failed.push(`${title} (exit code ${code})`);
+  }
+}
+
+function readReport(path: string): JsonReport | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as JsonReport;
+  } catch {
+    return null;
+  }
+}
+
+function count(tally: Tally, report: JsonReport): void {
+  for (const file of report.testResults) {
+    const name = file.name.replace(`${process.cwd()}/`, '');
+    if (file.assertionResults.length === 0) tally.failed.push(`${name}: no test ran (${file.message.split('\n')[0]})`);
+    for (const { fullName, status } of file.assertionResults) {
+      if (status === 'passed') tally.passed += 1;
+      else if (status === 'failed') tally.failed.push(`${name}: ${fullName}`);
+      else tally.skipped.push(`${name}: ${fullName}`);
+    }
+  }
+}
+
+async function main(): Promise<number> {
+  const startedAt = performance.now();
+  const chosen = process.argv.slice(2);
+  const tally: Tally = { passed: 0, failed: [], skipped: [] };
+  say('== tools');
+  await run('bash', ['test/setup.sh']);
+  if (chosen.length === 0) {
+    await check(tally, 'types', 'tsc', ['-b']);
+    await check(tally, 'lint', 'oxlint', ['--deny-warnings']);
+    await check(tally, 'unused code', 'knip', []);
+  }
+  say('\n== tests');
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-report-'));
+  const reportPath = join(folder, 'report.json');
+  try {
+    const code = await run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`, ...chosen]);
+    const report = readReport(reportPath);
+    if (report === null) tally.failed.push(`the test runner ended with exit code ${code} and no report`);
+    else {
+      count(tally, report);
+      if (code !== 0 && tally.failed.length === 0) tally.failed.push(`the test runner ended with exit code ${code}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
+  if (tally.failed.length > 0) say(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
+  say(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
+  say(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);
+  return tally.failed.length === 0 && tally.passed > 0 ? 0 : 1;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio
+# and Redis, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+#
+#   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
+#   test/setup.sh --check   only report
+set -euo pipefail
+
+# program  Debian package  what it is for
+wanted=(
+  "chromium chromium the companion's browser"
+  "Xvfb xvfb a virtual screen, to capture where there is none"
+  "ffmpeg ffmpeg screen, camera and audio capture"
+  "pulseaudio pulseaudio a virtual microphone for the audio tests"
+  "pactl pulseaudio-utils lists microphones"
+  "redis-server redis-server the Redis backend of the queue"
+  "xdpyinfo x11-utils tells the size of a screen"
+  "xterm xterm something to see on the virtual screen"
+)
+
+has() {
+  case "$1" in
+    chromium) command -v chromium || command -v google-chrome || command -v google-chrome-stable || command -v chromium-browser ;;
+    *) command -v "$1" ;;
+  esac >/dev/null 2>&1
+}
+
+missing=()
+for line in "${wanted[@]}"; do
+  read -r program package reason <<<"$line"
+  if ! has "$program"; then
+    missing+=("$package")
+    echo "missing: $program ($reason)"
+  fi
+done
+
+if [ "${#missing[@]}" -eq 0 ]; then
+  echo "tools: all there"
+  exit 0
+fi
+
+if [ "${1:-}" = "--check" ]; then
+  exit 0
+fi
+
+if ! command -v apt-get >/dev/null 2>&1; then
+  if [ "$(uname)" = "Darwin" ]; then
+    echo "Tests that lack a tool are skipped. To get the tools: brew install ffmpeg redis && brew install --cask chromium"
+  else
+    echo "Tests that lack a tool are skipped. Get these with your package manager: ${missing[*]}"
+  fi
+  exit 0
+fi
+
+if [ "$(id -u)" -ne 0 ]; then
+  echo "Tests that lack a tool are skipped. To get the tools: sudo apt-get install -y --no-install-recommends ${missing[*]} fonts-dejavu-core"
+  exit 0
+fi
+
+echo "Installing from the system's packages: ${missing[*]} fonts-dejavu-core"
+export DEBIAN_FRONTEND=noninteractive
+# A package that brings a service must not start it: the tests start their own, and end them.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" fonts-dejavu-core >/dev/null
+echo "tools: installed"
