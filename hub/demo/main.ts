@@ -1,0 +1,233 @@
+#!/usr/bin/env node
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, relative, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { createClient } from '../../shared/contract/client.ts';
+import type { Client, Fetch } from '../../shared/contract/client.ts';
+import type { Run } from '../../shared/contract/runs.ts';
+import { servePage } from './page.ts';
+import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
+import { Timeline } from './timeline.ts';
+
+const help = `Usage: npm run demo -- [--yes] [--exit]
+
+Starts a hub (unless one runs), pairs a companion on this machine, and runs a workflow on it: ping, screen, files, browser,
+an approval, a command. The pictures stay in .outrigger/demo.
+
+  --yes    approve by itself, instead of asking you
+  --exit   end everything afterwards; the exit code is 0 only if every step succeeded
+  --help
+`;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const hubMain = join(root, 'hub/main.ts');
+const hubCli = join(root, 'hub/cli.ts');
+const companionCli = join(root, 'node-agent/runtime/cli.ts');
+const say = (line = '') => process.stdout.write(`${line}\n`);
+
+function has(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+interface Demo {
+  home: string;
+  url: string;
+  signal: AbortSignal;
+  yes: boolean;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+  return response.ok;
+}
+
+/** Finds the hub of this folder, or starts one. */
+async function ensureHub(stack: AsyncDisposableStack, demo: Demo): Promise<void> {
+  if (await answers(demo.url).catch(() => false)) {
+    say(`Using the hub at ${demo.url}`);
+    return;
+  }
+  const log = join(demo.home, 'hub.log');
+  const hub = stack.use(start(process.execPath, [hubMain], { log, env: { OUTRIGGER_HOME: demo.home } }));
+  const alive = () => (hub.child.exitCode === null ? null : `${hub.tail()} (log: ${relative('.', log)})`);
+  await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
+  say(`Hub is up at ${demo.url}`);
+}
+
+/** Gives the companion a screen to capture where this machine has none. */
+async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<string | undefined> {
+  const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
+  if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
+  if (!has('Xvfb')) {
+    say('There is no screen here and no Xvfb: the capture step will say so.');
+    return undefined;
+  }
+  const log = join(demo.home, 'screen.log');
+  // Xvfb finds a free number by itself and tells it on the descriptor that it is given.
+  const screen = stack.use(start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'SIGTERM' }));
+  let display: string | undefined;
+  const holds = async () => {
+    display = /^(\d+)$/m.exec(screen.tail())?.[1];
+    return display !== undefined;
+  };
+  await waitUntil('The virtual screen did not start', holds, { timeoutMs: 15_000, signal: demo.signal });
+  const name = `:${display}`;
+  if (has('xterm')) {
+    const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
+    const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
+    const looks = ['-geometry', '70x18+120+120', '-fa', 'DejaVu Sans Mono', '-fs', '14', '-bg', '#0b2545', '-fg', '#e8f1ff', '-T', 'Outrigger'];
+    stack.use(start('xterm', [...looks, '-e', 'sh', '-c', script], { log: join(demo.home, 'xterm.log'), env: { DISPLAY: name }, stopWith: 'SIGTERM' }));
+    await new Promise((done) => setTimeout(done, 1_000));
+  }
+  return name;
+}
+
+/** Pairs a companion of the demo's own and starts it. */
+async function startCompanion(stack: AsyncDisposableStack, demo: Demo, api: Client, display: string | undefined): Promise<{ nodeId: string; folder: string }> {
+  const data = mkdtempSync(join(tmpdir(), 'outrigger-demo-'));
+  stack.defer(() => rmSync(data, { recursive: true, force: true }));
+  const folder = join(data, 'shared');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'logbook.txt'), 'Day 1: left the harbour at dawn.\n');
+  writeFileSync(join(folder, 'chart.csv'), 'buoy,depth\nnorth,12\nsouth,9\n');
+  const env = { OUTRIGGER_COMPANION_HOME: join(data, 'companion'), ...(display === undefined ? {} : { DISPLAY: display }) };
+  const companion = (...args: string[]) => runToEnd(process.execPath, [companionCli, ...args], { env });
+  const pairing = await api.call('createAutomationNode', { body: { name: 'Demo machine', allowBrowser: true, allowSystem: true } });
+  await companion('pair', pairing.pairingCode, '--hub', demo.url);
+  await companion('share', folder);
+  await companion('allow', 'browser');
+  await companion('allow', 'system');
+  stack.defer(async () => {
+    await api.call('deleteAutomationNode', { params: { id: pairing.nodeId } }).catch(() => undefined);
+  });
+  const log = join(demo.home, 'companion.log');
+  const running = stack.use(start(process.execPath, [companionCli, 'run'], { log, env }));
+  const alive = () => (running.child.exitCode === null ? null : `${running.tail()} (log: ${relative('.', log)})`);
+  const online = async () => (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(({ id, device }) => id === pairing.nodeId && device !== null);
+  await waitUntil('The companion did not come online', online, { timeoutMs: 30_000, signal: demo.signal, alive });
+  await waitUntil('The companion did not connect', async () => running.tail().includes('connected'), { timeoutMs: 30_000, signal: demo.signal, alive });
+  say(`Companion is paired and online as node ${pairing.nodeId}`);
+  return { nodeId: pairing.nodeId, folder };
+}
+
+function demoSteps(nodeId: string, folder: string, pageUrl: string) {
+  const skill = (title: string, skillId: string, input: Record<string, unknown> = {}) => ({ title, step: { type: 'skill' as const, name: title, skillId, input: { nodeId, ...input } } });
+  return [
+    skill('Ping the machine', 'node.ping'),
+    skill('Capture its screen', 'node.capture_screen'),
+    skill('List a shared folder', 'node.files_list', { path: folder }),
+    skill('Open a page in its browser', 'browser.navigate', { url: pageUrl }),
+    skill('Click a button', 'browser.click', { target: { role: 'button', name: 'Raise the signal' } }),
+    skill('Read the page', 'browser.content'),
+    skill('Take a picture of the page', 'browser.screenshot'),
+    { title: 'Ask a person', step: { type: 'approval' as const, title: 'May the demo go on and ask to run a command?', message: 'The next step asks to run uname -a.' } },
+    skill('Run uname -a, once approved', 'system.run', { argv: ['uname', '-a'] }),
+  ];
+}
+
+async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<void> {
+  const { data } = await api.call('listAutomationApprovals', { query: { status: 'pending', runId: run.id } });
+  for (const approval of data) {
+    const { argv, cwd, env } = approval.request as { argv?: string[]; cwd?: string; env?: Record<string, string> };
+    say(`\n  ${approval.title}`);
+    if (argv !== undefined) say(`    argv  ${JSON.stringify(argv)}\n    cwd   ${cwd ?? 'the home folder'}\n    env   ${env === undefined ? 'nothing added' : JSON.stringify(env)}`);
+    let approved = yes;
+    if (yes) say('    approved by --yes');
+    else if (process.stdin.isTTY) {
+      const lines = createInterface({ input: process.stdin, output: process.stdout });
+      approved = /^y(es)?$/i.test((await lines.question('    Approve? [y/N] ', { signal })).trim());
+      lines.close();
+    } else say('    rejected: there is no terminal to ask on; use --yes');
+    say();
+    await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: approved ? 'approved' : 'rejected' } });
+  }
+}
+
+/** Runs the demo's workflow and answers how it ended. */
+async function runWorkflow(api: Client, demo: Demo, nodeId: string, folder: string, pageUrl: string): Promise<Run> {
+  const steps = demoSteps(nodeId, folder, pageUrl);
+  const workflow = await api.call('createAutomationWorkflow', { body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) } });
+  const { runId } = await api.call('runAutomationWorkflow', { params: { id: workflow.id } });
+  say(`\nRun ${runId}`);
+  const noColor = process.env['NO_COLOR'];
+  const timeline = new Timeline(steps.map(({ title }) => title), process.stdout.isTTY && (noColor === undefined || noColor === ''));
+  for (;;) {
+    demo.signal.throwIfAborted();
+    const run = await api.call('getAutomationRun', { params: { id: runId } }, { signal: demo.signal });
+    timeline.update(run);
+    if (run.status === 'waiting_approval') await decide(api, run, demo);
+    if (['succeeded', 'failed', 'cancelled'].includes(run.status)) return run;
+    await new Promise((done) => setTimeout(done, 150));
+  }
+}
+
+async function savePictures(key: string, demo: Demo, run: Run): Promise<string[]> {
+  const folder = join(demo.home, 'demo');
+  mkdirSync(folder, { recursive: true });
+  const names = ['screen.png', 'page.png'];
+  const paths: string[] = [];
+  for (const step of run.stepsResultJson) {
+    const { artifactId } = (step.output ?? {}) as { artifactId?: string };
+    const name = names[paths.length];
+    if (artifactId === undefined || name === undefined) continue;
+    const response = await fetch(`${demo.url}/v1/automations/artifacts/${artifactId}`, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(30_000) });
+    if (!response.ok) throw new DemoError(`The picture of step ${step.index} could not be read: ${response.status}`);
+    const path = join(folder, name);
+    writeFileSync(path, Buffer.from(await response.arrayBuffer()));
+    paths.push(path);
+  }
+  return paths;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: { yes: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } } });
+  if (values.help === true) {
+    say(help);
+    return 0;
+  }
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new DemoError('stopped')));
+  const home = resolve(process.env['OUTRIGGER_HOME'] ?? '.outrigger');
+  mkdirSync(home, { recursive: true });
+  const url = process.env['PUBLIC_URL'] ?? `http://127.0.0.1:${process.env['PORT'] ?? '4400'}`;
+  const demo: Demo = { home, url, signal: stop.signal, yes: values.yes === true };
+
+  await using stack = new AsyncDisposableStack();
+  await runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000 }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+  await ensureHub(stack, demo);
+  const { key } = JSON.parse(await runToEnd(process.execPath, [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'], { env: { OUTRIGGER_HOME: home } })) as { key: string };
+  const api = createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
+  const display = await ensureScreen(stack, demo);
+  const page = stack.use(await servePage());
+  const { nodeId, folder } = await startCompanion(stack, demo, api, display);
+  const run = await runWorkflow(api, demo, nodeId, folder, page.url);
+  const pictures = await savePictures(key, demo, run);
+  const steps = run.stepsResultJson;
+  const done = steps.filter(({ status }) => status === 'succeeded').length;
+  say(`\n${run.status === 'succeeded' ? 'Every step succeeded' : `The run ${run.status}`}: ${done} of ${steps.length} steps`);
+  for (const path of pictures) say(`  picture  ${relative('.', path)}`);
+  const success = run.status === 'succeeded' && done === steps.length;
+  if (values.exit !== true && !stop.signal.aborted) {
+    say(`\nThe hub runs on at ${url} (reference: ${url}/docs), the companion too. Ctrl-C ends both.`);
+    await new Promise<void>((ended) => stop.signal.addEventListener('abort', () => ended(), { once: true }));
+  }
+  return success ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`demo: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+}
+process.exit();

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Something that the demo can't go on without; its message is one line. */
+export class DemoError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'DemoError';
+  }
+}
+
+const stopDeadlineMs = 15_000;
+
+/** A process that the demo started, ended with it. */
+export interface OwnedProcess extends AsyncDisposable {
+  child: ChildProcess;
+  /** What it printed last. */
+  tail(): string;
+}
+
+/** Starts a program whose output goes to a file. */
+export function start(program: string, args: string[], options: { log: string; env?: Record<string, string | undefined>; stopWith?: NodeJS.Signals }): OwnedProcess {
+  const log = openSync(options.log, 'w', 0o600);
+  const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...process.env, ...options.env }, detached: true });
+  closeSync(log);
+  const exited = new Promise<void>((done) => {
+    child.once('exit', () => done());
+    child.once('error', () => done());
+  });
+  // Should the demo itself be killed, its processes see their session end; the hub and the companion clean up after themselves.
+  const endNow = () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(options.stopWith ?? 'SIGINT');
+  };
+  process.once('exit', endNow);
+  return {
+    child,
+    tail: () => {
+      try {
+        return readFileSync(options.log, 'utf8').trim().split('\n').slice(-3).join(' | ');
+      } catch {
+        return '';
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      process.off('exit', endNow);
+      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+      child.kill(options.stopWith ?? 'SIGINT');
+      const late = Promise.withResolvers<'late'>();
+      const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
+      if ((await Promise.race([exited, late.promise])) === 'late') child.kill('SIGKILL');
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Runs a program to its end and answers its standard output. @throws DemoError with its last words. */
+export async function runToEnd(program: string, args: string[], options: { env?: Record<string, string | undefined>; timeoutMs?: number; inherit?: boolean } = {}): Promise<string> {
+  const child = spawn(program, args, { stdio: ['ignore', options.inherit === true ? 'inherit' : 'pipe', options.inherit === true ? 'inherit' : 'pipe'], env: { ...process.env, ...options.env } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 60_000);
+  const code = await new Promise<number | null>((done) => {
+    child.once('error', () => done(127));
+    child.once('close', (exitCode) => done(exitCode));
+  });
+  clearTimeout(timer);
+  if (code !== 0) throw new DemoError(`${[program, ...args].join(' ').slice(0, 120)} failed: ${stderr.trim().split('\n').at(-1) ?? `exit code ${code}`}`);
+  return stdout;
+}
+
+/** Waits until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
+export async function waitUntil(what: string, holds: () => Promise<boolean>, options: { timeoutMs: number; signal: AbortSignal; alive?: () => string | null }): Promise<void> {
+  const deadline = performance.now() + options.timeoutMs;
+  while (!(await holds().catch(() => false))) {
+    options.signal.throwIfAborted();
+    const end = options.alive?.() ?? null;
+    if (end !== null) throw new DemoError(`${what}: ${end}`);
+    if (performance.now() > deadline) throw new DemoError(`${what} took longer than ${options.timeoutMs / 1000} s`);
+    await delay(100, undefined, { signal: options.signal });
+  }
+}
