@@ -43,7 +43,7 @@ export class Devices {
    * @throws AppError `pairing_code_invalid` for a wrong, used or expired code alike, `rate_limited` after too many of them.
    */
   async claim(body: ClaimBody, address: string) {
-    const limitKey = `claim:${address}`;
+    const limitKey = `wrong-claims:${address}`;
     const failures = await this.#deps.rateLimiter.peek(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
     if (!failures.allowed) {
       const retryAfterSeconds = Math.max(1, Math.ceil((failures.resetAt.getTime() - Date.now()) / 1000));

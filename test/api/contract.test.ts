@@ -1,0 +1,223 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../hub/api/openapi.ts';
+import { operations } from '../../shared/contract/api.ts';
+import type { Operation } from '../../shared/contract/define.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let other: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000' });
+  workspace = await hub.workspace();
+  other = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const named = (list: readonly Operation[]) => list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+const params = () => ({ tenantId: workspace.tenantId });
+const guarded = operations.filter(({ caller }) => caller !== 'public' && caller !== 'pairing');
+const tokened = operations.filter(({ caller }) => caller === 'token' || caller === 'hook');
+
+function expectError(answer: Awaited<ReturnType<typeof send>>, status: number, code?: string): void {
+  expect(answer.body).toMatchObject({ statusCode: status, error: expect.any(String) as string, message: expect.any(String) as string, requestId: answer.headers.get('x-request-id') as string, code: code ?? (expect.any(String) as string) });
+  expect(answer.status).toBe(status);
+}
+
+describe('every operation', () => {
+  test.each(named(guarded))('%s answers 401 without credentials', async (_name, operation) => {
+    expectError(await send(hub.url, operation.method, pathOf(operation, params())), 401);
+  });
+
+  test.each(named(guarded))('%s answers 401 to made-up credentials', async (_name, operation) => {
+    for (const token of ['nonsense', 'key_live_automations_abcdefgh_'.padEnd(79, 'A'), 'eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.']) {
+      expectError(await send(hub.url, operation.method, pathOf(operation, params()), { headers: { authorization: `Bearer ${token}` } }), 401);
+    }
+  });
+
+  test.each(named(tokened))('%s answers 403 to a key of another product or without the permission', async (_name, operation) => {
+    const wrong = await workspace.createKey({ product: 'voice' });
+    expectError(await send(hub.url, operation.method, pathOf(operation), { headers: { 'x-api-key': wrong.key } }), 403, 'wrong_product');
+  });
+
+  test.each(named(operations))('%s answers 405 with Allow to another method', async (_name, operation) => {
+    const declared = operations.filter(({ path }) => path === operation.path).map(({ method }) => method as string);
+    const method = ['PUT', 'DELETE', 'PATCH', 'POST'].find((candidate) => !declared.includes(candidate)) as string;
+    const answer = await send(hub.url, method, pathOf(operation, params()));
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(declared.toSorted());
+  });
+
+  test.each(named(operations.filter(({ query }) => query !== undefined && 'limit' in query.shape)))('%s refuses limits out of range, unknown and doubled query fields', async (_name, operation) => {
+    const headers = authorization(operation, workspace);
+    for (const [query, path] of [
+      ['limit=0', 'query.limit'],
+      ['limit=101', 'query.limit'],
+      ['limit=abc', 'query.limit'],
+      ['limit=1&limit=2', 'query.limit'],
+      ['no_such=1', 'query.no_such'],
+      ['cursor=made-up', 'query.cursor'],
+    ] as const) {
+      const answer = await send(hub.url, operation.method, `${pathOf(operation, params())}?${query}`, { headers });
+      expectError(answer, 400);
+      expect(answer.body.details?.map((detail) => detail.path)).toEqual([path]);
+    }
+  });
+
+  test.each(named(operations.filter(({ body, caller }) => body !== undefined && caller !== 'device')))('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
+    const headers = authorization(operation, workspace);
+    const path = pathOf(operation, params());
+    const json = { ...headers, 'content-type': 'application/json' };
+    expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"a":' }), 400, 'invalid_json');
+    expectError(await send(hub.url, operation.method, path, { headers: json, raw: Buffer.from([0x22, 0xff, 0xfe, 0x22]) }), 400, 'invalid_json');
+    expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }), 400, 'invalid_json');
+    expectError(await send(hub.url, operation.method, path, { headers: { ...headers, 'content-type': 'text/plain' }, raw: 'x' }), 415, 'unsupported_media_type');
+    expectError(await send(hub.url, operation.method, path, { headers: json, raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"` }), 413, 'payload_too_large');
+    for (const body of [[], 'text', 5, true, { no_such_field: 1 }]) {
+      const answer = await send(hub.url, operation.method, path, { headers, body });
+      expectError(answer, 400, 'validation_failed');
+      expect(answer.body.details?.length).toBeGreaterThan(0);
+    }
+  });
+
+  test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))('%s answers 400 to an id that is none', async (_name, operation) => {
+    const answer = await send(hub.url, operation.method, pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x' }), { headers: authorization(operation, workspace) });
+    expectError(answer, 400, 'validation_failed');
+  });
+
+  test.each(named(operations))('%s is described with its errors', (_name, operation) => {
+    const { paths } = openApiDocument() as { paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>> };
+    const described = paths[operation.path]?.[operation.method.toLowerCase()];
+    expect(described?.operationId).toBe(operation.id);
+    if (operation.caller !== 'public' && operation.caller !== 'pairing') expect(described?.responses).toHaveProperty('401');
+  });
+});
+
+describe('another workspace', () => {
+  /** A body that each operation would take, so that only the id is at fault. */
+  const bodies: Record<string, unknown> = {
+    updateAutomationWorkflow: { name: 'x' },
+    runAutomationWorkflow: {},
+    decideAutomationApproval: { decision: 'approved' },
+    updateAutomationNode: { name: 'x' },
+  };
+
+  async function ids(): Promise<Record<string, string>> {
+    const workflow = await other.api.call('createAutomationWorkflow', { body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] } });
+    const { runId } = await other.api.call('runAutomationWorkflow', { params: { id: workflow.id } });
+    await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const { data } = await other.api.call('listAutomationApprovals', {});
+    const node = await other.api.call('createAutomationNode', { body: {} });
+    return { workflows: workflow.id, runs: runId, approvals: data[0]?.id as string, nodes: node.nodeId, artifacts: missingId };
+  }
+
+  test('finds nothing of ours by any id, and learns nothing from the answer', async () => {
+    const theirs = await ids();
+    const probed = operations.filter(({ caller, path }) => caller === 'token' && path.includes('{id}'));
+    expect(probed.length).toBeGreaterThan(8);
+    for (const operation of probed) {
+      const kind = /\/v1\/automations\/(\w+)\//.exec(operation.path)?.[1] as string;
+      const probe = (id: string) => send(hub.url, operation.method, pathOf(operation, { id }), { headers: authorization(operation, workspace), ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }) });
+      const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
+      expectError(foreign, 404, 'not_found');
+      expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(unknown.body.message?.replaceAll(missingId, 'ID'));
+    }
+    for (const operation of operations.filter(({ caller, path }) => caller === 'session' && path.includes('{tenantId}'))) {
+      const body = operation.id === 'createApiToken' ? { name: 'x', product: 'chat', permissions: ['chat:read'] } : { email: 'a@b.co', password: '0123456789ab' };
+      expectError(await send(hub.url, operation.method, pathOf(operation, { tenantId: other.tenantId }), { headers: authorization(operation, workspace), ...(operation.body === undefined ? {} : { body }) }), 404, 'not_found');
+    }
+  });
+
+  test('gets no row from a query that forgets its where', async () => {
+    await ids();
+    const tables = await hub.database.query<{ name: string; secured: boolean }>(
+      `select c.relname as name, c.relrowsecurity as secured from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+       where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
+    );
+    expect(tables.length).toBeGreaterThan(15);
+    expect(tables.filter(({ secured }) => !secured)).toEqual([]);
+    const counts: Record<string, number> = {};
+    for (const { name } of tables) {
+      const [all] = await hub.database.query<{ count: number }>(`select count(*)::int as count from ${name} where tenant_id <> $1`, [workspace.tenantId]);
+      counts[name] = all?.count ?? 0;
+      const seen = await asWorkspace(`select tenant_id from ${name}`);
+      expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
+      await asWorkspace(`delete from ${name} where tenant_id <> '${workspace.tenantId}'`);
+      const [left] = await hub.database.query<{ count: number }>(`select count(*)::int as count from ${name} where tenant_id <> $1`, [workspace.tenantId]);
+      expect(left?.count).toBeGreaterThanOrEqual(counts[name]);
+    }
+    // Otherwise there would have been nothing to leak.
+    expect(['workflows', 'runs', 'run_steps', 'approvals', 'nodes', 'users', 'api_tokens', 'audit_log'].filter((name) => counts[name] === 0)).toEqual([]);
+    expect(await asWorkspace('select id from tenants')).toEqual([{ id: workspace.tenantId }]);
+    await expect(asWorkspace('select * from rate_limits')).rejects.toThrow(/permission denied/);
+  });
+
+  async function asWorkspace(query: string): Promise<{ tenant_id?: string; id?: string }[]> {
+    const { Client } = await import('pg');
+    const client = new Client({ connectionString: hub.database.url, options: '-c role=outrigger_app' });
+    await client.connect();
+    try {
+      await client.query(`select set_config('outrigger.tenant_id', '${workspace.tenantId}', false)`);
+      return (await client.query(query)).rows as { tenant_id?: string; id?: string }[];
+    } finally {
+      await client.end();
+    }
+  }
+});
+
+describe('the OpenAPI document', () => {
+  test('is the one that is committed', () => {
+    expect(JSON.parse(readFileSync('hub/api/openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+  });
+
+  test('has schemas that a validator can read, and refers to nothing that is not there', async () => {
+    const served = (await send(hub.url, 'GET', '/openapi.json')).body as { openapi?: string; components: { schemas: Record<string, unknown> } };
+    expect(served.openapi).toBe('3.0.3');
+    const references = [...JSON.stringify(served).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference);
+    expect(new Set(references)).toEqual(new Set(['#/components/schemas/Error']));
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    const schemas: unknown[] = [];
+    const collect = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return;
+      for (const [key, item] of Object.entries(value)) {
+        if (key === 'schema' && typeof item === 'object' && item !== null && !('$ref' in item)) schemas.push(item);
+        collect(item);
+      }
+    };
+    collect(served);
+    expect(schemas.length).toBeGreaterThan(50);
+    for (const schema of schemas) expect(() => ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll(/"nullable":true,?/g, '').replaceAll(',}', '}')) as object)).not.toThrow();
+  });
+});
+
+describe('what stands around the operations', () => {
+  test('keeps a harmless request id and replaces another', async () => {
+    const kept = await send(hub.url, 'GET', '/healthz', { headers: { 'x-request-id': 'abc.DEF-1_2' } });
+    expect(kept.headers.get('x-request-id')).toBe('abc.DEF-1_2');
+    const replaced = await send(hub.url, 'GET', '/nowhere', { headers: { 'x-request-id': 'a b<script>' } });
+    expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expectError(replaced, 404, 'not_found');
+  });
+
+  test('sends security headers and says nothing of its make', async () => {
+    const { headers } = await send(hub.url, 'GET', '/');
+    expect(headers.get('x-powered-by')).toBeNull();
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+  });
+
+  test('tells that it is up, ready and measured', async () => {
+    expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
+    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({ status: 'ready', parts: { database: { ok: true }, queue: { ok: true } } });
+    expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
+  });
+
+  test('answers 400 to a path that can not be decoded, and survives it', async () => {
+    expectError(await send(hub.url, 'GET', '/v1/automations/runs/%E0%A4%A'), 400);
+    expect((await send(hub.url, 'GET', '/healthz')).status).toBe(200);
+  });
+});

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { contains } from '../../hub/api/auth.ts';
+import { newApiKey, parseApiKey } from '../../hub/modules/identity/keys.ts';
+import { ApiError } from '../../shared/contract/client.ts';
+import { products } from '../../shared/contract/define.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { adminKey } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ TRUSTED_PROXIES: '127.0.0.1' });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+async function refused(promise: Promise<unknown>): Promise<ApiError> {
+  const error = await promise.then(
+    () => new Error('it was not refused'),
+    (caught: unknown) => caught,
+  );
+  expect(error).toBeInstanceOf(ApiError);
+  return error as ApiError;
+}
+const list = (headers: Record<string, string>, url = hub.url) => send(url, 'GET', '/v1/automations/workflows', { headers });
+
+describe('API keys', () => {
+  const shapes = { chat: ['key_live', 'key_test_live'], ai: ['key_live_ai', 'key_test_ai'], automations: ['key_live_automations', 'key_test_automations'], voice: ['key_live_voice', 'key_test_voice'] };
+
+  test.each(products)('of %s have the shape that the platform promises, and a checksum', (product) => {
+    for (const [index, environment] of (['live', 'test'] as const).entries()) {
+      const { key } = newApiKey(product, environment);
+      expect(key).toMatch(new RegExp(`^${shapes[product][index]}_[a-z0-9]{8}_[0-9A-Za-z]{49}$`));
+      expect(parseApiKey(key)).toMatchObject({ product, environment });
+      const broken = key.slice(0, -10) + (key.at(-10) === 'x' ? 'y' : 'x') + key.slice(-9);
+      expect(parseApiKey(broken)).toBeNull();
+    }
+  });
+
+  test('work in both headers, and not in two that differ', async () => {
+    expect((await list({ authorization: `Bearer ${workspace.key}` })).status).toBe(200);
+    expect((await list({ 'x-api-key': workspace.key })).status).toBe(200);
+    expect((await list({ 'x-api-key': workspace.key, authorization: `Bearer ${workspace.key}` })).status).toBe(200);
+    const second = await workspace.createKey();
+    expect(await list({ 'x-api-key': workspace.key, authorization: `Bearer ${second.key}` })).toMatchObject({ status: 401 });
+  });
+
+  test('are stored as a hash, shown once, and listed without their secret', async () => {
+    const { id, key } = await workspace.createKey();
+    const listed = await workspace.session.call('listApiTokens', { params: { tenantId: workspace.tenantId } });
+    expect(JSON.stringify(listed)).not.toContain(key.split('_').at(-1));
+    expect(listed.data.find((token) => token.id === id)).toMatchObject({ product: 'automations', lastUsedAt: null });
+    await hub.client(key).call('listAutomationWorkflows', {});
+    const after = await workspace.session.call('listApiTokens', { params: { tenantId: workspace.tenantId } });
+    expect(after.data.find((token) => token.id === id)?.lastUsedAt).not.toBeNull();
+    const rows = await hub.database.query<{ text: string }>('select row_to_json(k)::text as text from api_tokens k');
+    expect(rows.some(({ text }) => text.includes(key.split('_').at(-1) as string))).toBe(false);
+  });
+
+  test('stop working at once on every process when they are revoked or expire', async () => {
+    await using second = await startHub({}, hub.database);
+    const { id, key } = await workspace.createKey();
+    expect((await list({ 'x-api-key': key }, second.url)).status).toBe(200);
+    await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
+    for (const url of [hub.url, second.url]) expect(await list({ 'x-api-key': key }, url)).toMatchObject({ status: 401, body: { code: 'token_revoked' } });
+    const soon = await workspace.createKey({ expiresAt: new Date(Date.now() + 60_000).toISOString() });
+    await hub.database.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [soon.id]);
+    expect(await list({ 'x-api-key': soon.key })).toMatchObject({ status: 401, body: { code: 'token_expired' } });
+  });
+
+  test('are bound to their addresses, behind a trusted proxy too, and the proxy must be trusted', async () => {
+    const { key } = await workspace.createKey({ ipAllowlist: ['203.0.113.0/24', '2001:db8::/32'] });
+    expect(await list({ 'x-api-key': key })).toMatchObject({ status: 403, body: { code: 'ip_not_allowed' } });
+    expect((await list({ 'x-api-key': key, 'x-forwarded-for': '203.0.113.9' })).status).toBe(200);
+    expect((await list({ 'x-api-key': key, 'x-forwarded-for': '2001:db8::1' })).status).toBe(200);
+    expect((await list({ 'x-api-key': key, 'x-forwarded-for': '203.0.113.9, 198.51.100.1' })).status).toBe(403);
+    expect((await list({ 'x-api-key': key, 'x-forwarded-for': '::ffff:203.0.113.9' })).status).toBe(200);
+    await using unproxied = await startHub({}, hub.database);
+    expect((await list({ 'x-api-key': key, 'x-forwarded-for': '203.0.113.9' }, unproxied.url)).status).toBe(403);
+    expect(contains('10.0.0.0/8', '::ffff:10.1.2.3')).toBe(true);
+    expect(contains('2001:db8::1', '2001:db8::2')).toBe(false);
+  });
+
+  test('are refused at creation with permissions of another product, bad blocks and past times', async () => {
+    const create = (body: Record<string, unknown>) => refused(workspace.session.call('createApiToken', { params: { tenantId: workspace.tenantId }, body: { name: 'x', product: 'automations', permissions: ['automations:manage'], ...body } as never }));
+    expect(await create({ permissions: ['chat:read'] })).toMatchObject({ status: 400, details: [{ path: 'body.permissions[0]' }] });
+    expect(await create({ ipAllowlist: ['300.1.1.1'] })).toMatchObject({ status: 400, details: [{ path: 'body.ipAllowlist[0]' }] });
+    expect(await create({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({ status: 400, details: [{ path: 'body.expiresAt' }] });
+  });
+
+  test('lose their API with the entitlement, and their workflows what it covers', async () => {
+    const own = await hub.workspace();
+    const platform = hub.client(adminKey);
+    await platform.call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
+    expect(await refused(own.api.call('listAutomationWorkflows', {}))).toMatchObject({ status: 403, code: 'product_not_entitled' });
+    expect(await own.session.call('readEntitlements', {})).toMatchObject({ automations: false, ai_agent: true });
+    await platform.call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: true } });
+    expect((await own.api.call('listAutomationWorkflows', {})).data).toEqual([]);
+    expect((await refused(hub.client('wrong').call('putEntitlements', { params: { tenantId: own.tenantId }, body: {} }))).status).toBe(401);
+  });
+});
+
+describe('people', () => {
+  test('sign up, in and out; a session ends at once when they sign out', async () => {
+    const signedIn = await hub.client().call('logIn', { body: { email: workspace.email.toUpperCase(), password: workspace.password } });
+    const me = hub.client(signedIn.token);
+    expect(await me.call('readMe', {})).toMatchObject({ tenantId: workspace.tenantId, user: { email: workspace.email, role: 'admin' } });
+    await me.call('logOut', {});
+    expect((await refused(me.call('readMe', {}))).status).toBe(401);
+    expect(await refused(hub.client().call('logIn', { body: { email: workspace.email, password: 'wrong' } }))).toMatchObject({ status: 401, code: 'invalid_credentials' });
+    expect(await refused(hub.client().call('logIn', { body: { email: 'nobody@example.org', password: 'wrong' } }))).toMatchObject({ status: 401, code: 'invalid_credentials' });
+    const again = { email: workspace.email, password: 'a long enough password', workspaceName: 'another' };
+    expect(await refused(hub.client().call('signUp', { body: again }))).toMatchObject({ status: 409, code: 'email_taken' });
+  });
+
+  test('with the role agent may not do what only an admin may', async () => {
+    const email = 'agent@example.org';
+    await workspace.session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { email, password: 'a long enough password' } });
+    const { token } = await hub.client().call('logIn', { body: { email, password: 'a long enough password' } });
+    expect(await refused(hub.client(token).call('listApiTokens', { params: { tenantId: workspace.tenantId } }))).toMatchObject({ status: 403, code: 'role_required' });
+    expect(await hub.client(token).call('readEntitlements', {})).toHaveProperty('automations');
+  });
+
+  test('enter by a link once, and by a form that another site can not send', async () => {
+    const name = `linked ${Date.now()}`;
+    await hub.app.identity.createWorkspace(name);
+    const code = await hub.app.identity.createSignInCode(name);
+    expect((await send(hub.url, 'GET', `/sign-in?code=${code}`)).status).toBe(200);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await send(hub.url, 'POST', '/sign-in', { headers: { ...form, origin: 'https://evil.example' }, raw: `code=${code}` })).status).toBe(403);
+    const entered = await send(hub.url, 'POST', '/sign-in', { headers: { ...form, origin: hub.url }, raw: `code=${code}` });
+    expect(entered.status).toBe(303);
+    const cookie = entered.headers.get('set-cookie') as string;
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Strict/);
+    const [session] = cookie.split(';') as [string];
+    expect((await send(hub.url, 'GET', '/', { headers: { cookie: session } })).text).toContain(name);
+    expect((await send(hub.url, 'POST', '/auth/logout', { headers: { cookie: session } })).status).toBe(403);
+    expect((await send(hub.url, 'POST', '/auth/logout', { headers: { cookie: session, origin: hub.url } })).status).toBe(200);
+    expect((await refused(hub.client().call('redeemSignInLink', { body: { code } }))).status).toBe(401);
+  });
+});
+
+describe('limits', () => {
+  test('a key has exactly its requests a minute, over two processes at once', async () => {
+    const env = { RATE_LIMIT_PER_MINUTE: '60' };
+    await using one = await startHub(env);
+    await using two = await startHub(env, one.database);
+    const own = await one.workspace();
+    // A minute that is about to end would begin anew under the test.
+    const left = 60_000 - (Date.now() % 60_000);
+    if (left < 15_000) await new Promise((done) => setTimeout(done, left + 100));
+    const answers = await Promise.all(Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(limited).toHaveLength(30);
+    expect(limited[0]?.body.code).toBe('rate_limited');
+    expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    const remaining = answers.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).toSorted((left_, right) => left_ - right);
+    expect(remaining.at(-1)).toBe(59);
+    expect(answers.every(({ headers }) => headers.get('x-ratelimit-limit') === '60' && Number(headers.get('x-ratelimit-reset')) > Date.now() / 1000 - 1)).toBe(true);
+  });
+
+  test('wrong pairing codes lock their address out, and it alone', async () => {
+    const claim = (code: string, address: string) =>
+      send(hub.url, 'POST', '/v1/automations/nodes/claim', { headers: { 'x-forwarded-for': address }, body: { pairingCode: code, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+    for (let index = 0; index < 10; index += 1) expect((await claim('ABCD-EFGH', '198.51.100.7')).status).toBe(401);
+    const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+    expect((await claim(pairingCode, '198.51.100.7')).status).toBe(429);
+    expect((await claim(pairingCode.toLowerCase().replace('-', ' '), '198.51.100.8')).status).toBe(200);
+    expect((await claim(pairingCode, '198.51.100.8')).body.code).toBe('pairing_code_invalid');
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const create = (key: string, name = 'idempotent') => send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key, 'idempotency-key': key }, body: { name, stepsJson: [{ type: 'log', message: 'x' }] } });
+
+  test('replays the first answer, and refuses the key for another body', async () => {
+    const first = await create('one');
+    const second = await create('one');
+    expect(second.body).toEqual(first.body);
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(await create('one', 'another')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } });
+    expect((await create('x'.repeat(256))).status).toBe(400);
+  });
+
+  test('carries a request out once, however many come at the same moment', async () => {
+    const before = (await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } })).data.length;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create('two')));
+    const done = answers.filter(({ status }) => status === 200);
+    expect(new Set(done.map(({ body }) => body['id'])).size).toBe(1);
+    expect(answers.filter(({ status }) => status !== 200).every(({ status, body }) => status === 409 && body.code === 'idempotency_in_progress')).toBe(true);
+    expect((await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } })).data.length).toBe(before + 1);
+  });
+
+  test('is free again after a request that was refused', async () => {
+    expect((await create('three', '')).status).toBe(400);
+    expect((await create('three')).status).toBe(200);
+  });
+});
