@@ -4,5 +4,3 @@ import { z } from 'zod';
 export const jobCatalog = {
   run: { queue: 'runs', data: z.strictObject({ runId: z.uuid() }) },
 } as const;
-
-export type JobName = keyof typeof jobCatalog;

@@ -58,7 +58,7 @@ program
     if (paired !== null && options.force !== true) throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
     const device = describeDevice(folder.readSettings(), options.name);
     const { body } = await new HubClient(hub, null).call('claimAutomationNode', { body: { pairingCode: code, device } }, { signal: AbortSignal.timeout(pairDeadlineMs), timeoutMs: pairDeadlineMs });
-    folder.writeIdentity({ nodeId: body.nodeId, deviceSecret: body.deviceSecret, hub, pairedAt: new Date().toISOString() });
+    folder.writeIdentity({ nodeId: body.nodeId, deviceSecret: body.deviceSecret, hub, name: options.name, pairedAt: new Date().toISOString() });
     print({ nodeId: body.nodeId, hub }, options.json, `Paired with ${hub} as node ${body.nodeId}.\nStart it with: outrigger-companion run\nAllow what you like, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`);
   });
 

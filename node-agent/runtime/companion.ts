@@ -118,7 +118,7 @@ export class Companion {
     for (const result of finished) this.#report(result);
     for (const { commandId, type } of unfinished) {
       const message = `The companion was killed while ${type} was under way; look at the machine before you retry.`;
-      this.#report({ commandId, result: { status: 'failed', output: undefined, error: { code: 'outcome_unknown', message } }, artifacts: [] });
+      this.#report({ commandId, result: { status: 'failed', error: { code: 'outcome_unknown', message } }, artifacts: [] });
     }
   }
 
@@ -188,7 +188,7 @@ export class Companion {
     const settings = folder.readSettings();
     const facts = await this.#facts.read(signal);
     const running = this.#dispatcher.running.map(({ id }) => id);
-    const { body } = await this.#client.call('heartbeatAutomationNode', { params: { id: identity.nodeId }, body: { facts, device: describeDevice(settings), paused: settings.paused, running } }, { signal, timeoutMs: requestTimeoutMs });
+    const { body } = await this.#client.call('heartbeatAutomationNode', { params: { id: identity.nodeId }, body: { facts, device: describeDevice(settings, identity.name), paused: settings.paused, running } }, { signal, timeoutMs: requestTimeoutMs });
     this.#pace = body.hub;
     for (const id of body.withdrawn) this.#dispatcher.withdraw(id);
   }
@@ -205,9 +205,11 @@ export class Companion {
     const onStop = () => setTimeout(() => giveUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref();
     this.#stopping.signal.addEventListener('abort', onStop, { once: true });
     if (this.#stopping.signal.aborted) onStop();
+    let sent = finished;
+    let isRefusal = false;
     for (let failures = 0; !isAbort(giveUp.signal); failures += 1) {
       try {
-        const { body, form } = await packResult(finished);
+        const { body, form } = await packResult(sent);
         await this.#client.call(
           'completeAutomationNodeCommand',
           { params: { id: identity.nodeId, commandId: finished.commandId }, body },
@@ -218,7 +220,12 @@ export class Companion {
         if (error instanceof HubError && error.status >= 400 && error.status < 500 && error.status !== 429) {
           if (error.status === 401) return;
           this.#lastError = `The hub refused a result: ${error.message}`;
-          break;
+          if (error.status === 404 || isRefusal) break;
+          // The run must not wait for an answer that the hub can't take.
+          const message = `The hub could not take the result: ${error.message}`.slice(0, 4000);
+          sent = { ...finished, result: { status: 'failed', error: { code: error.status === 413 ? 'too_large' : 'failed', message } }, artifacts: [] };
+          isRefusal = true;
+          continue;
         }
         if (isAbort(giveUp.signal)) return;
         await delay(Math.random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** failures), undefined, { signal: giveUp.signal }).catch(() => undefined);

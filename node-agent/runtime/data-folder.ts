@@ -17,7 +17,7 @@ export class CompanionError extends Error {
   }
 }
 
-const identity = z.strictObject({ nodeId: z.uuid(), deviceSecret: z.string().min(1), hub: z.url(), pairedAt: z.string() });
+const identity = z.strictObject({ nodeId: z.uuid(), deviceSecret: z.string().min(1), hub: z.url(), name: z.string().optional(), pairedAt: z.string() });
 export type Identity = z.output<typeof identity>;
 
 /** Everything that the companion keeps on this machine, readable by its owner alone. */

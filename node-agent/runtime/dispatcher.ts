@@ -24,6 +24,7 @@ import { ProcessGuard } from './process-guard.ts';
 import type { LocalSettings } from './settings.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
+const browserGraceMs = 5_000;
 
 interface Running {
   type: string;
@@ -132,7 +133,9 @@ export class Dispatcher implements AsyncDisposable {
       if (definition.needsApproval) this.#assertApproved(command);
       const timeoutMs = (parsed.data as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
-      const timer = setTimeout(() => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)), timeoutMs);
+      // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
+      const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
+      const timer = setTimeout(() => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)), timeoutMs + graceMs);
       try {
         const context: CommandContext = { ...owned, signal: AbortSignal.any([owned.signal, late.signal]), commandId: command.id, nodeId: this.#options.nodeId, settings, approval: command.approval };
         context.signal.throwIfAborted();
@@ -146,7 +149,7 @@ export class Dispatcher implements AsyncDisposable {
       }
     } catch (error) {
       const known = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
-      return { status: 'failed', output: undefined, error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' } };
+      return { status: 'failed', error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' } };
     }
   }
 

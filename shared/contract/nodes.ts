@@ -65,7 +65,7 @@ export const polledCommand = z.object({
 export type PolledCommand = z.output<typeof polledCommand>;
 
 /** Codes of a command that failed on, or on the way to, a device. A device may use others of its own. */
-export const commandErrorCodes = [
+const commandErrorCodes = [
   'denied_by_device', 'denied_by_policy', 'outside_shared_folders', 'tool_missing', 'permission_needed', 'timeout', 'paused',
   'approval_mismatch', 'invalid_input', 'not_found', 'target_not_found', 'too_large', 'navigation_failed', 'evaluation_failed', 'withdrawn',
   'outcome_unknown', 'unknown_command', 'failed', 'node_offline', 'node_revoked', 'invalid_reply',
@@ -77,8 +77,10 @@ const contentType = z.string().regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 
 /** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
 export const commandResult = z.strictObject({
   status: z.enum(['succeeded', 'failed']),
-  output: z.unknown().describe('As the command promises'),
-  error: z.strictObject({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case'), message: text(0, 4000) }).optional(),
+  output: z.unknown().optional().describe('As the command promises'),
+  error: z
+    .strictObject({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case').describe(`Such as ${commandErrorCodes.join(', ')}`), message: text(0, 4000) })
+    .optional(),
   artifacts: z
     .array(z.strictObject({ name: artifactName, contentType, base64: z.base64() }))
     .max(16)

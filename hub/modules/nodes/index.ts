@@ -1,5 +1,4 @@
 export { NodeCommands } from './commands.ts';
-export type { DispatchRequest } from './commands.ts';
 export { Devices } from './devices.ts';
 export { Nodes } from './service.ts';
 export { Artifacts } from './artifacts.ts';

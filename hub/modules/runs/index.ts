@@ -1,5 +1,5 @@
 export { createRuns } from './service.ts';
 export { Runs, runTopic } from './service.ts';
-export type { AcceptedRun, RunRequest } from './service.ts';
-export { acceptRun, cancelRun, insertOutbox, readRun, wakeRun } from './store.ts';
+export type { AcceptedRun } from './service.ts';
+export { acceptRun, insertOutbox, wakeRun } from './store.ts';
 export type { PromisedJob } from './store.ts';

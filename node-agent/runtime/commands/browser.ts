@@ -24,7 +24,10 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
       const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
       entry.refused = null;
       try {
-        return await untilAborted(work(entry, timeoutMs), context.signal);
+        const reply = await untilAborted(work(entry, timeoutMs), context.signal);
+        // A click or a script may have asked for a page that its owner does not allow.
+        if (entry.refused !== null) throw new CommandError('denied_by_policy', `${String(entry.refused)}.`);
+        return reply;
       } catch (error) {
         throw explain(error, entry, timeoutMs);
       }

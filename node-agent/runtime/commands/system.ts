@@ -52,10 +52,12 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       child.once('error', (error) => exited.reject(new CommandError('failed', `${argv[0]} could not be started: ${(error as NodeJS.ErrnoException).code ?? error.message}`, { cause: error })));
       child.once('exit', (exitCode, signal) => exited.resolve({ exitCode, signal }));
       const closed = new Promise<void>((done) => child.once('close', () => done()));
-      const onAbort = () => void guard.end(child, mark).then(() => exited.reject(context.signal.reason as Error));
+      const onAbort = () => void guard.end(child, mark);
       context.signal.addEventListener('abort', onAbort, { once: true });
       try {
         const outcome = await exited.promise;
+        // What ended because it was made to has not succeeded.
+        context.signal.throwIfAborted();
         // A grandchild that keeps the pipes open must not keep the command.
         const drained = Promise.withResolvers<void>();
         const timer = setTimeout(drained.resolve, drainMs);

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterEach, expect, test } from 'vitest';
+import { createBullMqQueue } from './bullmq-queue.ts';
+import type { QueueBackend } from './bullmq-queue.ts';
+import type { Queue, WorkOptions } from './queue.ts';
+
+export interface ConformanceBackend {
+  backend(): QueueBackend;
+  /** Kills the store as a crash would and brings it back. */
+  restart(): Promise<void>;
+}
+
+/** What every adapter of the queue must do; run for each backend. */
+export function queueConformance({ backend, restart }: ConformanceBackend): void {
+  const opened: Queue[] = [];
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((queue) => queue[Symbol.asyncDispose]()));
+  });
+
+  async function open(name: string = randomUUID()): Promise<Queue> {
+    const queue = await createBullMqQueue({ backend: backend(), name, logger: pino({ level: 'silent' }) });
+    opened.push(queue);
+    return queue;
+  }
+  const jobs = (ids: string[]) => ids.map((id) => ({ name: 'run', id, data: { runId: id } }));
+
+  test('every job that is added is handled, with its name, id and data', async () => {
+    const queue = await open();
+    const ids = Array.from({ length: 1_000 }, (_value, index) => `job-${index}`);
+    const handled: string[] = [];
+    await queue.work({
+      concurrency: 16,
+      handler: async ({ name, id, data }) => {
+        handled.push(`${name} ${id} ${String(data['runId'])}`);
+      },
+    });
+    await queue.add(jobs(ids));
+    await expect.poll(() => handled.length, { timeout: 30_000 }).toBe(1_000);
+    expect(new Set(handled)).toEqual(new Set(ids.map((id) => `run ${id} ${id}`)));
+  });
+
+  test('a job whose id is still waiting is not added again, and one that is done can be', async () => {
+    const queue = await open();
+    const handled: string[] = [];
+    await queue.add(jobs(['same', 'same']));
+    await queue.add(jobs(['same']));
+    await queue.work({ concurrency: 1, handler: async ({ id }) => void handled.push(id) });
+    await expect.poll(() => handled.length).toBe(1);
+    await queue.add(jobs(['after']));
+    await expect.poll(() => handled.length).toBe(2);
+    await expect
+      .poll(async () => {
+        await queue.add(jobs(['same']));
+        return handled.filter((id) => id === 'same').length;
+      })
+      .toBeGreaterThanOrEqual(2);
+  });
+
+  test('a job with a time waits for it', async () => {
+    const queue = await open();
+    const handled: { id: string; at: number }[] = [];
+    await queue.work({ concurrency: 2, handler: async ({ id }) => void handled.push({ id, at: Date.now() }) });
+    const notBefore = new Date(Date.now() + 1_500);
+    await queue.add([{ name: 'run', id: 'later', data: {}, notBefore }, ...jobs(['now'])]);
+    await expect.poll(() => handled.length, { timeout: 20_000 }).toBe(2);
+    expect(handled[0]?.id).toBe('now');
+    expect(handled[1]?.at).toBeGreaterThanOrEqual(notBefore.getTime() - 5);
+  });
+
+  test('no more jobs run at a time than the worker may take', async () => {
+    const queue = await open();
+    let running = 0;
+    let most = 0;
+    let done = 0;
+    await queue.work({
+      concurrency: 3,
+      handler: async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        running -= 1;
+        done += 1;
+      },
+    });
+    await queue.add(jobs(Array.from({ length: 30 }, (_value, index) => `c-${index}`)));
+    await expect.poll(() => done, { timeout: 20_000 }).toBe(30);
+    expect(most).toBe(3);
+  });
+
+  test('a handler that fails does not hold up the others', async () => {
+    const queue = await open();
+    const handled: string[] = [];
+    await queue.work({
+      concurrency: 1,
+      handler: async ({ id }) => {
+        handled.push(id);
+        if (id === 'bad') throw new Error('on purpose');
+      },
+    });
+    await queue.add(jobs(['bad', 'good']));
+    await expect.poll(() => handled).toEqual(['bad', 'good']);
+  });
+
+  test('a drain waits for the jobs under way, takes no more, and keeps its deadline', async () => {
+    const queue = await open();
+    const release = Promise.withResolvers<void>();
+    const handled: string[] = [];
+    const handler: WorkOptions['handler'] = async ({ id }) => {
+      if (id === 'slow') await release.promise;
+      handled.push(id);
+    };
+    const worker = await queue.work({ concurrency: 1, handler });
+    await queue.add(jobs(['slow', 'next']));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const drained = worker.drain(10_000);
+    release.resolve();
+    await drained;
+    expect(handled).toEqual(['slow']);
+    await queue.work({ concurrency: 1, handler });
+    await expect.poll(() => handled).toEqual(['slow', 'next']);
+  });
+
+  test('work goes on by itself after the store was killed', async () => {
+    const queue = await open();
+    const handled = new Set<string>();
+    await queue.work({ concurrency: 4, handler: async ({ id }) => void handled.add(id) });
+    await queue.add(jobs(['before']));
+    await expect.poll(() => handled.has('before')).toBe(true);
+    await restart();
+    await expect
+      .poll(
+        async () => {
+          await queue.add(jobs(['after'])).catch(() => undefined);
+          return handled.has('after');
+        },
+        { timeout: 30_000, interval: 200 },
+      )
+      .toBe(true);
+  });
+}

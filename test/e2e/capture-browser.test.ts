@@ -1,0 +1,286 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
+import type { Run } from '../../shared/contract/runs.ts';
+import { processesWith, startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+async function run(companion: TestCompanion, steps: { skillId: string; input?: Record<string, unknown>; continueOnError?: boolean }[]): Promise<Run> {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'e2e', stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({ type: 'skill' as const, skillId, input: { nodeId: companion.nodeId, ...input } as never, ...rest })) },
+  });
+  const { runId } = await workspace.api.call('runAutomationWorkflow', { params: { id } });
+  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+}
+const outputs = (result: Run) => result.stepsResultJson.map((step) => step.output as Record<string, unknown>);
+
+async function artifact(id: unknown): Promise<Buffer> {
+  const response = await fetch(`${hub.url}/v1/automations/artifacts/${String(id)}`, { headers: { 'x-api-key': workspace.key } });
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/** The pixels of a PNG of 8-bit RGB or RGBA without interlacing, enough to see what is on it. */
+function readPng(bytes: Buffer): { width: number; height: number; pixel(x: number, y: number): [number, number, number] } {
+  const width = bytes.readUInt32BE(16);
+  const height = bytes.readUInt32BE(20);
+  const channels = bytes[25] === 6 ? 4 : 3;
+  const data: Buffer[] = [];
+  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)));
+  }
+  const raw = inflateSync(Buffer.concat(data));
+  const stride = width * channels;
+  const out = Buffer.alloc(stride * height);
+  for (let y = 0; y < height; y += 1) {
+    const filter = raw[y * (stride + 1)];
+    for (let x = 0; x < stride; x += 1) {
+      const left = x >= channels ? (out[y * stride + x - channels] as number) : 0;
+      const up = y > 0 ? (out[(y - 1) * stride + x] as number) : 0;
+      const corner = x >= channels && y > 0 ? (out[(y - 1) * stride + x - channels] as number) : 0;
+      const guess = left + up - corner;
+      const [pa, pb, pc] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)] as const;
+      const paeth = pa <= pb && pa <= pc ? left : pb <= pc ? up : corner;
+      const base = { 0: 0, 1: left, 2: up, 3: (left + up) >> 1, 4: paeth }[filter as 0] ?? 0;
+      out[y * stride + x] = ((raw[y * (stride + 1) + 1 + x] as number) + base) & 0xff;
+    }
+  }
+  return { width, height, pixel: (x, y) => [0, 1, 2].map((channel) => out[y * stride + x * channels + channel]) as [number, number, number] };
+}
+
+const canCapture = findTool('Xvfb') !== null && findTool('ffmpeg') !== null && findTool('xterm') !== null;
+describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => {
+  let screen: ChildProcess;
+  let terminal: ChildProcess;
+  let display = '';
+  let companion: TestCompanion;
+  beforeAll(async () => {
+    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    screen.stdout?.on('data', (chunk: Buffer) => {
+      display += chunk.toString();
+    });
+    await until(() => display.trim() !== '', () => 'no virtual screen');
+    display = `:${display.trim()}`;
+    terminal = spawn('xterm', ['-geometry', '40x10+50+50', '-bg', '#c81e1e', '-fg', '#c81e1e', '-cr', '#c81e1e', '-e', 'sleep', '600'], { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' });
+    companion = await startCompanion(hub, workspace, { allow: ['audio', 'camera'], env: { DISPLAY: display } });
+  });
+  afterAll(async () => {
+    await companion[Symbol.asyncDispose]();
+    terminal.kill();
+    screen.kill();
+  });
+
+  test('is captured as it is, in PNG and in JPEG', async () => {
+    await expect
+      .poll(
+        async () => {
+          const [png] = outputs(await run(companion, [{ skillId: 'node.capture_screen' }]));
+          expect(png).toMatchObject({ contentType: 'image/png', width: 800, height: 600 });
+          return readPng(await artifact(png?.['artifactId'])).pixel(120, 120);
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([0xc8, 0x1e, 0x1e]);
+    const [small, large] = outputs(await run(companion, [{ skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 5 } }, { skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 100 } }]));
+    expect(small).toMatchObject({ contentType: 'image/jpeg', width: 800, height: 600 });
+    expect(small?.['bytes']).toBeLessThan(large?.['bytes'] as number);
+  });
+
+  test('has displays to choose from, and says which', async () => {
+    expect(await run(companion, [{ skillId: 'node.capture_screen', input: { display: 7 } }])).toMatchObject({ status: 'failed', error: { code: 'not_found', message: expect.stringContaining('no display 7') as string } });
+  });
+
+  test('cameras that are not there are named as missing', async () => {
+    expect(await run(companion, [{ skillId: 'node.capture_camera', input: { device: 'no such camera' } }])).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+  });
+
+  test('nothing is captured that the owner did not allow, or has no tool for', async () => {
+    await companion.cli('deny', 'screen');
+    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({ error: { code: 'denied_by_device' } });
+    await companion.cli('allow', 'screen');
+    await using bare = await startCompanion(hub, workspace, { allow: ['camera'], env: { DISPLAY: display, PATH: '/nonexistent' } });
+    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({ error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string } });
+    await using blind = await startCompanion(hub, workspace, { env: { DISPLAY: '', WAYLAND_DISPLAY: '' } });
+    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({ status: 'failed' });
+  });
+});
+
+const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
+describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-pulse-'));
+  const env = { PULSE_RUNTIME_PATH: folder, XDG_RUNTIME_DIR: folder, HOME: folder, PULSE_SERVER: `unix:${join(folder, 'native')}` };
+  let pulse: ChildProcess;
+  beforeAll(async () => {
+    const script = join(folder, 'test.pa');
+    // A tone that goes into a sink whose monitor is the microphone.
+    writeFileSync(script, `load-module module-native-protocol-unix socket=${join(folder, 'native')} auth-anonymous=1\nload-module module-null-sink sink_name=speaker\nset-default-sink speaker\nset-default-source speaker.monitor\nload-module module-sine sink=speaker frequency=440\n`);
+    pulse = spawn('pulseaudio', ['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disallow-exit', '-F', script], { env: { ...process.env, ...env }, stdio: 'ignore' });
+    await until(async () => {
+      const probe = spawn('pactl', ['info'], { env: { ...process.env, ...env }, stdio: 'ignore' });
+      return (await new Promise<number | null>((done) => probe.once('exit', done))) === 0;
+    }, () => 'PulseAudio did not start');
+  });
+  afterAll(() => {
+    pulse.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('is recorded as long as asked, and hears what there is to hear', async () => {
+    await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env });
+    const [clip] = outputs(await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 2 } }]));
+    expect(clip).toMatchObject({ contentType: 'audio/wav' });
+    expect(Math.abs((clip?.['durationMs'] as number) - 2000)).toBeLessThan(100);
+    const bytes = await artifact(clip?.['artifactId']);
+    expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
+    const loudest = Array.from({ length: (bytes.length - 100) >> 1 }, (_value, index) => Math.abs(bytes.readInt16LE(100 + index * 2 - (index * 2) % 2))).reduce((most, sample) => Math.max(most, sample), 0);
+    expect(loudest).toBeGreaterThan(1000);
+    const named = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1, device: 'no such microphone' } }]);
+    expect(named).toMatchObject({ error: { code: 'not_found', message: expect.stringContaining('speaker.monitor') as string } });
+  });
+});
+
+describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edge or Chromium)', () => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.headers.host?.split(':')[0]} ${request.url}`);
+    const url = new URL(request.url ?? '/', 'http://x');
+    if (url.pathname === '/redirect') {
+      response.writeHead(302, { location: url.searchParams.get('to') ?? '/' }).end();
+      return;
+    }
+    const page = {
+      '/': `<title>Start</title><h1>Start</h1><button onclick="document.getElementById('out').textContent='clicked'">Press me</button><button>Twin</button><button>Twin</button>
+        <form action="/found"><input aria-label="Query" name="q"></form><p id="out"></p><a href="/redirect?to=http://localhost:PORT/blocked">Away</a><script>alert('hello')</script>`,
+      '/found': `<title>Found</title><p>You looked for ${url.searchParams.get('q')}</p>`,
+    }[url.pathname];
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end((page ?? '<p>nothing').replaceAll('PORT', String((server.address() as AddressInfo).port)));
+  });
+  let base: string;
+  let companion: TestCompanion;
+  beforeAll(async () => {
+    await new Promise<void>((done) => server.listen(0, done));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    companion = await startCompanion(hub, workspace, { allow: ['browser'] });
+  });
+  afterAll(async () => {
+    await companion[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+  });
+  const browser = (action: string, input: Record<string, unknown> = {}) => ({ skillId: `browser.${action}`, input });
+  const open = browser('navigate', { url: '' });
+
+  test('navigates, clicks, types, evaluates, reads and takes pictures on one page that stays', async () => {
+    const result = await run(companion, [
+      browser('navigate', { url: `${base}/` }),
+      browser('click', { target: { role: 'button', name: 'Press me' } }),
+      browser('evaluate', { expression: "({ out: document.getElementById('out').textContent, list: [1, null] })" }),
+      browser('type', { target: { selector: 'input[name=q]' }, text: 'boats', submit: true }),
+      browser('content', { includeHtml: true }),
+      browser('screenshot', { fullPage: true, format: 'jpeg' }),
+    ]);
+    expect(result).toMatchObject({ status: 'succeeded' });
+    const [first, , value, , content, picture] = outputs(result);
+    expect(first).toMatchObject({ status: 200, title: 'Start', url: `${base}/` });
+    expect(value).toMatchObject({ value: { out: 'clicked', list: [1, null] }, pageId: first?.['pageId'] });
+    expect(content).toMatchObject({ title: 'Found', text: expect.stringContaining('You looked for boats') as string, html: expect.stringContaining('<p>') as string });
+    expect((await artifact(picture?.['artifactId'])).readUInt16BE(0)).toBe(0xffd8);
+  });
+
+  test('acts on what a snapshot refers to, and says when that is gone', async () => {
+    const [, content] = outputs(await run(companion, [browser('navigate', { url: `${base}/` }), browser('content')]));
+    const ref = /button "Press me" \[ref=(\w+)\]/.exec(content?.['snapshot'] as string)?.[1];
+    expect(ref).toBeDefined();
+    const result = await run(companion, [browser('click', { target: { ref } }), browser('content')]);
+    expect(outputs(result)[1]?.['text']).toContain('clicked');
+    expect(await run(companion, [browser('click', { target: { ref: 'e9999' }, timeoutMs: 1_000 })])).toMatchObject({ error: { code: 'target_not_found' } });
+  });
+
+  test('names what is missing, ambiguous or wrong about a target', async () => {
+    await run(companion, [browser('navigate', { url: `${base}/` })]);
+    for (const [target, code] of [
+      [{ text: 'Nobody' }, 'target_not_found'],
+      [{ role: 'button', name: 'Twin' }, 'target_not_found'],
+      [{ selector: '][' }, 'invalid_input'],
+    ] as const) {
+      expect(await run(companion, [browser('click', { target, timeoutMs: 500 })])).toMatchObject({ status: 'failed', error: { code } });
+    }
+    expect(await run(companion, [browser('click', { target: { text: 'x' }, pageId: 'page-999' })])).toMatchObject({ error: { code: 'not_found' } });
+  });
+
+  test('opens nothing but http and https, and says what it can not reach', async () => {
+    for (const url of ['file:///etc/passwd', 'chrome://version', 'data:text/html,x', 'javascript:alert(1)', 'nonsense']) {
+      expect(await run(companion, [browser('navigate', { url })]), url).toMatchObject({ error: { code: 'denied_by_policy' } });
+    }
+    expect(await run(companion, [browser('navigate', { url: 'http://127.0.0.1:1/' })])).toMatchObject({ error: { code: 'navigation_failed' } });
+  });
+
+  test('bounds what evaluate may take and answer', async () => {
+    await run(companion, [browser('navigate', { url: `${base}/` })]);
+    expect(await run(companion, [browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })])).toMatchObject({ error: { code: 'timeout' } });
+    expect(await run(companion, [browser('evaluate', { expression: "'x'.repeat(1000000)" })])).toMatchObject({ error: { code: 'evaluation_failed' } });
+    expect(await run(companion, [browser('evaluate', { expression: 'nothing.like.this' })])).toMatchObject({ error: { code: 'evaluation_failed' } });
+    expect(outputs(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1 + 1' })]))[1]).toMatchObject({ value: 2 });
+  });
+
+  test('keeps to the owner\'s hosts, over redirects, clicks and scripts, before anything is asked for', async () => {
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
+    const write = (changes: Record<string, unknown>) => writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }));
+    const { port } = server.address() as AddressInfo;
+    write({ allowHosts: ['127.0.0.1'] });
+    requests.length = 0;
+    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/direct` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
+    expect(await run(companion, [browser('navigate', { url: `${base}/redirect?to=http://localhost:${port}/redirected` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
+    expect(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 500)))` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
+    await run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('click', { target: { text: 'Away' } }), continueOnError: true }, { ...browser('evaluate', { expression: 'new Promise((done) => setTimeout(done, 300))' }), continueOnError: true }]);
+    await run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('evaluate', { expression: `(window.open('http://localhost:${port}/opened'), window.open('/redirect?to=http://localhost:${port}/opened-later'), new Promise((done) => setTimeout(done, 700)))` }), continueOnError: true }]);
+    expect(requests.filter((line) => line.startsWith('localhost'))).toEqual([]);
+    expect(requests.some((line) => line.includes('/redirect?to='))).toBe(true);
+    write({ blockHosts: ['localhost'] });
+    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
+    write({ evaluate: false });
+    expect(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1' })])).toMatchObject({ error: { code: 'denied_by_device' } });
+    write({});
+  });
+
+  test('closes pages that nobody uses, and itself with the last of them', async () => {
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
+    writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }));
+    await run(companion, [{ ...open, input: { url: `${base}/` } }]);
+    const profile = join(companion.home, 'browser-profile');
+    expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`), { timeout: 20_000 }).toEqual([]);
+  });
+
+  test('leaves no process behind when the companion is killed, and starts again on its profile', async () => {
+    await using doomed = await startCompanion(hub, workspace, { allow: ['browser'] });
+    await run(doomed, [{ ...open, input: { url: `${base}/` } }, browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" })]);
+    const profile = join(doomed.home, 'browser-profile');
+    expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
+    await doomed.stop('SIGKILL');
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`), { timeout: 20_000 }).toEqual([]);
+    await doomed.start();
+    expect(await run(doomed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
+    await doomed.stop();
+    expect(processesWith(`--user-data-dir=${profile}`)).toEqual([]);
+  });
+});
