@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Request, Route } from 'playwright-core';
 import type { LocalSettings } from '../../settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
@@ -18,6 +19,8 @@ interface OpenPage {
   busy: number;
   /** The last address that was refused to it, until a command hears of it. */
   refused: string | null;
+  /** Resolves once the owner's lists watch over the page. */
+  guarded: Promise<void>;
 }
 
 /**
@@ -45,6 +48,7 @@ export class BrowserSession implements AsyncDisposable {
     const entry = await this.#choose(settings, choice);
     entry.busy += 1;
     try {
+      await entry.guarded;
       return await work(entry);
     } finally {
       entry.busy -= 1;
@@ -120,15 +124,7 @@ export class BrowserSession implements AsyncDisposable {
     context.on('page', (page) => this.#adopt(page));
     // Playwright sees the first request of every page, also of one that a page opens; the rest is the work of `#guard`.
     if (hasHostLists(settings)) {
-      await context.route('**/*', async (route) => {
-        const request = route.request();
-        const problem = request.isNavigationRequest() ? navigationProblem(request.url(), settings) : null;
-        if (problem === null) await route.continue();
-        else {
-          this.#refuse(request.frame().page(), problem);
-          await route.abort('blockedbyclient');
-        }
-      });
+      await context.route('**/*', (route) => this.#admit(route, settings).catch(() => route.abort('blockedbyclient').catch(() => undefined)));
     }
     for (const page of context.pages()) this.#adopt(page);
     this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
@@ -136,10 +132,43 @@ export class BrowserSession implements AsyncDisposable {
     return context;
   }
 
+  /** Lets a request of a page go, or not; one for a document only once the page has its guard, which sees where it is sent on to. */
+  async #admit(route: Route, settings: LocalSettings['browser']): Promise<void> {
+    const request = route.request();
+    if (!request.isNavigationRequest()) {
+      await route.continue();
+      return;
+    }
+    const entry = await this.#entryOf(request);
+    const problem = navigationProblem(request.url(), settings);
+    if (problem === null) {
+      await entry.guarded;
+      await route.continue();
+      return;
+    }
+    entry.refused = problem;
+    // Who opened the page is who must hear of it.
+    const opener = await entry.page.opener();
+    if (opener !== null) this.#refuse(opener, problem);
+    await route.abort('blockedbyclient');
+  }
+
+  /** The page of a request; that of a page which is just being opened takes a moment. @throws when there is none. */
+  async #entryOf(request: Request): Promise<OpenPage> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return this.#adopt(request.frame().page());
+      } catch (error) {
+        if (attempt === 40) throw error;
+        await delay(25);
+      }
+    }
+  }
+
   #adopt(page: Page): OpenPage {
     const known = [...this.#pages.values()].find((entry) => entry.page === page);
     if (known !== undefined) return known;
-    const entry: OpenPage = { id: `page-${this.#nextPage}`, page, usedAt: performance.now(), busy: 0, refused: null };
+    const entry: OpenPage = { id: `page-${this.#nextPage}`, page, usedAt: performance.now(), busy: 0, refused: null, guarded: Promise.resolve() };
     this.#nextPage += 1;
     this.#pages.set(entry.id, entry);
     page.on('close', () => this.#pages.delete(entry.id));
@@ -153,7 +182,7 @@ export class BrowserSession implements AsyncDisposable {
       this.#refuse(page, problem);
       void page.goto('about:blank').catch(() => undefined);
     });
-    if (this.#settings !== undefined && hasHostLists(this.#settings)) void this.#guard(entry, this.#settings);
+    if (this.#settings !== undefined && hasHostLists(this.#settings)) entry.guarded = this.#guard(entry, this.#settings);
     return entry;
   }
 
