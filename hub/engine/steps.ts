@@ -73,8 +73,8 @@ async function begin(deps: EngineDependencies, held: HeldRun, index: number, ste
   const skillId = step.type === 'log' ? 'log.write' : step.skillId;
   const skill = deps.skills.find(skillId);
   if (skill === undefined) throw new StepFailure('unknown_skill', `There is no skill "${skillId}".`, { retryable: false });
-  const template: JsonObject = step.type === 'log' ? { message: step.message, level: step.level } : step.input;
-  const input = parseInput(skill, renderTemplates(template, scope));
+  const rendered = step.type === 'log' ? { message: asLine(renderTemplates(step.message, scope)), level: step.level } : renderTemplates(step.input, scope);
+  const input = parseInput(skill, rendered);
   try {
     return skill.kind === 'direct'
       ? await executeDirect(deps, held, index, step, attempt, skill, input)
@@ -85,6 +85,9 @@ async function begin(deps: EngineDependencies, held: HeldRun, index: number, ste
     throw error;
   }
 }
+
+/** A log line is text, whatever a reference in it refers to. */
+const asLine = (value: JsonValue) => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 10_000);
 
 function parseInput(skill: Skill, rendered: JsonValue): Record<string, unknown> {
   const parsed = skill.input.safeParse(rendered);

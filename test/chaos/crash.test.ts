@@ -1,0 +1,242 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer as createHttp } from 'node:http';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../shared/contract/client.ts';
+import type { Client, Fetch } from '../../shared/contract/client.ts';
+import { redisAvailable, startRedis } from '../fixtures/redis.ts';
+import type { TestRedis } from '../fixtures/redis.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { until } from '../fixtures/until.ts';
+import { startHubProcess } from './processes.ts';
+import type { HubProcess } from './processes.ts';
+
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+let state = seed;
+/** The same dice for the same seed. */
+function random(): number {
+  state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return state / 2_147_483_648;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((done) => probe.close(() => done()));
+  return port;
+}
+
+async function cli(env: Record<string, string>, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), ...args], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env }, timeout: 60_000 });
+  return stdout.trim();
+}
+
+/** Accepts runs one after the other through whatever happens; answers those that the hub said it took. */
+async function acceptThrough(api: () => Client, workflowId: string, count: number, pauseMs: number): Promise<string[]> {
+  const accepted: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    try {
+      const { runId } = await api().call('runAutomationWorkflow', { params: { id: workflowId }, body: { payload: { n: index } } }, { signal: AbortSignal.timeout(10_000) });
+      accepted.push(runId);
+    } catch {
+      // Not taken, as far as the caller knows; that is no loss.
+    }
+    await delay(random() * pauseMs);
+  }
+  return accepted;
+}
+
+async function statusesOf(api: Client, runIds: string[]): Promise<Map<string, string>> {
+  const statuses = new Map<string, string>();
+  let cursor: string | undefined;
+  do {
+    const page = await api.call('listAutomationRuns', { query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) } });
+    for (const run of page.data) statuses.set(run.id, run.status);
+    cursor = page.meta.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return new Map(runIds.map((id) => [id, statuses.get(id) ?? 'lost']));
+}
+
+async function expectAllFinal(api: Client, runIds: string[], timeoutMs: number): Promise<Map<string, string>> {
+  let statuses = new Map<string, string>();
+  const open = () => [...statuses.values()].filter((status) => !['succeeded', 'failed'].includes(status));
+  const deadline = performance.now() + timeoutMs;
+  do {
+    await delay(500);
+    statuses = await statusesOf(api, runIds).catch(() => new Map([['unreachable', 'unreachable']]));
+  } while (open().length > 0 && performance.now() < deadline);
+  expect(open()).toEqual([]);
+  return statuses;
+}
+
+describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
+  test('of hub, database and companion at random, every accepted run ends and no command that acts runs twice', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
+    const home = join(folder, 'hub');
+    const port = await freePort();
+    const env = { OUTRIGGER_HOME: home, PORT: String(port), RATE_LIMIT_PER_MINUTE: '1000000', NODE_HEARTBEAT_SECONDS: '2' };
+    mkdirSync(home);
+    let hub: HubProcess = await startHubProcess(env);
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, fetch: fetch as unknown as Fetch, token: key });
+    const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { allowSystem: true } });
+    const data = join(folder, 'companion');
+    const companionEnv = { ...process.env, OUTRIGGER_COMPANION_HOME: data };
+    const companionCli = (...args: string[]) => promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env: companionEnv });
+    await companionCli('pair', pairingCode, '--hub', `http://127.0.0.1:${port}`);
+    await companionCli('allow', 'system');
+    const startCompanion = (): ChildProcess => spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env: companionEnv, stdio: 'ignore' });
+    let companion = startCompanion();
+
+    const effects = join(folder, 'effects.log');
+    writeFileSync(effects, '');
+    const workflow = await api.call('createAutomationWorkflow', {
+      body: { name: 'chaos', stepsJson: [{ type: 'log', message: 'begin' }, { type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 120_000 } }, { type: 'skill', skillId: 'memory.write', input: { key: 'last', value: '{{payload.n}}' } }] },
+    });
+    const acting = await api.call('createAutomationWorkflow', {
+      body: { name: 'acting', stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId, argv: ['sh', '-c', 'echo "$0" >> "$1"', '{{run.id}}', effects], waitMs: 120_000 } }] },
+    });
+
+    let over = false;
+    const killers = (async () => {
+      while (!over) {
+        await delay(700 + random() * 1_500);
+        const dice = random();
+        if (dice < 0.35) {
+          await hub.kill();
+          hub = await startHubProcess(env);
+        } else if (dice < 0.65) {
+          companion.kill('SIGKILL');
+          companion = startCompanion();
+        } else {
+          const pidFile = join(home, 'postgres/data/postmaster.pid');
+          const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8').split('\n')[0]) : 0;
+          if (pid > 1) process.kill(pid, 'SIGKILL');
+        }
+      }
+    })();
+    const approver = (async () => {
+      while (!over) {
+        await delay(100);
+        const { data: pending } = await api.call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } }).catch(() => ({ data: [] }));
+        for (const approval of pending) await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }).catch(() => undefined);
+      }
+    })();
+    const [reading, acts] = await Promise.all([acceptThrough(() => api, workflow.id, 150, 150), acceptThrough(() => api, acting.id, 80, 300)]);
+    over = true;
+    await killers;
+    // Whoever waits for an approval must still get it.
+    let settling = true;
+    const lateApprover = (async () => {
+      while (settling) {
+        await delay(200);
+        const { data: pending } = await api.call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } }).catch(() => ({ data: [] }));
+        for (const approval of pending) await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }).catch(() => undefined);
+      }
+    })();
+    const statuses = await expectAllFinal(api, [...reading, ...acts], 150_000);
+    settling = false;
+    await Promise.all([approver, lateApprover]);
+    expect(reading.length + acts.length).toBeGreaterThan(60);
+    expect(reading.filter((id) => statuses.get(id) !== 'succeeded')).toEqual([]);
+
+    const ran = readFileSync(effects, 'utf8').trim().split('\n').filter((line) => line !== '');
+    expect(ran.length).toBe(new Set(ran).size);
+    for (const id of acts) {
+      // A success that did not happen, or a failure that says it may have happened and does not: both would be lies.
+      const happened = ran.includes(id);
+      const run = await api.call('getAutomationRun', { params: { id } });
+      expect([id, run.status === 'succeeded' ? happened : run.error?.code === 'outcome_unknown']).toEqual([id, true]);
+    }
+    companion.kill('SIGKILL');
+    expect(await hub.stop()).toBe(0);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+});
+
+describe.skipIf(!redisAvailable)('several processes on one database and Redis (needs redis-server)', { timeout: 180_000 }, () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis[Symbol.asyncDispose]());
+
+  test('lose no run when Redis is flushed and killed and workers are killed', async () => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-fleet-'));
+    const port = await freePort();
+    const env = { OUTRIGGER_HOME: home, PORT: String(port), DATABASE_URL: database.url, REDIS_URL: redis.url, SECRET_KEY: 'cd'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', DATABASE_POOL_SIZE: '8' };
+    const front = await startHubProcess(env, ['--role', 'api']);
+    let worker = await startHubProcess(env, ['--role', 'worker']);
+    const second = await startHubProcess(env, ['--role', 'worker']);
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
+    const { id } = await api.call('createAutomationWorkflow', { body: { name: 'fleet', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value: '{{payload.n}}' } }, { type: 'log', message: '{{payload.n}}' }] } });
+    const accepting = acceptThrough(() => api, id, 200, 30);
+    for (let round = 0; round < 3; round += 1) {
+      await delay(500);
+      await redis.flush();
+      await delay(300);
+      await worker.kill();
+      worker = await startHubProcess(env, ['--role', 'worker']);
+    }
+    await redis.restart();
+    const accepted = await accepting;
+    expect(accepted.length).toBeGreaterThan(100);
+    const statuses = await expectAllFinal(api, accepted, 90_000);
+    expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
+    // A log line is written with the result of its step, so however often a worker died there is one.
+    const lines = await database.query<{ count: number }>('select count(*)::int as count from run_logs where run_id = any($1)', [accepted]);
+    expect(lines[0]?.count).toBe(accepted.length);
+    await Promise.all([front.stop(), worker.stop(), second.stop()]);
+    await rm(home, { recursive: true, force: true });
+  });
+});
+
+test('a worker that stalls and wakes up late writes nothing over what another did', async () => {
+  await using database = await acquireDatabase();
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-stall-'));
+  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: database.url, SECRET_KEY: 'ef'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', DATABASE_POOL_SIZE: '8' };
+  // The receiver holds the first call until told, so that the worker is in the middle of its step when it stalls.
+  const calls: string[] = [];
+  let release: (() => void) | undefined;
+  const receiver = createHttp((request, response) => {
+    calls.push(String(request.headers['idempotency-key']));
+    const answer = () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ call: calls.length }));
+    if (calls.length === 1) release = answer;
+    else answer();
+  });
+  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+  const target = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const stalled = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
+  const key = await cli(env, 'token', 'create', '--product', 'automations');
+  const client = (hub: HubProcess) => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
+  const { id } = await client(stalled).call('createAutomationWorkflow', { body: { name: 'stall', stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/` } }] } });
+  const { runId } = await client(stalled).call('runAutomationWorkflow', { params: { id } });
+  await until(() => calls.length === 1, () => 'the worker did not begin');
+  stalled.child.kill('SIGSTOP');
+  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
+  const healthy = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
+  const finished = await client(healthy).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  expect(finished).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { body: { call: 2 } } }] });
+  // Both deliveries carry one key, so that the receiver can tell that they are one.
+  expect(new Set(calls).size).toBe(1);
+  stalled.child.kill('SIGCONT');
+  release?.();
+  await delay(2_000);
+  expect(await client(healthy).call('getAutomationRun', { params: { id: runId } })).toEqual(finished);
+  await stalled.kill();
+  expect(await healthy.stop()).toBe(0);
+  receiver.closeAllConnections();
+  receiver.close();
+  await rm(home, { recursive: true, force: true });
+});
