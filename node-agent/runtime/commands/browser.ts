@@ -41,7 +41,12 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         input,
         context,
         async (entry, timeout) => {
-          const response = await entry.page.goto(input.url, { waitUntil: input.waitUntil, timeout });
+          const open = () => entry.page.goto(input.url, { waitUntil: input.waitUntil, timeout });
+          // The error page of a navigation that was refused before may still be on its way, and would interrupt this one.
+          const response = await open().catch((error: Error) => {
+            if (!/interrupted by another navigation to "(chrome-error|about):/.test(error.message)) throw error;
+            return open();
+          });
           return { ...(await where(entry)), status: response?.status() ?? null };
         },
         input.newPage,

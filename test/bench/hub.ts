@@ -1,0 +1,55 @@
+import { spawn, execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { createClient } from '../../shared/contract/client.ts';
+import type { Client, Fetch } from '../../shared/contract/client.ts';
+
+/** A hub in a process of its own, as a user runs it, without limits that would be measured instead of it. */
+export interface BenchHub extends AsyncDisposable {
+  url: string;
+  key: string;
+  api: Client;
+  home: string;
+  pid: number;
+  /** Resident memory in bytes, and processor time so far in seconds. */
+  usage(): Promise<{ residentBytes: number; cpuSeconds: number }>;
+}
+
+export async function startBenchHub(env: Record<string, string> = {}): Promise<BenchHub> {
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-'));
+  const settings = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LOG_LEVEL: 'warn', OUTRIGGER_HOME: home, PORT: '0', RATE_LIMIT_PER_MINUTE: '1000000', HOOK_RATE_LIMIT_PER_MINUTE: '10000000', ...env };
+  // Ten thousand devices are ten thousand sockets.
+  const child = spawn('sh', ['-c', 'ulimit -n 65535 2>/dev/null || ulimit -n $(ulimit -Hn); exec "$@"', 'sh', process.execPath, resolve('hub/main.ts')], { env: settings, stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise<void>((done) => child.once('exit', () => done()));
+  const url = await new Promise<string>((done, fail) => {
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const found = /ready at (\S+)/.exec(text)?.[1];
+      if (found !== undefined) done(found);
+    });
+    void exited.then(() => fail(new Error('the hub did not start')));
+  });
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'], { env: settings });
+  const key = stdout.trim();
+  const pid = child.pid as number;
+  return {
+    url,
+    key,
+    home,
+    pid,
+    api: createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key }),
+    async usage() {
+      const [status, stat] = await Promise.all([readFile(`/proc/${pid}/status`, 'utf8'), readFile(`/proc/${pid}/stat`, 'utf8')]);
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return { residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100 };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGINT');
+      await exited;
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { Client as PgClient } from 'pg';
+import { pino } from 'pino';
+import { Agent, request } from 'undici';
+import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
+import { createBullMqQueue } from '../../hub/platform/queue/bullmq-queue.ts';
+import type { QueueBackend } from '../../hub/platform/queue/bullmq-queue.ts';
+import { redisAvailable, startRedis } from '../fixtures/redis.ts';
+import { startBenchHub } from './hub.ts';
+import type { BenchHub } from './hub.ts';
+import { milliseconds, percentile, printTable } from './table.ts';
+
+const runsAtOnce = 3_000;
+const runsOneByOne = 200;
+const senders = 48;
+
+/** Does something `count` times, so many at a time. */
+async function inParallel(count: number, width: number, work: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (let index = next++; index < count; index = next++) await work(index);
+    }),
+  );
+}
+
+async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
+  const token = 'benchmark-webhook-token';
+  await hub.api.call('createAutomationWorkflow', { body: { name: 'bench', triggerJson: { type: 'webhook', webhook: { token } }, stepsJson: [{ type: 'log', message: 'done' }] } });
+  const dispatcher = new Agent({ connections: senders });
+  const hook = async () => {
+    const { statusCode, body } = await request(`${hub.url}/v1/automations/hooks/inbound`, { method: 'POST', dispatcher, headers: { 'content-type': 'application/json', 'x-service-automation-token': token }, body: '{"event":"bench"}' });
+    const answer = (await body.json()) as { runId: string };
+    if (statusCode !== 200) throw new Error(`the hook answered ${statusCode}`);
+    return answer.runId;
+  };
+  const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
+  await database.connect();
+  const finished = async () => Number((await database.query("select count(*)::int as count from runs where status = 'succeeded'")).rows[0].count);
+  await inParallel(300, senders, hook);
+  while ((await finished()) < 300) await new Promise((done) => setTimeout(done, 50));
+
+  const startedAt = performance.now();
+  await inParallel(runsAtOnce, senders, hook);
+  const acceptedAt = performance.now();
+  while ((await finished()) < 300 + runsAtOnce) await new Promise((done) => setTimeout(done, 10));
+  const seconds = (performance.now() - startedAt) / 1000;
+
+  const seen: number[] = [];
+  const ids: string[] = [];
+  for (let index = 0; index < runsOneByOne; index += 1) {
+    const sentAt = performance.now();
+    const id = await hook();
+    const { body } = await request(`${hub.url}/v1/automations/runs/${id}?waitSeconds=10`, { dispatcher, headers: { 'x-api-key': hub.key } });
+    await body.dump();
+    seen.push(performance.now() - sentAt);
+    ids.push(id);
+  }
+  const { rows } = await database.query<{ ms: number }>('select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs where id = any($1)', [ids]);
+  await database.end();
+  await dispatcher.close();
+  const served = rows.map(({ ms }) => ms);
+  return {
+    'jobs/s': (runsAtOnce / seconds).toFixed(0),
+    'accepted/s': (runsAtOnce / ((acceptedAt - startedAt) / 1000)).toFixed(0),
+    'accept to done p50': milliseconds(percentile(served, 0.5)),
+    p99: milliseconds(percentile(served, 0.99)),
+    'as the caller sees it p50': milliseconds(percentile(seen, 0.5)),
+  };
+}
+
+async function measureQueue(backend: QueueBackend): Promise<Record<string, string>> {
+  await using queue = await createBullMqQueue({ backend, name: 'bare', logger: pino({ level: 'silent' }) });
+  let done = 0;
+  const ends = new Map<string, () => void>();
+  await queue.work({
+    concurrency: 16,
+    handler: async ({ id }) => {
+      done += 1;
+      ends.get(id)?.();
+    },
+  });
+  const add = (id: string) => queue.add([{ name: 'noop', id, data: {} }]);
+  await inParallel(300, senders, (index) => add(`warm-${index}`));
+  while (done < 300) await new Promise((resolve) => setTimeout(resolve, 10));
+  const startedAt = performance.now();
+  await inParallel(runsAtOnce, senders, (index) => add(`job-${index}`));
+  const addedAt = performance.now();
+  while (done < 300 + runsAtOnce) await new Promise((resolve) => setTimeout(resolve, 5));
+  const seconds = (performance.now() - startedAt) / 1000;
+  const latencies: number[] = [];
+  for (let index = 0; index < runsOneByOne; index += 1) {
+    const id = `one-${index}`;
+    const sentAt = performance.now();
+    const ended = new Promise<void>((resolve) => ends.set(id, resolve));
+    await add(id);
+    await ended;
+    latencies.push(performance.now() - sentAt);
+  }
+  return { 'jobs/s': (runsAtOnce / seconds).toFixed(0), 'accepted/s': (runsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0), 'accept to done p50': milliseconds(percentile(latencies, 0.5)), p99: milliseconds(percentile(latencies, 0.99)), 'as the caller sees it p50': '' };
+}
+
+/** Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend. */
+export async function benchRuns(): Promise<void> {
+  const rows: Record<string, string>[] = [];
+  {
+    await using hub = await startBenchHub();
+    rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub)) });
+    rows.push({ what: 'bare BullMQ, same PostgreSQL', ...(await measureQueue({ kind: 'postgres', url: readPostgresUrl(hub.home) as string })) });
+  }
+  if (redisAvailable) {
+    await using redis = await startRedis();
+    await using hub = await startBenchHub({ REDIS_URL: redis.url });
+    rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub)) });
+    rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
+  } else process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
+  printTable(`Runs of one log step started by webhook: ${runsAtOnce} from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`, rows);
+}

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { settingsTable } from '../../hub/config.ts';
+import { startHubProcess } from '../chaos/processes.ts';
+import { processesWith } from '../fixtures/companion.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-start-'));
+  chmodSync(folder, 0o711);
+});
+afterEach(() => {
+  chmodSync(folder, 0o711);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+const base = () => ({ OUTRIGGER_HOME: join(folder, 'home'), PORT: '0' });
+
+/** Starts a hub that is expected not to start. */
+function refused(env: Record<string, string>, args: string[] = [], cwd = folder): Promise<{ code: number | null; stderr: string }> {
+  return new Promise((done) => {
+    const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], { env: { PATH: process.env['PATH'], LOG_LEVEL: 'fatal', ...env }, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), 50_000);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      done({ code, stderr: stderr.replaceAll(/^Making the database.*\n/gm, '') });
+    });
+  });
+}
+const line = (pattern: RegExp) => ({ code: 1, stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string });
+
+describe('the hub starts', () => {
+  test('from nothing, greets with what to do next, and ends cleanly with all that it started', async () => {
+    const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
+    expect(await (await fetch(`${hub.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
+    expect(processesWith(join(folder, 'postgres')).length).toBeGreaterThan(0);
+    expect(await hub.stop()).toBe(0);
+    expect(processesWith(join(folder, 'postgres'))).toEqual([]);
+  });
+
+  test('again after kill -9, on the same data, with its database gone with it', async () => {
+    const env = { ...base(), OUTRIGGER_HOME: folder };
+    const first = await startHubProcess(env);
+    await fetch(`${first.url}/auth/signup`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password', workspaceName: 'kept' }) });
+    await first.kill();
+    await expect.poll(() => processesWith(join(folder, 'postgres')), { timeout: 20_000 }).toEqual([]);
+    const second = await startHubProcess(env);
+    const login = await fetch(`${second.url}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password' }) });
+    expect(login.status).toBe(200);
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('not on a taken port, nor twice on a data folder, and says which and whose', async () => {
+    const taken = createServer();
+    await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
+    const { port } = taken.address() as AddressInfo;
+    expect(await refused({ ...base(), PORT: String(port) })).toMatchObject(line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken`)));
+    taken.close();
+    const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
+    expect(await refused({ ...base(), OUTRIGGER_HOME: folder })).toMatchObject(line(new RegExp(`Another hub \\(process ${hub.child.pid}, ${hub.url}\\)`)));
+    await hub.stop();
+  });
+
+  test('not with settings that can not be used, and names each of them', async () => {
+    const { code, stderr } = await refused({ ...base(), PORT: 'abc', DATABASE_URL: 'mysql://x', SECRET_KEY: 'short', TRUSTED_PROXIES: '1.2.3.4.5' });
+    expect(code).toBe(1);
+    for (const name of ['PORT must be a whole number', 'DATABASE_URL must be a postgres', 'SECRET_KEY must be 64', 'TRUSTED_PROXIES must be']) expect(stderr).toContain(name);
+    expect(stderr).not.toContain('short');
+    writeFileSync(join(folder, '.env'), 'PORT=1\nthis is no setting\n');
+    expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
+    rmSync(join(folder, '.env'));
+    expect(await refused(base(), ['--role', 'boss'])).toMatchObject(line(/--role must be api, worker or all/));
+    expect(await refused(base(), ['--nonsense'])).toMatchObject(line(/Unknown option/));
+  });
+
+  test('not without its database or its Redis, nor with the wrong key, nor in a folder that is no folder', async () => {
+    expect(await refused({ ...base(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject(line(/The database can't be used: ECONNREFUSED/));
+    writeFileSync(join(folder, 'file'), '');
+    expect(await refused({ ...base(), OUTRIGGER_HOME: join(folder, 'file', 'home') })).toMatchObject(line(/The data folder .* can't be written/));
+    const env = { ...base(), OUTRIGGER_HOME: folder };
+    expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(line(/Redis can't be reached/));
+    const hub = await startHubProcess(env);
+    await hub.stop();
+    expect(await refused({ ...env, SECRET_KEY: '0'.repeat(64) })).toMatchObject(line(/SECRET_KEY is not the one/));
+  });
+});
+
+test('the README lists every setting as the code has it', () => {
+  const readme = readFileSync('README.md', 'utf8');
+  expect(readme).toContain(`<!-- settings -->\n${settingsTable()}\n<!-- /settings -->`);
+});
