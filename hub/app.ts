@@ -15,6 +15,7 @@ import { Engine } from './engine/engine.ts';
 import { Sweeper } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
 import { jobCatalog } from './jobs/catalog.ts';
+import { LocalWorker } from './jobs/local-worker.ts';
 import { Outbox } from './jobs/outbox.ts';
 import { pruneExpired } from './jobs/prune.ts';
 import { createApprovals, expireRunApprovals } from './modules/approvals/index.ts';
@@ -157,14 +158,15 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   if (config.role !== 'api') {
     const engine = new Engine({ db, events, skills, nodeCommands, logger, dispatch, onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds) });
     const shutdown = new AbortController();
-    const worker: QueueWorker = await queue.work({
-      concurrency: config.worker.concurrency,
-      handler: async ({ data }) => engine.execute(jobCatalog.run.data.parse(data).runId, shutdown.signal),
-    });
+    const execute = async ({ data }: { data: unknown }) => engine.execute(jobCatalog.run.data.parse(data).runId, shutdown.signal);
+    const { concurrency } = config.worker;
+    const worker: QueueWorker = await queue.work({ concurrency, handler: execute });
+    const local = new LocalWorker({ concurrency, handler: execute, logger });
+    outbox.preferLocal((job) => local.take(job));
     stack.defer(async () => {
       // Steps that end by themselves in time may; the others are given back for another worker to take.
       const late = setTimeout(() => shutdown.abort(new Error('the hub stops')), config.http.shutdownMs / 2);
-      await worker.drain(config.http.shutdownMs);
+      await Promise.all([worker.drain(config.http.shutdownMs), local.drain(config.http.shutdownMs)]);
       clearTimeout(late);
     });
   }

@@ -11,6 +11,9 @@ export interface OutboxOptions {
   logger: Logger;
 }
 
+/** Takes a job in this process, or says that it can't. */
+export type LocalTake = (job: PromisedJob) => boolean;
+
 /** Rows younger than this are left to the process that wrote them, in seconds. */
 const adoptAfterSeconds = 2;
 const batchSize = 200;
@@ -24,9 +27,15 @@ export class Outbox implements AsyncDisposable {
   #offered: PromisedJob[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
+  #takeHere: LocalTake = () => false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
+  }
+
+  /** Lets a worker of this process have the first pick. */
+  preferLocal(take: LocalTake): void {
+    this.#takeHere = take;
   }
 
   /** Takes jobs whose rows are committed. Never fails: what can't be handed over now stays in the table. */
@@ -77,7 +86,8 @@ export class Outbox implements AsyncDisposable {
     while (this.#offered.length > 0) {
       const batch = this.#offered.splice(0, batchSize);
       try {
-        await queue.add(batch.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
+        const elsewhere = batch.filter((job) => !this.#takeHere(job));
+        await queue.add(elsewhere.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
         await db.system((tx) => tx.query('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [batch.map((job) => job.outboxId)]), { durable: false });
       } catch (error) {
         logger.warn({ err: error, jobs: batch.length }, 'jobs stay in the outbox; the sweep will hand them over');
