@@ -27,7 +27,7 @@ export class Engine {
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    */
   async execute(runId: string, shutdown: AbortSignal): Promise<void> {
-    const run = await this.#deps.db.system((tx) => claimRun(tx, runId), { durable: false });
+    const run = await claimRun(this.#deps.db, runId);
     if (run === null) return;
     const taken = new AbortController();
     const hold: Hold = { runId, fence: run.fence };

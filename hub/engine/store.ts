@@ -1,7 +1,7 @@
 import type { StepStatus } from '../../shared/contract/run-status.ts';
 import type { Step } from '../../shared/contract/workflows.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import type { Transaction } from '../platform/db/database.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
 import type { RunFailure, StepWait } from '../platform/db/schema.ts';
 import { insertOutbox } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
@@ -43,8 +43,8 @@ export interface ClaimedRun {
  * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
  * Null when it is held, has ended, waits for a person, or is not due yet.
  */
-export async function claimRun(tx: Transaction, runId: string): Promise<ClaimedRun | null> {
-  const { rows } = await tx.query<ClaimedRun>(
+export async function claimRun(db: Database, runId: string): Promise<ClaimedRun | null> {
+  const rows = await db.systemStatement<ClaimedRun>(
     'claim_run',
     `WITH claimed AS (
        UPDATE runs SET status = 'running', fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2), started_at = coalesce(started_at, now())

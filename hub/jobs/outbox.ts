@@ -88,7 +88,7 @@ export class Outbox implements AsyncDisposable {
       try {
         const elsewhere = batch.filter((job) => !this.#takeHere(job));
         await queue.add(elsewhere.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
-        await db.system((tx) => tx.query('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [batch.map((job) => job.outboxId)]), { durable: false });
+        await db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [batch.map((job) => job.outboxId)]);
       } catch (error) {
         logger.warn({ err: error, jobs: batch.length }, 'jobs stay in the outbox; the sweep will hand them over');
       }

@@ -199,7 +199,7 @@ export class Identity {
 
   /** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
   async authenticateToken(secret: string): Promise<TokenIdentity> {
-    const found: FoundToken | null = await this.#deps.db.system((tx) => useToken(tx, secretHash(secret)), { durable: false });
+    const found: FoundToken | null = await useToken(this.#deps.db, secretHash(secret));
     if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
     if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
     if (found.expired) throw new AppError('token_expired', 'This API key has expired.');

@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { entitlementNames } from '../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { apiTokens, sessions, signInCodes, tenants, users } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
 
@@ -84,8 +84,8 @@ export interface FoundToken {
 }
 
 /** Finds a token and notes its use, at most once a minute. */
-export async function useToken(tx: Transaction, hash: Buffer): Promise<FoundToken | null> {
-  const { rows } = await tx.query<FoundToken>(
+export async function useToken(db: Database, hash: Buffer): Promise<FoundToken | null> {
+  const rows = await db.systemStatement<FoundToken>(
     'use_token',
     `WITH found AS (
        SELECT k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, coalesce(k.expires_at <= now(), false) AS expired,

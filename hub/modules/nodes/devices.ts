@@ -61,11 +61,7 @@ export class Devices {
 
   /** The device that a secret belongs to, or null. */
   async authenticate(nodeId: string, secret: string): Promise<DeviceIdentity | null> {
-    const { rows } = await this.#deps.db.system(
-      (tx) =>
-        tx.query<{ tenant_id: string }>('authenticate_device', 'SELECT tenant_id FROM nodes WHERE id = $1 AND secret_hash = $2 AND revoked_at IS NULL', [nodeId, deviceSecretHash(secret)]),
-      { durable: false },
-    );
+    const rows = await this.#deps.db.systemStatement<{ tenant_id: string }>('authenticate_device', 'SELECT tenant_id FROM nodes WHERE id = $1 AND secret_hash = $2 AND revoked_at IS NULL', [nodeId, deviceSecretHash(secret)]);
     const row = rows[0];
     return row === undefined ? null : { tenantId: row.tenant_id, nodeId };
   }

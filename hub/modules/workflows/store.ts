@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Step, Trigger } from '../../../shared/contract/workflows.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { tenants, workflows, workflowVersions } from '../../platform/db/schema.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
@@ -45,14 +45,13 @@ export interface WebhookMatch {
 }
 
 /** Workflows of any workspace that a webhook token opens. */
-export async function findByWebhookToken(tx: Transaction, tokenHash: Buffer): Promise<WebhookMatch[]> {
-  const { rows } = await tx.query<WebhookMatch>(
+export async function findByWebhookToken(db: Database, tokenHash: Buffer): Promise<WebhookMatch[]> {
+  return db.systemStatement<WebhookMatch>(
     'find_by_webhook_token',
     `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
      WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 100`,
     [tokenHash],
   );
-  return rows;
 }
 
 export async function readEntitlements(tx: Transaction, tenantId: string): Promise<Record<Entitlement, boolean>> {

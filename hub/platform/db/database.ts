@@ -55,20 +55,27 @@ export function violatedConstraint(error: unknown): string | undefined {
  */
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
+  readonly #systemPool: Pool;
 
   constructor(options: DatabaseOptions) {
-    this.#pool = new Pool({
-      connectionString: options.url,
-      max: options.maxConnections,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: 10_000,
-      idleTimeoutMillis: 60_000,
-      keepAlive: true,
-      statement_timeout: 30_000,
-      idle_in_transaction_session_timeout: 60_000,
-      options: '-c role=outrigger_app',
-    });
-    this.#pool.on('error', options.onError);
+    const open = (max: number, settings: string) => {
+      const pool = new Pool({
+        connectionString: options.url,
+        max,
+        application_name: options.applicationName,
+        connectionTimeoutMillis: 10_000,
+        idleTimeoutMillis: 60_000,
+        keepAlive: true,
+        statement_timeout: 30_000,
+        idle_in_transaction_session_timeout: 60_000,
+        options: settings,
+      });
+      pool.on('error', options.onError);
+      return pool;
+    };
+    const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
+    this.#pool = open(options.maxConnections - forStatements, '-c role=outrigger_app');
+    this.#systemPool = open(forStatements, '-c role=outrigger_system -c synchronous_commit=off');
   }
 
   /**
@@ -86,6 +93,20 @@ export class Database implements AsyncDisposable {
     return this.#transaction('SET LOCAL ROLE outrigger_system', work, options);
   }
 
+  /**
+   * Runs one statement that sees every workspace, in a transaction of its own whose commit does not wait for the disk: one round
+   * trip, for what every request needs before its workspace is known.
+   * @throws AppError `unavailable` when the database is out of reach.
+   */
+  async systemStatement<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    try {
+      return (await this.#systemPool.query<Row>({ name, text, values })).rows;
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw outOfReach(error);
+      throw error;
+    }
+  }
+
   /** Whether the database answers within the deadline of `signal`. */
   async ping(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -97,11 +118,12 @@ export class Database implements AsyncDisposable {
 
   /** Connections: all, idle, and callers that wait for one. */
   get load(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount };
+    const sum = (count: (pool: Pool) => number) => count(this.#pool) + count(this.#systemPool);
+    return { total: sum((pool) => pool.totalCount), idle: sum((pool) => pool.idleCount), waiting: sum((pool) => pool.waitingCount) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end();
+    await Promise.all([this.#pool.end(), this.#systemPool.end()]);
   }
 
   async #transaction<Result>(scope: string, work: (tx: Transaction) => Promise<Result>, { durable = true }: TransactionOptions): Promise<Result> {
@@ -109,7 +131,7 @@ export class Database implements AsyncDisposable {
     try {
       client = await this.#pool.connect();
     } catch (error) {
-      throw new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+      throw outOfReach(error);
     }
     let broken: Error | undefined;
     // A connection that dies while checked out emits its error here; the statement under way rejects by itself.
@@ -128,7 +150,7 @@ export class Database implements AsyncDisposable {
     } catch (error) {
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
-        throw new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+        throw outOfReach(error);
       }
       await client.query('ROLLBACK').catch((rollbackError: Error) => {
         broken = rollbackError;
@@ -139,4 +161,8 @@ export class Database implements AsyncDisposable {
       client.release(broken ?? false);
     }
   }
+}
+
+function outOfReach(cause: unknown): AppError {
+  return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause, retryAfterSeconds: 1 });
 }

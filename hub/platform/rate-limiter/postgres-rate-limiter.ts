@@ -8,9 +8,7 @@ const windowStart = `to_timestamp(floor(extract(epoch from clock_timestamp()) / 
 export function createPostgresRateLimiter(db: Database): RateLimiter {
   return {
     async take(key, limit) {
-      const { rows } = await db.system(
-        (tx) =>
-          tx.query<{ count: number; reset_at: Date }>(
+      const rows = await db.systemStatement<{ count: number; reset_at: Date }>(
             'take_rate_limit',
             `INSERT INTO rate_limits AS r (key, window_start, count) VALUES ($1, ${windowStart}, 1)
              ON CONFLICT (key) DO UPDATE SET
@@ -18,29 +16,23 @@ export function createPostgresRateLimiter(db: Database): RateLimiter {
                window_start = greatest(r.window_start, excluded.window_start)
              RETURNING count, window_start + make_interval(secs => $2) AS reset_at`,
             [key, limit.windowSeconds],
-          ),
-        { durable: false },
       );
       const row = rows[0] as { count: number; reset_at: Date };
       return stateOf(row.count, limit, row.reset_at, false);
     },
 
     async peek(key, limit) {
-      const { rows } = await db.system(
-        (tx) =>
-          tx.query<{ count: number; reset_at: Date }>(
+      const rows = await db.systemStatement<{ count: number; reset_at: Date }>(
             'peek_rate_limit',
             `SELECT coalesce((SELECT count FROM rate_limits WHERE key = $1 AND window_start >= ${windowStart}), 0) AS count, ${windowStart} + make_interval(secs => $2) AS reset_at`,
             [key, limit.windowSeconds],
-          ),
-        { durable: false },
       );
       const row = rows[0] as { count: number; reset_at: Date };
       return stateOf(row.count, limit, row.reset_at, true);
     },
 
     async prune() {
-      await db.system((tx) => tx.query('prune_rate_limits', `DELETE FROM rate_limits WHERE window_start < now() - interval '1 hour'`, []), { durable: false });
+      await db.systemStatement('prune_rate_limits', `DELETE FROM rate_limits WHERE window_start < now() - interval '1 hour'`, []);
     },
 
     [Symbol.asyncDispose]: async () => undefined,
