@@ -136,12 +136,13 @@ export class Engine {
 
   async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<void> {
     const { run } = held;
-    await this.#write(run.tenant_id, async (tx) => {
+    const begin = async (tx: Transaction) => {
       await suspendRun(tx, held, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
       const wait = await outcome.begin(tx);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, output: null, outputText: null, error: null, finished: false });
-    });
+    };
+    await this.#write(run.tenant_id, begin, outcome.durable ?? true);
     outcome.committed?.();
     if (outcome.status === 'waiting_approval') void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
   }

@@ -32,6 +32,8 @@ export type StepOutcome =
       begin: (tx: Transaction) => Promise<StepWait>;
       /** Told after that commit. */
       committed?: () => void;
+      /** False when what the step waits for could be asked for again without harm, so that its commit need not wait for the disk. */
+      durable?: boolean;
     };
 
 const maxOutputBytes = 4 * 1024 * 1024;
@@ -224,6 +226,7 @@ function dispatch(deps: EngineDependencies, held: HeldRun, index: number, step: 
       return { kind: 'node_command', commandId };
     },
     committed: () => deps.nodeCommands.announce(nodeId),
+    durable: skill.command.acts,
   };
 }
 

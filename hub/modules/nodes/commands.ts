@@ -91,7 +91,7 @@ export class NodeCommands {
   async handOut(device: DeviceIdentity, max: number, running: string[]): Promise<PollAnswer | null> {
     const { tenantId, nodeId } = device;
     const refusedJobs: PromisedJob[] = [];
-    const answer = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const look = async (tx: Transaction): Promise<PollAnswer | null> => {
       const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
         'poll_node',
         `SELECT allow_system, allow_browser, coalesce(last_seen_at < now() - interval '5 seconds', true) AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
@@ -109,6 +109,8 @@ export class NodeCommands {
         else refusedJobs.push(...(await endCommand(tx, row.id, 'failed', { error: { code: 'denied_by_policy', message: problem } })));
       }
       const withdrawn = running.length === 0 ? [] : await this.extendLeases(tx, nodeId, running);
+      // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
+      if (allowed.some((row) => row.acts) || refusedJobs.length > 0) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
       return {
         commands: allowed.map((row) => ({
           id: row.id,
@@ -120,7 +122,8 @@ export class NodeCommands {
         })),
         withdrawn,
       };
-    });
+    };
+    const answer = await this.#deps.db.workspace(tenantId, look, { durable: false });
     if (refusedJobs.length > 0) this.#deps.dispatch(refusedJobs);
     return answer;
   }
@@ -178,13 +181,13 @@ export class NodeCommands {
   }
 
   async #lease(tx: Transaction, nodeId: string, max: number) {
-    const { rows } = await tx.query<{ id: string; type: string; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
+    const { rows } = await tx.query<{ id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
       'lease_commands',
       `UPDATE node_commands SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
          expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
        WHERE id IN (
          SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-       ) RETURNING id, type, input, expires_at, approval`,
+       ) RETURNING id, type, acts, input, expires_at, approval`,
       [nodeId, max, leaseSeconds, graceMs],
     );
     return rows;

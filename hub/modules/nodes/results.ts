@@ -10,7 +10,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
 import type { PromisedJob } from '../runs/index.ts';
@@ -64,7 +64,8 @@ export class CommandResults {
     const stored: StoredArtifact[] = [];
     try {
       await this.#store(tenantId, result, files, stored);
-      const recorded = await this.#record(device, commandId, result, stored);
+      // What a command read can be read again should the machine lose it; what one did can not.
+      const recorded = await this.#record(device, commandId, result, stored, command.acts);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       this.#deps.dispatch(recorded.jobs);
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
@@ -74,12 +75,12 @@ export class CommandResults {
     }
   }
 
-  async #open({ tenantId, nodeId }: DeviceIdentity, commandId: string): Promise<{ ended: string | null }> {
+  async #open({ tenantId, nodeId }: DeviceIdentity, commandId: string): Promise<{ ended: string | null; acts: boolean }> {
     const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.select({ status: nodeCommands.status, handedOutAt: nodeCommands.handedOutAt }).from(nodeCommands).where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId))),
+      tx.select({ status: nodeCommands.status, handedOutAt: nodeCommands.handedOutAt, acts: nodeCommands.acts }).from(nodeCommands).where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId))),
     );
     if (row === undefined || row.handedOutAt === null) throw new AppError('not_found', `There is no command ${commandId} for this node.`);
-    return { ended: row.status === 'pending' || row.status === 'leased' ? null : row.status };
+    return { ended: row.status === 'pending' || row.status === 'leased' ? null : row.status, acts: row.acts };
   }
 
   async #store(tenantId: string, result: CommandResult, files: UploadedFile[], stored: StoredArtifact[]): Promise<void> {
@@ -101,8 +102,8 @@ export class CommandResults {
     await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
   }
 
-  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[]) {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
+  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], durable: boolean) {
+    const record = async (tx: Transaction) => {
       const [found] = await tx
         .select({ row: nodeCommands, elapsedMs: sql<number>`extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000` })
         .from(nodeCommands)
@@ -118,7 +119,8 @@ export class CommandResults {
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
       const jobs = await endCommand(tx, commandId, status, outcome);
       return { status, recorded: true, jobs };
-    });
+    };
+    return this.#deps.db.workspace(tenantId, record, { durable });
   }
 }
 
