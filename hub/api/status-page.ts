@@ -8,8 +8,8 @@ export const pageStyle = `
 :root { color-scheme: light dark; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8ecf6; --soft: #9aa7c4; --paper: #0f1420; --card: #171e2e; --line: #2a3450; --accent: #7db0ff; --good: #5ed3a6; --bad: #ff8a80; } }
 * { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; place-items: center; padding: 1.5rem; }
-main { width: min(44rem, 100%); background: var(--card); border: 1px solid var(--line); border-radius: 16px; padding: clamp(1.25rem, 5vw, 2.75rem); }
+body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; grid-template-columns: minmax(0, 44rem); place-content: center; padding: 1.5rem; }
+main { background: var(--card); border: 1px solid var(--line); border-radius: 16px; padding: clamp(1.25rem, 5vw, 2.75rem); }
 h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
 p { margin: .5rem 0; color: var(--soft); }
@@ -115,6 +115,7 @@ export const docsScript = `Scalar.createApiReference('#reference', {
   telemetry: false,
   hideClientButton: true,
   agent: { disabled: true },
+  mcp: { disabled: true },
   showDeveloperTools: 'never',
 });
 `;
