@@ -10,6 +10,7 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 const received: { headers: Record<string, unknown>; body: string }[] = [];
 let answerStatus = 200;
+let silent = false;
 const receiver = createServer((request, response) => {
   let body = '';
   request.on('data', (chunk: Buffer) => {
@@ -17,6 +18,7 @@ const receiver = createServer((request, response) => {
   });
   request.on('end', () => {
     received.push({ headers: request.headers, body });
+    if (silent) return;
     response.writeHead(answerStatus, { 'content-type': 'application/json' }).end('{"thanks":true}');
   });
 });
@@ -31,6 +33,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
+  receiver.closeAllConnections();
   receiver.close();
 });
 
@@ -157,6 +160,16 @@ describe('runs', () => {
     expect(JSON.parse(received[0]?.body ?? '')).toEqual({ n: 7 });
     expect(received[0]?.headers['x-mine']).toBe('yes');
     expect(received[0]?.headers['idempotency-key']).toBe(`${runId}-0-1`);
+  });
+
+  test('end a step at its own time-out, and try it again only where that is declared', async () => {
+    silent = true;
+    try {
+      const run = await runSteps([{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl }, timeoutSeconds: 0.3, retry: { maxAttempts: 2, backoffSeconds: 0 } }]);
+      expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' }, stepsResultJson: [{ attempts: 2 }] });
+    } finally {
+      silent = false;
+    }
   });
 
   test('never send from the test environment, and record what they would have sent', async () => {

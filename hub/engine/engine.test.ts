@@ -1,0 +1,143 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { entitlementNames } from '../../shared/contract/define.ts';
+import { acquireDatabase } from '../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { NodeCommands } from '../modules/nodes/index.ts';
+import { acceptRun } from '../modules/runs/index.ts';
+import { Database } from '../platform/db/database.ts';
+import { PostgresEvents } from '../platform/events/postgres-events.ts';
+import { newId } from '../platform/ids.ts';
+import { defineSkill } from '../skills/define.ts';
+import type { DirectSkill } from '../skills/define.ts';
+import { Engine } from './engine.ts';
+import { repairRuns } from './sweeper.ts';
+
+const logger = pino({ level: 'silent' });
+let database: TestDatabase;
+let db: Database;
+let events: PostgresEvents;
+const tenantId = newId();
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
+  events = await PostgresEvents.connect(database.url, logger);
+  const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [tenantId, 'engine', JSON.stringify(entitlements)]);
+});
+afterAll(async () => {
+  await events[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+function engineWith(skill: DirectSkill): Engine {
+  return new Engine({
+    db,
+    events,
+    skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
+    nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+    logger,
+    dispatch: () => undefined,
+    onFinished: () => undefined,
+  });
+}
+
+async function accept(skillId: string): Promise<string> {
+  const workflowId = newId();
+  const steps = JSON.stringify([{ type: 'skill', skillId, input: {} }]);
+  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`, [workflowId, tenantId, steps]);
+  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [workflowId, tenantId, steps]);
+  const { runId } = await db.workspace(tenantId, (tx) => acceptRun(tx, { tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' }));
+  return runId;
+}
+
+const stateOf = async (runId: string) => (await database.query<{ status: string; error: { code: string } | null; lost_leases: number; wake_at: Date | null; lease_expires_at: Date | null }>('select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1', [runId]))[0];
+const never = new AbortController().signal;
+
+/** A worker that dies in the middle of a step: it stops there, and its lease runs out. */
+async function dieIn(engine: Engine, runId: string, reached: Promise<void>): Promise<void> {
+  void engine.execute(runId, never).catch(() => undefined);
+  await reached;
+  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
+  await repairRuns(db);
+}
+
+test.each([
+  ['once', 'failed', 1],
+  ['keyed', 'succeeded', 2],
+  ['pure', 'succeeded', 2],
+] as const)('after a death in a step whose effect is %s the run %s, and the skill was called %i times', async (effect, status, calls) => {
+  const keys: string[] = [];
+  const reached = Promise.withResolvers<void>();
+  const skill = defineSkill({
+    id: `test.${effect}`,
+    title: '',
+    summary: '',
+    requires: [],
+    effect,
+    input: z.strictObject({}),
+    async execute(_input, { idempotencyKey }) {
+      keys.push(idempotencyKey);
+      if (keys.length === 1) {
+        reached.resolve();
+        await new Promise(() => undefined);
+      }
+      return { output: 'done' };
+    },
+  });
+  const runId = await accept(skill.id);
+  await dieIn(engineWith(skill), runId, reached.promise);
+  await engineWith(skill).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status, error: effect === 'once' ? { code: 'outcome_unknown' } : null, wake_at: null, lease_expires_at: null });
+  expect(keys.length).toBe(calls);
+  expect(new Set(keys).size).toBe(1);
+});
+
+test('a run that kills its workers again and again is ended, alone', async () => {
+  const skill = defineSkill({ id: 'test.poison', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: () => new Promise(() => undefined) });
+  const runId = await accept(skill.id);
+  for (let death = 0; death < 5; death += 1) {
+    void engineWith(skill).execute(runId, never).catch(() => undefined);
+    await expect.poll(async () => (await stateOf(runId))?.lease_expires_at).not.toBeNull();
+    await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
+    await repairRuns(db);
+    expect(await stateOf(runId)).toMatchObject({ lost_leases: death + 1 });
+  }
+  await engineWith(skill).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
+});
+
+test('a run whose job was lost is promised again, and one that is held is left alone', async () => {
+  const skill = defineSkill({ id: 'test.simple', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: async () => ({ output: null }) });
+  const runId = await accept(skill.id);
+  await database.query('delete from outbox');
+  expect((await repairRuns(db)).map(({ data }) => data['runId'])).not.toContain(runId);
+  await database.query("update runs set wake_at = now() - interval '1 minute' where id = $1", [runId]);
+  expect((await repairRuns(db)).map(({ data }) => data['runId'])).toContain(runId);
+  await database.query("update runs set wake_at = now() - interval '1 minute', lease_expires_at = now() + interval '1 minute' where id = $1", [runId]);
+  expect((await repairRuns(db)).map(({ data }) => data['runId'])).not.toContain(runId);
+});
+
+test('two workers that get the same job do not both run it', async () => {
+  let calls = 0;
+  const skill = defineSkill({
+    id: 'test.twice',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    async execute() {
+      calls += 1;
+      await new Promise((done) => setTimeout(done, 100));
+      return { output: null };
+    },
+  });
+  const runId = await accept(skill.id);
+  await Promise.all(Array.from({ length: 5 }, () => engineWith(skill).execute(runId, never)));
+  expect(calls).toBe(1);
+  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
+});

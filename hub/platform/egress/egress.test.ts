@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isPublicAddress } from './addresses.ts';
+import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
+
+const seen: { url: string; headers: IncomingMessage['headers']; method: string }[] = [];
+const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  seen.push({ url: request.url ?? '', headers: request.headers, method: request.method ?? '' });
+  const url = new URL(request.url ?? '/', 'http://x');
+  const to = url.searchParams.get('to');
+  if (to !== null) response.writeHead(Number(url.searchParams.get('code') ?? 302), { location: to }).end();
+  else if (url.pathname === '/large') response.end('x'.repeat(10_000));
+  else if (url.pathname !== '/hang') response.end('ok');
+});
+let port: number;
+beforeAll(async () => {
+  await new Promise<void>((done) => server.listen(0, done));
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const request = { method: 'POST' as const, headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{}', signal: new AbortController().signal, timeoutMs: 3_000, maxResponseBytes: 1_000 };
+
+describe('the egress guard', () => {
+  test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '127.0.0.1', '0.0.0.0', '169.254.169.254', '100.64.0.1', '198.18.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', 'fe80::1', 'fc00::1', 'fd00:ec2::254', 'ff02::1', '::ffff:127.0.0.1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '2002:7f00:1::', '2001::1', '2001:db8::1', 'nonsense'])('counts %s as no public address', (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
+
+  test.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111'])('counts %s as public', (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  });
+
+  test('judges the address that a name leads to, and connects to no other', async () => {
+    let asked = 0;
+    // A name that is public when it is looked at first and private afterwards.
+    await using egress = createEgress({
+      allowHosts: [],
+      resolve: async () => {
+        asked += 1;
+        return [{ address: asked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+      },
+    });
+    const before = seen.length;
+    for (let attempt = 0; attempt < 3; attempt += 1) await expect(egress.fetch(`https://rebound.example:${port}/`, request)).rejects.toThrow(EgressRefused);
+    expect(asked).toBe(3);
+    expect(seen.length).toBe(before);
+    await using mixed = createEgress({ allowHosts: [], resolve: async () => [{ address: '8.8.8.8', family: 4 }, { address: '192.168.0.1', family: 4 }] });
+    await expect(mixed.fetch('https://mixed.example/', request)).rejects.toThrow(/private, local or reserved/);
+  });
+
+  test.each(['https://0x7f.1/', 'https://017700000001/', 'https://2130706433/', 'https://127.1/', 'https://[::ffff:7f00:1]/', 'https://127.0.0.1./', 'http://example.org/', 'gopher://example.org/', 'https://a:b@example.org/', '/relative', ''])('refuses %s without asking anybody', async (url) => {
+    await using egress = createEgress({ allowHosts: [], resolve: async () => Promise.reject(new Error('asked')) });
+    await expect(egress.fetch(url, request)).rejects.toThrow(EgressRefused);
+  });
+
+  test('lets named hosts through, looks at each redirect anew, and keeps headers from other hosts', async () => {
+    const here = `127.0.0.1:${port}`;
+    await using egress = createEgress({ allowHosts: [here, `localhost:${port}`] });
+    expect((await egress.fetch(`http://${here}/`, request)).body.toString()).toBe('ok');
+    await expect(egress.fetch(`http://${here}/?to=http://[::1]:${port}/`, request)).rejects.toThrow(EgressRefused);
+    await expect(egress.fetch(`http://${here}/?to=https://169.254.169.254/latest`, request)).rejects.toThrow(EgressRefused);
+    await egress.fetch(`http://${here}/?to=http://localhost:${port}/other`, request);
+    expect(seen.at(-1)).toMatchObject({ url: '/other', method: 'GET' });
+    expect(seen.at(-1)?.headers.authorization).toBeUndefined();
+    await egress.fetch(`http://${here}/?code=307&to=/same`, request);
+    expect(seen.at(-1)).toMatchObject({ url: '/same', method: 'POST', headers: { authorization: 'Bearer x' } });
+  });
+
+  test('bounds time and size, and says who did not answer', async () => {
+    const here = `127.0.0.1:${port}`;
+    await using egress = createEgress({ allowHosts: [here, '127.0.0.1:1'] });
+    await expect(egress.fetch(`http://${here}/large`, request)).rejects.toThrow(/more than 1000 bytes/);
+    await expect(egress.fetch(`http://${here}/hang`, { ...request, timeoutMs: 200 })).rejects.toThrow(/did not answer within 0.2 s/);
+    await expect(egress.fetch('http://127.0.0.1:1/', request)).rejects.toThrow(EgressFailed);
+    const stop = new AbortController();
+    const stopped = egress.fetch(`http://${here}/hang`, { ...request, signal: stop.signal });
+    stop.abort(new Error('withdrawn'));
+    await expect(stopped).rejects.toThrow('withdrawn');
+  });
+});

@@ -1,0 +1,61 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
+import type { TestRedis } from '../../../test/fixtures/redis.ts';
+import { Database } from '../db/database.ts';
+import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import { createRedisRateLimiter } from './redis-rate-limiter.ts';
+
+function suite(pair: () => [RateLimiter, RateLimiter]): void {
+  // A window of an hour does not end under the test, but for once in thousands of runs.
+  const limit = { limit: 60, windowSeconds: 3_600 };
+
+  test('of two hundred at once from two processes exactly the limit is let through', async () => {
+    const limiters = pair();
+    const key = `k-${Math.random()}`;
+    const states = await Promise.all(Array.from({ length: 200 }, (_value, index) => limiters[index % 2 === 0 ? 0 : 1].take(key, limit)));
+    expect(states.filter(({ allowed }) => allowed)).toHaveLength(60);
+    expect(states.every(({ resetAt }) => resetAt.getTime() > Date.now())).toBe(true);
+    expect(await limiters[0].peek(key, limit)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await limiters[1].peek(`other-${key}`, limit)).toMatchObject({ allowed: true, remaining: 60 });
+  });
+
+  test('a new window begins anew', async () => {
+    const [limiter] = pair();
+    const key = `w-${Math.random()}`;
+    const short = { limit: 1, windowSeconds: 1 };
+    await limiter.take(key, short);
+    await expect.poll(async () => (await limiter.peek(key, short)).allowed, { timeout: 5_000 }).toBe(true);
+  });
+}
+
+describe('the rate limiter on PostgreSQL', () => {
+  let database: TestDatabase;
+  const pools: Database[] = [];
+  beforeAll(async () => {
+    database = await acquireDatabase();
+    for (let index = 0; index < 2; index += 1) pools.push(new Database({ url: database.url, maxConnections: 9, applicationName: 'test', onError: () => undefined }));
+  });
+  afterAll(async () => {
+    await Promise.all(pools.map((pool) => pool[Symbol.asyncDispose]()));
+    await database[Symbol.asyncDispose]();
+  });
+  suite(() => [createPostgresRateLimiter(pools[0] as Database), createPostgresRateLimiter(pools[1] as Database)]);
+});
+
+describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)', () => {
+  let redis: TestRedis;
+  const limiters: RateLimiter[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+    for (let index = 0; index < 2; index += 1) limiters.push(createRedisRateLimiter(redis.url, pino({ level: 'silent' })));
+  });
+  afterAll(async () => {
+    await Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));
+    await redis[Symbol.asyncDispose]();
+  });
+  suite(() => [limiters[0] as RateLimiter, limiters[1] as RateLimiter]);
+});

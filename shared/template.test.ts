@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { TemplateScope } from './template.ts';
+import { findTemplateProblems, isTruthy, renderTemplates, TemplateError } from './template.ts';
+
+const scope: TemplateScope = {
+  context: 'ctx',
+  payload: { a: { b: [10, { c: null }] }, text: 'x', flag: false },
+  last: { output: 1, outputText: 'last text' },
+  steps: { one: { output: { id: 7 } } },
+  trigger: { type: 'manual' },
+  run: { id: 'r' },
+  now: '2026-01-01T00:00:00.000Z',
+};
+
+describe('templates', () => {
+  test('keep the type of a whole reference and become text inside other text', () => {
+    expect(renderTemplates({ whole: '{{payload.a}}', index: '{{ payload.a.b.0 }}', text: 'n={{payload.a.b.0}} o={{payload.a.b.1}} z={{payload.a.b.1.c}}.', list: ['{{steps.one.output.id}}'] }, scope)).toEqual({
+      whole: { b: [10, { c: null }] },
+      index: 10,
+      text: 'n=10 o={"c":null} z=.',
+      list: [7],
+    });
+  });
+
+  test.each(['{{payload.missing}}', '{{payload.a.b.5}}', '{{payload.text.length}}', '{{payload.constructor}}', '{{payload.__proto__}}', '{{payload.a.b.map}}', '{{steps.two.output}}', '{{unknown}}', '{{}}', '{{payload..a}}', '{{1+1}}', '{{payload.a', '{{payload["a"]}}'])('fail by name at %s', (template) => {
+    expect(() => renderTemplates(template, scope)).toThrow(TemplateError);
+  });
+
+  test('never evaluate anything, nor throw anything else, whatever stands between the braces', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (inside) => {
+        try {
+          renderTemplates(`{{${inside}}}`, scope);
+          return true;
+        } catch (error) {
+          return error instanceof TemplateError;
+        }
+      }),
+    );
+  });
+
+  test('are checked before anything runs, with the path of each problem', () => {
+    expect(findTemplateProblems({ a: ['{{payload.x}}', '{{steps.one.output}}', '{{steps.later.output}}'], b: '{{nope}}' }, new Set(['one'])).map(({ path }) => path)).toEqual([['a', 2], ['b']]);
+  });
+
+  test.each([
+    ['', false],
+    ['0', false],
+    [' False ', false],
+    ['no', false],
+    [0, false],
+    [null, false],
+    [[], false],
+    [{}, false],
+    ['yes', true],
+    [1, true],
+    [[0], true],
+  ])('count %j as a condition: %s', (value, truthy) => {
+    expect(isTruthy(value as never)).toBe(truthy);
+  });
+});
