@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
+    // What is waited for comes soon; on a busy machine, later.
+    expect: { poll: { timeout: 20_000, interval: 50 } },
     env: { NODE_ENV: 'test' },
   },
 });
