@@ -191,6 +191,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
         identity,
         registry,
         metricsToken: config.http.metricsToken,
+        secureCookies: config.http.publicUrl?.startsWith('https:') === true,
         version,
         down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
       }),
@@ -243,8 +244,8 @@ async function checkPart(run: (signal: AbortSignal) => Promise<unknown>): Promis
   try {
     await run(AbortSignal.timeout(checkDeadlineMs));
     return { ok: true };
-  } catch (error) {
-    return { ok: false, message: reasonOf(error) };
+  } catch {
+    return { ok: false, message: 'does not answer' };
   }
 }
 

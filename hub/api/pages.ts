@@ -12,6 +12,8 @@ export interface PagesOptions {
   identity: Identity;
   registry: Registry;
   metricsToken: string | null;
+  /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
+  secureCookies: boolean;
   version: string;
   /** Names of the parts that are down now. */
   down: () => Promise<string[]>;
@@ -42,7 +44,7 @@ export function createPages(options: PagesOptions): express.Router {
       if (request.headers.origin !== undefined && request.headers.origin !== 'null') assertSameOrigin(request);
       const { code } = (request.body ?? {}) as { code?: unknown };
       const session = await options.identity.redeemLink(typeof code === 'string' ? code : '');
-      response.cookie(sessionCookie, session.token, { httpOnly: true, sameSite: 'strict', secure: request.secure, expires: new Date(session.expiresAt), path: '/' });
+      response.cookie(sessionCookie, session.token, { httpOnly: true, sameSite: 'strict', secure: options.secureCookies, expires: new Date(session.expiresAt), path: '/' });
       response.redirect(303, '/');
     } catch (error) {
       if (!(error instanceof AppError)) throw error;

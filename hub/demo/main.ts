@@ -74,7 +74,7 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
   }
   const log = join(demo.home, 'screen.log');
   // Xvfb finds a free number by itself and tells it on the descriptor that it is given.
-  const screen = stack.use(start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'SIGTERM' }));
+  const screen = stack.use(start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'TERM' }));
   let display: string | undefined;
   const holds = async () => {
     display = /^(\d+)$/m.exec(screen.tail())?.[1];
@@ -86,7 +86,7 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
     const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
     const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
     const looks = ['-geometry', '70x18+120+120', '-fa', 'DejaVu Sans Mono', '-fs', '14', '-bg', '#0b2545', '-fg', '#e8f1ff', '-T', 'Outrigger'];
-    stack.use(start('xterm', [...looks, '-e', 'sh', '-c', script], { log: join(demo.home, 'xterm.log'), env: { DISPLAY: name }, stopWith: 'SIGTERM' }));
+    stack.use(start('xterm', [...looks, '-e', 'sh', '-c', script], { log: join(demo.home, 'xterm.log'), env: { DISPLAY: name }, stopWith: 'TERM' }));
     await new Promise((done) => setTimeout(done, 1_000));
   }
   return name;

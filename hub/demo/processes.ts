@@ -13,6 +13,18 @@ export class DemoError extends Error {
 
 const stopDeadlineMs = 15_000;
 
+/** Signals its program when its own input ends, which the kernel sees to whatever becomes of the demo. */
+const guardScript = `exec 3<&0
+signal=$1; shift
+"$@" </dev/null &
+child=$!
+( read -r _ <&3; kill -$signal $child 2>/dev/null ) &
+watch=$!
+wait $child
+code=$?
+kill $watch 2>/dev/null
+exit $code`;
+
 /** A process that the demo started, ended with it. */
 export interface OwnedProcess extends AsyncDisposable {
   child: ChildProcess;
@@ -21,19 +33,16 @@ export interface OwnedProcess extends AsyncDisposable {
 }
 
 /** Starts a program whose output goes to a file. */
-export function start(program: string, args: string[], options: { log: string; env?: Record<string, string | undefined>; stopWith?: NodeJS.Signals }): OwnedProcess {
+export function start(program: string, args: string[], options: { log: string; env?: Record<string, string | undefined>; stopWith?: 'INT' | 'TERM' }): OwnedProcess {
   const log = openSync(options.log, 'w', 0o600);
-  const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...process.env, ...options.env }, detached: true });
+  // Its own session, so that Ctrl-C reaches the demo alone, which then ends everything in order.
+  const child = spawn('sh', ['-c', guardScript, 'sh', options.stopWith ?? 'INT', program, ...args], { stdio: ['pipe', log, log], env: { ...process.env, ...options.env }, detached: true });
+  child.stdin?.on('error', () => undefined);
   closeSync(log);
   const exited = new Promise<void>((done) => {
     child.once('exit', () => done());
     child.once('error', () => done());
   });
-  // Should the demo itself be killed, its processes see their session end; the hub and the companion clean up after themselves.
-  const endNow = () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(options.stopWith ?? 'SIGINT');
-  };
-  process.once('exit', endNow);
   return {
     child,
     tail: () => {
@@ -44,12 +53,11 @@ export function start(program: string, args: string[], options: { log: string; e
       }
     },
     async [Symbol.asyncDispose]() {
-      process.off('exit', endNow);
       if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
-      child.kill(options.stopWith ?? 'SIGINT');
+      child.stdin?.end();
       const late = Promise.withResolvers<'late'>();
       const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
-      if ((await Promise.race([exited, late.promise])) === 'late') child.kill('SIGKILL');
+      if ((await Promise.race([exited, late.promise])) === 'late') process.kill(-child.pid, 'SIGKILL');
       clearTimeout(timer);
     },
   };

@@ -9,7 +9,7 @@ import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Client, Fetch } from '../../shared/contract/client.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
@@ -96,6 +96,9 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
     await companionCli('allow', 'system');
     const startCompanion = (): ChildProcess => spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env: companionEnv, stdio: 'ignore' });
     let companion = startCompanion();
+    onTestFinished(() => {
+      companion.kill('SIGKILL');
+    });
 
     const effects = join(folder, 'effects.log');
     writeFileSync(effects, '');

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
+import { onTestFinished } from 'vitest';
 
 /** A real hub process, that can be killed. */
 export interface HubProcess {
@@ -15,6 +16,10 @@ export interface HubProcess {
 export function startHubProcess(env: Record<string, string>, args: string[] = []): Promise<HubProcess> {
   const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'fatal', ...env }, stdio: ['ignore', 'pipe', 'pipe'], cwd: env['OUTRIGGER_HOME'] });
   const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+  // A test that fails half-way leaves nothing running.
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
   let text = '';
   return new Promise((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`the hub did not start: ${text}`)), 60_000);
