@@ -21,6 +21,10 @@ type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
 /** How long a device may be silent about a command that it holds, in seconds. */
 const leaseSeconds = 45;
+/** A command that only reads is handed out again until so long after it was made, in seconds. */
+const rereadSeconds = 300;
+/** How long a node has to take such a command again, in seconds. */
+const retakeSeconds = 60;
 /** Added to a command's own time for the way there and back, in milliseconds. */
 const graceMs = 15_000;
 
@@ -151,24 +155,28 @@ export class NodeCommands {
   }
 
   /**
-   * Ends commands whose time is over; part of the sweep. A lease that ran out gives a command that only reads back to the
-   * node; one that acts has failed, and nobody knows how far it came.
+   * Ends commands whose time is over; part of the sweep. One that only reads, and whose device fell silent or late, is given to the
+   * node again; one that acts has failed, and nobody knows how far it came.
    */
   async sweep(): Promise<number> {
     const announced = new Set<string>();
+    const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
     const jobs = await this.#deps.db.system(async (tx) => {
       const due = await tx
-        .select({ row: nodeCommands, isOver: sql<boolean>`${nodeCommands.expiresAt} <= now()` })
+        .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
         .from(nodeCommands)
-        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`))
-        .orderBy(sql`coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt})`)
+        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`(coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now() or ${nodeCommands.expiresAt} < now())`))
+        .orderBy(nodeCommands.id)
         .limit(100)
         .for('update', { skipLocked: true });
       const woken: PromisedJob[] = [];
       for (const { row, isOver } of due) {
         announced.add(row.nodeId);
         if (row.status === 'leased' && !row.acts && !isOver) {
-          await tx.update(nodeCommands).set({ status: 'pending', leaseExpiresAt: null }).where(eq(nodeCommands.id, row.id));
+          await tx
+            .update(nodeCommands)
+            .set({ status: 'pending', leaseExpiresAt: null, expiresAt: sql`least(now() + make_interval(secs => ${retakeSeconds}), ${latest})` })
+            .where(eq(nodeCommands.id, row.id));
           continue;
         }
         woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row) })));

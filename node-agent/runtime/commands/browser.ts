@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { errors } from 'playwright-core';
 import type { Locator, Page } from 'playwright-core';
 import { maxContentLength, maxEvaluateBytes } from '../../../shared/commands/browser.ts';
@@ -41,12 +42,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         input,
         context,
         async (entry, timeout) => {
-          const open = () => entry.page.goto(input.url, { waitUntil: input.waitUntil, timeout });
-          // The error page of a navigation that was refused before may still be on its way, and would interrupt this one.
-          const response = await open().catch((error: Error) => {
-            if (!/interrupted by another navigation to "(chrome-error|about):/.test(error.message)) throw error;
-            return open();
-          });
+          const response = await openPage(entry, input.url, { waitUntil: input.waitUntil, timeout });
           return { ...(await where(entry)), status: response?.status() ?? null };
         },
         input.newPage,
@@ -94,6 +90,22 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         return { ...(await where(entry)), text: cut(text), snapshot: cut(snapshot), ...(html === undefined ? {} : { html: cut(html) }), truncated };
       }),
   };
+}
+
+/**
+ * Goes to an address. The error page of a navigation that was refused before may still be on its way, and would interrupt this one:
+ * then it is tried again.
+ */
+async function openPage(entry: OpenPage, url: string, options: { waitUntil: 'commit' | 'domcontentloaded' | 'load'; timeout: number }) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await entry.page.goto(url, options);
+    } catch (error) {
+      const isInterrupted = /interrupted by another navigation|net::ERR_ABORTED/.test((error as Error).message) && entry.refused === null;
+      if (!isInterrupted || attempt === 4) throw error;
+      await delay(100 * attempt);
+    }
+  }
 }
 
 async function where({ id, page }: OpenPage): Promise<{ pageId: string; url: string; title: string }> {
