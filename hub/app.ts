@@ -6,26 +6,47 @@ import { AppError } from '../shared/errors.ts';
 import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
 import { createPages } from './api/pages.ts';
-import { approvalRoutes, hookRoutes, runRoutes, workflowRoutes } from './api/routes/automations.ts';
+import { approvalRoutes, flowRoutes, hookRoutes, runRoutes, sequenceRoutes, workflowRoutes } from './api/routes/automations.ts';
+import { growthRoutes, marketingRoutes } from './api/routes/growth.ts';
 import { identityRoutes } from './api/routes/identity.ts';
 import { artifactRoutes, nodeRoutes } from './api/routes/nodes.ts';
+import { agentRoutes, channelRoutes, insightRoutes, logRoutes, memoryRoutes, modelRoutes, packRoutes, policyRoutes, sessionRoutes } from './api/routes/resources.ts';
 import { systemRoutes } from './api/routes/system.ts';
 import type { Config } from './config.ts';
+import { dryRunSteps } from './engine/dry-run.ts';
 import { Engine } from './engine/engine.ts';
+import { callOf } from './engine/steps.ts';
 import { Sweeper } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
 import { jobCatalog } from './jobs/catalog.ts';
 import { LocalWorker } from './jobs/local-worker.ts';
 import { Outbox } from './jobs/outbox.ts';
 import { pruneExpired } from './jobs/prune.ts';
-import { createApprovals, expireRunApprovals } from './modules/approvals/index.ts';
+import { pruneRuns } from './jobs/retention.ts';
+import { Agents, findAgent, findToolProfile } from './modules/agents/index.ts';
+import { Ai } from './modules/ai/index.ts';
+import { ApprovalLinks, createApprovals, expireRunApprovals } from './modules/approvals/index.ts';
+import { Audit } from './modules/audit/index.ts';
+import { Channels } from './modules/channels/index.ts';
+import { createChatEvents } from './modules/chat-events/index.ts';
+import type { ChatEvents } from './modules/chat-events/index.ts';
+import { Email } from './modules/email/index.ts';
 import { Identity } from './modules/identity/index.ts';
+import { Insight, rollUp } from './modules/insight/index.ts';
+import { Logs } from './modules/logs/index.ts';
+import { Marketing } from './modules/marketing/index.ts';
 import { createMemory } from './modules/memory/index.ts';
 import { Artifacts, CommandResults, Devices, NodeCommands, Nodes } from './modules/nodes/index.ts';
+import { Packs } from './modules/packs/index.ts';
+import { Policies, readPolicy } from './modules/policies/index.ts';
 import { createRuns } from './modules/runs/index.ts';
 import type { PromisedJob } from './modules/runs/index.ts';
+import { Schedules } from './modules/schedules/index.ts';
+import { Sequences } from './modules/sequences/index.ts';
+import { Sessions } from './modules/sessions/index.ts';
 import { createDeliveries } from './modules/webhooks/index.ts';
 import { createWorkflows } from './modules/workflows/index.ts';
+import type { Workflows } from './modules/workflows/index.ts';
 import { createFileBlobs } from './platform/blobs/blobs.ts';
 import { createCursors } from './platform/cursor.ts';
 import { Database } from './platform/db/database.ts';
@@ -34,7 +55,9 @@ import { hubSettings } from './platform/db/schema.ts';
 import { createEgress } from './platform/egress/egress.ts';
 import { PostgresEvents } from './platform/events/postgres-events.ts';
 import { RedisEvents } from './platform/events/redis-events.ts';
+import { createInference } from './platform/inference/inference.ts';
 import type { Logger } from './platform/logger.ts';
+import { createSmtpMailer } from './platform/mail/mail.ts';
 import { startPostgresServer } from './platform/postgres-server/server.ts';
 import { createBullMqQueue } from './platform/queue/bullmq-queue.ts';
 import type { QueueWorker } from './platform/queue/queue.ts';
@@ -42,7 +65,9 @@ import { createPostgresRateLimiter } from './platform/rate-limiter/postgres-rate
 import { createRedisRateLimiter } from './platform/rate-limiter/redis-rate-limiter.ts';
 import { loadSecretKey } from './platform/secret-key.ts';
 import { createSecrets } from './platform/secrets.ts';
-import { createSkillCatalog } from './skills/registry.ts';
+import { describeEffect } from './skills/define.ts';
+import type { SkillCatalog } from './skills/define.ts';
+import { createSkillCatalog, describeSkill, isKnownPattern } from './skills/registry.ts';
 
 export const version = (createRequire(import.meta.url)('../package.json') as { version: string }).version;
 
@@ -54,6 +79,11 @@ export interface App extends AsyncDisposable {
   isNew: boolean;
   identity: Identity;
   nodes: Nodes;
+  workflows: Workflows;
+  /** Through which Live Chat tells what happened. */
+  chatEvents: ChatEvents;
+  /** For whoever tells events: the hub's own database. */
+  db: Database;
 }
 
 export interface AppOptions {
@@ -106,15 +136,6 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const identity = new Identity({ db, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
   const nodeCommands = new NodeCommands({ db, events, dispatch });
   const nodes = new Nodes({ db, events, cursors, pairingKey, heartbeatSeconds, dispatch });
-  if (!serves) {
-    const owned = stack.move();
-    return { url: null, isNew: false, identity, nodes, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-  }
-  const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
-
-  const devices = new Devices({ db, events, rateLimiter, commands: nodeCommands, pairingKey, pollSeconds, heartbeatSeconds });
-  const results = new CommandResults({ db, blobs, dispatch });
-  const artifacts = new Artifacts(db, blobs);
   const runs = createRuns({
     db,
     events,
@@ -125,9 +146,54 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
       return nodeCommands.withdraw(tx, runId);
     },
   });
-  const skills = createSkillCatalog({ runs, memory: createMemory(db), deliveries: createDeliveries(egress) });
-  const workflows = createWorkflows({ db, cursors, secrets, runs, validateSteps: (steps, entitlements) => validateSteps(steps, skills, entitlements) });
+  const catalog: { skills: SkillCatalog | null } = { skills: null };
+  // Skills call workflows' neighbours, and workflows are checked against the skills: whoever comes first reads the other when called.
+  const skills: SkillCatalog = { find: (id) => catalog.skills?.find(id), list: () => catalog.skills?.list() ?? [] };
+  const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) => validateSteps(steps, skills, entitlements);
+  const workflows = createWorkflows({
+    db,
+    cursors,
+    secrets,
+    runs,
+    logger,
+    validateSteps: checkSteps,
+    dryRun: async (tx, { tenantId, id, steps }, input) => dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
+  });
+  const chatEvents = createChatEvents([(tx, event) => workflows.follow(tx, event)]);
+  const mailer = config.mail === null ? null : stack.use(createSmtpMailer(config.mail));
+  const email = new Email(db, mailer);
+  // The operator chose this address, so it may be any.
+  const ownEgress = config.ai === null ? null : stack.use(createEgress({ allowHosts: [new URL(config.ai.baseUrl).host, new URL(config.ai.baseUrl).hostname] }));
+  const own = config.ai === null || ownEgress === null ? null : { binding: { provider: 'openai-compatible' as const, ...config.ai }, inference: createInference(ownEgress) };
+  const ai = new Ai({ db, secrets, inference: createInference(egress), own });
+  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows });
+  const publicUrl = config.http.publicUrl ?? `http://${config.http.host}:${config.http.port}`;
+  const marketing = new Marketing({ db, cursors, mailer, unsubscribeKey: secrets.subkey('unsubscribe'), publicUrl });
+  const insight = new Insight({ db, heartbeatSeconds, hasOwnModel: own !== null });
+  const memory = createMemory(db, cursors);
+  catalog.skills = createSkillCatalog({ runs, memory, deliveries: createDeliveries(db, egress), ai, email, channels, marketing, insight });
+
+  if (!serves) {
+    const owned = stack.move();
+    return { url: null, isNew: false, identity, nodes, workflows, chatEvents, db, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  }
+  const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
+
+  const devices = new Devices({ db, events, rateLimiter, commands: nodeCommands, pairingKey, pollSeconds, heartbeatSeconds });
+  const results = new CommandResults({ db, blobs, dispatch });
+  const artifacts = new Artifacts(db, blobs);
   const approvals = createApprovals({ db, cursors, dispatch });
+  const approvalLinks = new ApprovalLinks({ db, approvals, email, logger, dispatch, publicUrl: config.http.publicUrl });
+  const isKnownSkill = (pattern: string) => isKnownPattern(skills, pattern);
+  const agents = new Agents({ db, cursors, isKnownSkill });
+  const policies = new Policies(db, isKnownSkill);
+  const sequences = new Sequences({ db, cursors, workflows, runs });
+  const sessions = new Sessions({ db, cursors });
+  const logs = new Logs({ db, cursors });
+  const audit = new Audit({ db, cursors });
+  const schedules = new Schedules({ db, logger, dispatch, validateSteps: checkSteps });
+  const packSkills = skills.list().map((skill) => ({ id: skill.id, title: skill.title, effect: describeEffect(skill), needsApproval: skill.kind === 'node' && skill.command.needsApproval }));
+  const packs = new Packs({ db, workflows, rules: { skills: packSkills, validateSteps: checkSteps, callOf }, sdkSkills: () => skills.list().map(describeSkill) });
 
   const registry = new Registry();
   const metrics = createMetrics(registry, db);
@@ -148,6 +214,10 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
         { name: 'outbox', everyMs: 1_000, run: () => outbox.sweep() },
         { name: 'node commands', everyMs: 1_000, run: () => nodeCommands.sweep() },
         { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
+        { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
+        { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
+        { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
+        { name: 'retention', everyMs: 60_000, run: () => pruneRuns(db, blobs, logger) },
         { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
         { name: 'rate limits', everyMs: 600_000, run: () => rateLimiter.prune() },
         { name: 'expired rows', everyMs: 60_000, run: () => pruneExpired(db) },
@@ -156,7 +226,19 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   );
 
   if (config.role !== 'api') {
-    const engine = new Engine({ db, events, skills, nodeCommands, logger, dispatch, onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds) });
+    const engine = new Engine({
+      db,
+      events,
+      skills,
+      nodeCommands,
+      logger,
+      dispatch,
+      onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
+      startChild: (tx, { tenantId, workflowId, parentRunId, ...child }) => workflows.startWithin(tx, tenantId, workflowId, { trigger: { type: 'subagent', parentRunId }, parentRunId, ...child }),
+      generate: (request) => ai.generate(request),
+      findAgent,
+      findToolProfile,
+    });
     const shutdown = new AbortController();
     const execute = async ({ data }: { data: unknown }) => engine.execute(jobCatalog.run.data.parse(data).runId, shutdown.signal);
     const { concurrency } = config.worker;
@@ -181,14 +263,29 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
         ...systemRoutes({ version, check }),
         ...identityRoutes(identity),
         ...workflowRoutes(workflows),
+        ...sequenceRoutes(sequences),
         ...runRoutes(runs),
+        ...flowRoutes(runs),
         ...hookRoutes(workflows),
         ...approvalRoutes(approvals),
         ...nodeRoutes(faces),
         ...artifactRoutes(faces),
+        ...policyRoutes(policies),
+        ...agentRoutes(agents),
+        ...modelRoutes(ai),
+        ...sessionRoutes(sessions),
+        ...memoryRoutes(memory),
+        ...channelRoutes(channels),
+        ...logRoutes(logs),
+        ...packRoutes(packs),
+        ...insightRoutes(insight),
+        ...growthRoutes({ workflows, sequences, runs, agents, approvals, approvalLinks, policies, sessions, channels, nodes, insight, audit }),
+        ...marketingRoutes(marketing),
       ],
       pages: createPages({
         identity,
+        approvalLinks,
+        marketing,
         registry,
         metricsToken: config.http.metricsToken,
         secureCookies: config.http.publicUrl?.startsWith('https:') === true,
@@ -210,7 +307,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   }
   if (isNew) logger.info({ workspace: demoWorkspace }, 'made the demo workspace');
   const owned = stack.move();
-  return { url, isNew, identity, nodes, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url, isNew, identity, nodes, workflows, chatEvents, db, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 function createMetrics(registry: Registry, db: Database) {

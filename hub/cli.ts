@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, Option } from 'commander';
 import { environments, identity as identityContract } from '../shared/contract/identity.ts';
@@ -15,6 +16,7 @@ import { readEnvironment } from './environment.ts';
 import { FolderLock, prepareDataFolder, readFolderOwner } from './platform/data-folder.ts';
 import { createLogger } from './platform/logger.ts';
 import { readPostgresUrl } from './platform/postgres-server/server.ts';
+import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
 const actor = 'cli';
 
@@ -55,6 +57,23 @@ function table(rows: Record<string, string>[]): string {
 
 /** What a device or a person named themselves must not steer the terminal. */
 const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
+
+/** A diff as people know it on a terminal. */
+function colored(diff: string): string {
+  if (!process.stdout.isTTY || (process.env['NO_COLOR'] ?? '') !== '') return diff;
+  return diff.replaceAll(/^\+.*$/gm, '\u001B[32m$&\u001B[39m').replaceAll(/^-.*$/gm, '\u001B[31m$&\u001B[39m');
+}
+
+/** Asks on the terminal; no without one. */
+async function confirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
 
 interface Common {
   json?: boolean;
@@ -194,6 +213,43 @@ node
   .action(async (options: Common) => {
     const { data } = await withApp(async ({ identity, nodes }) => nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
     print(data, options.json, table(data.map((row) => ({ id: row.id, name: printable(row.name), status: row.status, system: row.allowSystem ? 'allowed' : '-', browser: row.allowBrowser ? 'allowed' : '-', seen: row.lastSeenAt ?? 'never' }))));
+  });
+
+const workflow = program.command('workflow').description('workflows as files');
+workflow
+  .command('export')
+  .description('write workflows into a folder, a file each; all of them when none is named')
+  .argument('[ids or names...]')
+  .addOption(workspace())
+  .option('--out <folder>', 'where to', 'workflows')
+  .addOption(json())
+  .action(async (wanted: string[], options: Common & { out: string }) => {
+    const written = await withApp(async ({ identity, workflows }) => exportWorkflows(workflows, (await identity.findWorkspace(options.workspace)).id, options.out, wanted));
+    print(written, options.json, written.length === 0 ? 'there are no workflows' : written.map(({ path }) => path).join('\n'));
+  });
+workflow
+  .command('import')
+  .description('create or change workflows from files; shows what changes and asks first')
+  .argument('<files...>')
+  .addOption(workspace())
+  .option('--dry-run', 'only show what would change')
+  .option('--yes', 'do not ask')
+  .addOption(json())
+  .action(async (paths: string[], options: Common & { dryRun?: boolean; yes?: boolean }) => {
+    await withApp(async ({ identity, workflows }) => {
+      const { id } = await identity.findWorkspace(options.workspace);
+      const plans = await planImport(workflows, id, paths);
+      const summary = plans.map(({ path, name, action, diff }) => ({ path, name, action, diff }));
+      if (options.json !== true) process.stdout.write(`${summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${printable(name)} is unchanged\n` : colored(diff))).join('\n')}`);
+      const changes = plans.filter(({ action }) => action !== 'unchanged').length;
+      if (options.dryRun === true || changes === 0) {
+        if (options.json === true) print(summary, true, '');
+        return;
+      }
+      if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`))) throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
+      const done = await applyImport(workflows, id, plans, actor);
+      print(done, options.json, done.map(({ id: changed, name, action }) => `${action.padEnd(9)} ${changed} ${printable(name)}`).join('\n'));
+    });
   });
 
 program

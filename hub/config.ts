@@ -59,6 +59,11 @@ const settings = {
   ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
   NODE_HEARTBEAT_SECONDS: { schema: wholeNumber(1, 300), default: '15', description: 'How often a device reports; after three missed ones it is offline' },
+  AI_BASE_URL: { schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'), default: '', description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol' },
+  AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
+  AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  SMTP_URL: { schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'), default: '', description: 'Mail server, with user and password; without it no mail is sent', secret: true },
+  MAIL_FROM: { schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'), default: '', description: 'Sender of the mails; needed with SMTP_URL' },
   METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; open when left out', secret: true },
   SHUTDOWN_SECONDS: { schema: wholeNumber(1, 600), default: '20', description: 'How long a stop waits for requests and steps under way' },
   LOG_LEVEL: { schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'must be trace, debug, info, warn, error, fatal or silent'), default: 'info', description: 'Least level that is logged' },
@@ -93,6 +98,8 @@ export interface Config {
   egress: { allowHosts: string[] };
   worker: { concurrency: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
+  ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
 }
 
@@ -139,6 +146,11 @@ function readSetting(name: SettingName, { env, readFile }: SettingSources, probl
 export function parseConfig(sources: SettingSources, options: { role: HubRole; isTerminal: boolean }): Config {
   const problems: string[] = [];
   const values = Object.fromEntries((Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)])) as Values;
+  const together = (one: SettingName, other: SettingName) => {
+    if ((values[one] === undefined) !== (values[other] === undefined)) problems.push(`${values[one] === undefined ? one : other} is needed beside ${values[one] === undefined ? other : one}`);
+  };
+  together('AI_BASE_URL', 'AI_MODEL');
+  together('SMTP_URL', 'MAIL_FROM');
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) => values[name] as z.output<(typeof settings)[Name]['schema']>;
   const noColor = sources.env['NO_COLOR'];
@@ -165,6 +177,8 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
+    ai: values.AI_BASE_URL === undefined || values.AI_MODEL === undefined ? null : { baseUrl: values.AI_BASE_URL.replace(/\/+$/, ''), model: values.AI_MODEL, apiKey: values.AI_API_KEY ?? null },
+    mail: values.SMTP_URL === undefined || values.MAIL_FROM === undefined ? null : { url: values.SMTP_URL, from: values.MAIL_FROM },
     log: {
       level: required('LOG_LEVEL'),
       format: logFormat === 'auto' ? (options.isTerminal ? 'pretty' : 'json') : logFormat,

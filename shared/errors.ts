@@ -9,6 +9,8 @@ export const errorCodes = {
   invalid_cursor: { status: 400, retryable: false },
   workflow_inactive: { status: 400, retryable: false },
   workflow_invalid: { status: 400, retryable: false },
+  pack_invalid: { status: 400, retryable: false },
+  channel_inactive: { status: 400, retryable: false },
   egress_refused: { status: 400, retryable: false },
   idempotency_key_invalid: { status: 400, retryable: false },
   // 401: who is calling?
@@ -18,6 +20,7 @@ export const errorCodes = {
   token_revoked: { status: 401, retryable: false },
   invalid_credentials: { status: 401, retryable: false },
   webhook_token_mismatch: { status: 401, retryable: false },
+  channel_secret_invalid: { status: 401, retryable: false },
   pairing_code_invalid: { status: 401, retryable: false },
   device_secret_invalid: { status: 401, retryable: false },
   // 403: known, but not allowed
@@ -27,6 +30,7 @@ export const errorCodes = {
   ip_not_allowed: { status: 403, retryable: false },
   role_required: { status: 403, retryable: false },
   origin_not_allowed: { status: 403, retryable: false },
+  approver_required: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
   // 404, 405, 409, 413, 415, 416, 422, 429
   not_found: { status: 404, retryable: false },
@@ -37,6 +41,9 @@ export const errorCodes = {
   idempotency_in_progress: { status: 409, retryable: true },
   run_not_cancellable: { status: 409, retryable: false },
   run_not_retryable: { status: 409, retryable: false },
+  workflow_limit_reached: { status: 409, retryable: true },
+  pack_not_installed: { status: 409, retryable: false },
+  memory_full: { status: 409, retryable: false },
   approval_already_decided: { status: 409, retryable: false },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },
@@ -47,6 +54,10 @@ export const errorCodes = {
   internal: { status: 500, retryable: true },
   not_available: { status: 501, retryable: false },
   skill_failed: { status: 502, retryable: true },
+  delivery_refused: { status: 502, retryable: false },
+  outcome_unknown: { status: 502, retryable: false },
+  ai_binding_not_configured: { status: 503, retryable: false },
+  inference_failed: { status: 503, retryable: true },
   unavailable: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 

@@ -104,6 +104,35 @@ export function renderTemplates(value: JsonValue, scope: TemplateScope): JsonVal
   return value;
 }
 
+/** What is known before a run: some of the names that templates read. */
+export type KnownScope = Partial<TemplateScope>;
+
+/**
+ * Renders what is known already, and leaves each other reference as it stands; `unresolved` names those, and those that are
+ * unknown even though their first name is known.
+ */
+export function renderKnownTemplates(value: JsonValue, known: KnownScope): { value: JsonValue; unresolved: string[] } {
+  const unresolved = new Set<string>();
+  const render = (item: JsonValue): JsonValue => {
+    if (Array.isArray(item)) return item.map(render);
+    if (typeof item === 'object' && item !== null) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
+    if (typeof item !== 'string' || !hasTemplate(item)) return item;
+    const parts = splitTemplate(item).map((part) => {
+      if (typeof part === 'string') return part;
+      try {
+        return { found: lookUp(part.reference, part.segments, known as TemplateScope) };
+      } catch {
+        unresolved.add(part.reference);
+        return `{{${part.reference}}}`;
+      }
+    });
+    const [first] = parts;
+    if (parts.length === 1 && typeof first === 'object') return first.found;
+    return parts.map((part) => (typeof part === 'string' ? part : asText(part.found))).join('');
+  };
+  return { value: render(value), unresolved: [...unresolved] };
+}
+
 /** Whether a rendered `when` lets its step run: false, null, 0, "", "0", "false", "no" and empty lists or objects do not. */
 export function isTruthy(value: JsonValue): boolean {
   if (typeof value === 'string') return !['', '0', 'false', 'no', 'null'].includes(value.trim().toLowerCase());

@@ -17,6 +17,9 @@ export interface AuthDependencies {
 export const sessionCookie = 'outrigger_session';
 const webhookTokenHeader = 'x-service-automation-token';
 
+/** Headers by which a channel or its provider proves itself. */
+const channelProofs = [webhookTokenHeader, 'x-telegram-bot-api-secret-token', 'x-slack-signature', 'x-hub-signature-256'];
+
 const permissionProducts: Record<string, Product> = { chat: 'chat', visitors: 'chat', webhooks: 'chat', ai: 'ai', automations: 'automations', voice: 'voice' };
 
 /** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
@@ -30,6 +33,11 @@ export async function authenticate(deps: AuthDependencies, operation: Operation,
     case 'hook': {
       const token = request.headers[webhookTokenHeader];
       if (typeof token === 'string' && token !== '') return { kind: 'webhook-token', token };
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    }
+    case 'channel': {
+      // A provider proves itself by its own signature, which the channel knows how to check.
+      if (channelProofs.some((name) => request.headers[name] !== undefined)) return { kind: 'channel-call' };
       return authenticateToken(deps, operation, apiKeyOf(request), address);
     }
     case 'session':
@@ -85,6 +93,7 @@ async function authenticateSession({ identity }: AuthDependencies, operation: Op
   const session: SessionIdentity = await identity.authenticateSession(token);
   const { tenantId } = params;
   if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+  if (operation.entitlement !== undefined && !session.entitlements[operation.entitlement]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${operation.entitlement}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin') throw new AppError('role_required', 'This needs the role admin.');
   return { kind: 'session', ...session };
 }

@@ -34,10 +34,10 @@ async function readBounded(request: Request, limitBytes: number): Promise<Buffer
 }
 
 /**
- * Reads the JSON body of a request; undefined when there is none.
+ * Reads the JSON body of a request, and its bytes; undefined when there is none.
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`.
  */
-export async function readJsonBody(request: Request, operation: Operation): Promise<unknown> {
+export async function readJsonBody(request: Request, operation: Operation): Promise<{ value: unknown; bytes: Buffer } | undefined> {
   if (!hasBody(request)) return undefined;
   if (mediaType(request) !== 'application/json') {
     throw new AppError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.', { headers: { Accept: 'application/json' } });
@@ -51,7 +51,7 @@ export async function readJsonBody(request: Request, operation: Operation): Prom
     const text = utf8.decode(bytes);
     // No field of ours has this name, and as a key of an object it would do harm further in.
     if (text.includes('"__proto__"')) throw new SyntaxError('the key __proto__ is not allowed');
-    return JSON.parse(text) as unknown;
+    return { value: JSON.parse(text) as unknown, bytes };
   } catch (error) {
     const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8';
     throw new AppError('invalid_json', `The body is not JSON: ${reason.slice(0, 200)}.`, { cause: error });

@@ -8,6 +8,7 @@ export type Principal =
   | ({ kind: 'token' } & TokenIdentity)
   | ({ kind: 'session' } & SessionIdentity)
   | { kind: 'webhook-token'; token: string }
+  | { kind: 'channel-call' }
   | { kind: 'device'; tenantId: string; nodeId: string }
   | { kind: 'public' };
 
@@ -16,6 +17,7 @@ type PrincipalKinds = {
   token: 'token';
   session: 'session';
   hook: 'token' | 'webhook-token';
+  channel: 'token' | 'channel-call';
   pairing: 'public';
   device: 'device';
   platform: 'public';
@@ -34,6 +36,8 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   /** Where the caller reached this hub, such as `https://hub.example.org`. */
   baseUrl: string;
   headers: IncomingHttpHeaders;
+  /** The bytes of a JSON body, as they came; empty without one. */
+  rawBody: Buffer;
   /** For answers and bodies that are not JSON. */
   raw: { request: Request; response: Response };
 };

@@ -22,6 +22,7 @@ const callerSecurity: Record<Caller, Json[]> = {
   token: [{ apiKey: [] }, { apiKeyHeader: [] }],
   session: [{ workspaceJwt: [] }],
   hook: [{ apiKey: [] }, { apiKeyHeader: [] }, { webhookToken: [] }],
+  channel: [{ webhookToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
   device: [{ deviceSecret: [] }],
   platform: [{ platformKey: [] }],
 };
@@ -34,11 +35,12 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   if (operation.body !== undefined) add('invalid_json', 'payload_too_large', 'unsupported_media_type');
   if (operation.params !== undefined) add('not_found');
   if (operation.query !== undefined && 'cursor' in operation.query.shape) add('invalid_cursor');
-  if (operation.caller === 'token' || operation.caller === 'hook') {
+  if (operation.caller === 'token' || operation.caller === 'hook' || operation.caller === 'channel') {
     add('unauthenticated', 'invalid_token', 'token_expired', 'token_revoked', 'missing_permission', 'wrong_product', 'product_not_entitled', 'ip_not_allowed', 'rate_limited');
     if (operation.method === 'POST') add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   }
   if (operation.caller === 'session') add('unauthenticated');
+  if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
   if (operation.caller === 'device') add('unauthenticated', 'device_secret_invalid');
   if (operation.caller === 'platform') add('unauthenticated');

@@ -3,13 +3,18 @@ import { dirname, join } from 'node:path';
 import express from 'express';
 import type { Registry } from 'prom-client';
 import { AppError } from '../../shared/errors.ts';
+import type { ApprovalLinks } from '../modules/approvals/index.ts';
 import type { Identity } from '../modules/identity/index.ts';
+import type { Marketing } from '../modules/marketing/index.ts';
 import { assertSameOrigin, cookieOf, sessionCookie } from './auth.ts';
+import { renderApprovalPage, renderNotice, renderUnsubscribePage } from './link-pages.ts';
 import { openApiDocument } from './openapi.ts';
 import { docsScript, pageStyle, renderDocsPage, renderSignInFailure, renderSignInPage, renderStatusPage } from './status-page.ts';
 
 export interface PagesOptions {
   identity: Identity;
+  approvalLinks: ApprovalLinks;
+  marketing: Marketing;
   registry: Registry;
   metricsToken: string | null;
   /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
@@ -50,6 +55,35 @@ export function createPages(options: PagesOptions): express.Router {
       if (!(error instanceof AppError)) throw error;
       response.status(error.status).type('html').send(renderSignInFailure(error.message));
     }
+  });
+
+  const linkHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
+  pages.get('/approve/:token', async (request, response) => {
+    const found = await options.approvalLinks.read(request.params.token);
+    response.set(linkHeaders).status(found === null ? 404 : 200).type('html').send(found === null ? renderNotice('This link does not work', 'It was replaced by a newer one, or never was one.') : renderApprovalPage(found));
+  });
+  // Only a form decides: programs that look into mails open every link in them.
+  pages.post('/approve/:token', express.urlencoded({ extended: false, limit: '16kb' }), async (request, response) => {
+    const { decision, note } = (request.body ?? {}) as { decision?: unknown; note?: unknown };
+    response.set(linkHeaders).type('html');
+    try {
+      if (decision !== 'approved' && decision !== 'rejected') throw new AppError('validation_failed', 'Choose one of the two buttons.');
+      const found = await options.approvalLinks.decide(request.params.token, decision, typeof note === 'string' && note !== '' ? note.slice(0, 2000) : undefined);
+      response.send(renderApprovalPage(found));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      response.status(error.status).send(renderNotice('That can\'t be done', error.message));
+    }
+  });
+
+  pages.get('/unsubscribe/:token', async (request, response) => {
+    const contact = await options.marketing.readUnsubscribe(request.params.token);
+    response.set(linkHeaders).status(contact === null ? 404 : 200).type('html').send(contact === null ? renderNotice('This link does not work', 'Answer the mail instead, and ask to be taken off its list.') : renderUnsubscribePage(contact));
+  });
+  // A mail program's own button sends this as well (RFC 8058).
+  pages.post('/unsubscribe/:token', async (request, response) => {
+    const done = await options.marketing.unsubscribe(request.params.token);
+    response.set(linkHeaders).status(done ? 200 : 404).type('html').send(done ? renderNotice('You are unsubscribed', 'No more of these mails will come.') : renderNotice('This link does not work', 'Answer the mail instead, and ask to be taken off its list.'));
   });
 
   pages.get('/openapi.json', (_request, response) => {

@@ -180,7 +180,8 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
   await limitByKey(options, principal, response);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
-  const input = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
+  const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
+  const input = read?.value;
   const body = operation.body === undefined || isMultipart ? undefined : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
 
   const gone = new AbortController();
@@ -195,6 +196,7 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
     address,
     baseUrl: options.publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
     headers: request.headers,
+    rawBody: read?.bytes ?? Buffer.alloc(0),
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;
 

@@ -20,9 +20,13 @@ pre { margin: .5rem 0; padding: .85rem 1rem; border-radius: 10px; background: va
 a { color: var(--accent); }
 nav { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin-top: 2rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
 button { font: inherit; font-weight: 600; padding: .65rem 1.25rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--card); cursor: pointer; }
+button.quiet { background: transparent; color: var(--bad); box-shadow: inset 0 0 0 1px currentColor; }
+textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: .65rem .85rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 `;
 
-function pageOf(title: string, content: string): string {
+/** A page of the hub's own; `content` is HTML, `title` is text. */
+export function pageOf(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Client, Fetch } from '../../shared/contract/client.ts';
 import type { Run } from '../../shared/contract/runs.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { servePage } from './page.ts';
 import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
 import { Timeline } from './timeline.ts';
@@ -157,7 +158,7 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
 async function runWorkflow(api: Client, demo: Demo, nodeId: string, folder: string, pageUrl: string): Promise<Run> {
   const steps = demoSteps(nodeId, folder, pageUrl);
   const workflow = await api.call('createAutomationWorkflow', { body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) } });
-  const { runId } = await api.call('runAutomationWorkflow', { params: { id: workflow.id } });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
   say(`\nRun ${runId}`);
   const noColor = process.env['NO_COLOR'];
   const timeline = new Timeline(steps.map(({ title }) => title), process.stdout.isTTY && (noColor === undefined || noColor === ''));

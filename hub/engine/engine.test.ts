@@ -42,6 +42,10 @@ function engineWith(skill: DirectSkill): Engine {
     logger,
     dispatch: () => undefined,
     onFinished: () => undefined,
+    startChild: () => Promise.reject(new Error('no child is started here')),
+    generate: () => Promise.reject(new Error('no model is asked here')),
+    findAgent: async () => null,
+    findToolProfile: async () => null,
   });
 }
 

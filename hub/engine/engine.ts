@@ -1,9 +1,14 @@
-import { runTopic } from '../modules/runs/index.ts';
+import type { Step } from '../../shared/contract/steps.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { acceptRun, runTopic, wakeRun } from '../modules/runs/index.ts';
+import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import type { RunFailure } from '../platform/db/schema.ts';
+import { admitClaimed, wakeHeld } from './admission.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { runStep } from './steps.ts';
-import type { StepOutcome } from './steps.ts';
+import { callOf, runStep } from './steps.ts';
+import type { StepOutcome } from './outcome.ts';
 import { advanceRun, claimRun, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
 import type { Hold } from './store.ts';
 
@@ -37,6 +42,11 @@ export class Engine {
       if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
     });
     try {
+      const later = await admitClaimed(this.#deps.db, run);
+      if (later !== null) {
+        this.#deps.dispatch([later]);
+        return;
+      }
       await this.#advance(held);
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
@@ -65,6 +75,10 @@ export class Engine {
         await this.#suspend(held, index, outcome);
         return;
       }
+      if (outcome.kind === 'delayed') {
+        await this.#delay(held, index, outcome);
+        return;
+      }
       if (!(await this.#finishStep(held, index, outcome))) return;
     }
   }
@@ -84,13 +98,15 @@ export class Engine {
   }
 
   /** Records how a step ended and moves the run on; answers whether it goes on. */
-  async #finishStep(held: HeldRun, index: number, outcome: Exclude<StepOutcome, { kind: 'waiting' }>): Promise<boolean> {
+  async #finishStep(held: HeldRun, index: number, outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>): Promise<boolean> {
     const { run } = held;
     const step = run.steps[index];
     const failed = outcome.kind === 'failed';
-    if (failed && step !== undefined && this.#mayRetry(step.retry?.maxAttempts ?? 1, outcome)) {
-      const { backoffSeconds, factor } = step.retry ?? { backoffSeconds: 0, factor: 1 };
-      await this.#retryLater(held, index, outcome.attempt, outcome.failure, Math.min(backoffSeconds * factor ** (outcome.attempt - 1), 86_400));
+    const retry = failed && step !== undefined ? this.#retryOf(step) : undefined;
+    if (failed && retry !== undefined && outcome.failure.retryable && outcome.attempt < retry.maxAttempts) {
+      // The other side knows better than a backoff how long it wants to be left alone.
+      const seconds = Math.max(retry.backoffSeconds * retry.factor ** (outcome.attempt - 1), Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600));
+      await this.#retryLater(held, index, outcome.attempt, outcome.failure, Math.min(seconds, 86_400));
       return false;
     }
     const error = failed ? outcome.failure.toRecord(index) : null;
@@ -99,36 +115,75 @@ export class Engine {
     const output = outcome.kind === 'succeeded' ? outcome.output : null;
     const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
     const attempt = outcome.attempt;
+    const state = ('state' in outcome ? outcome.state : undefined) ?? null;
+    const jobs: PromisedJob[] = [];
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
     const durable = ends !== null || (outcome.kind === 'succeeded' && outcome.effect !== 'pure');
     await this.#write(
       run.tenant_id,
       async (tx) => {
         await advanceRun(tx, held, { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null });
-        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, output, outputText, error, finished: true });
+        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, error, finished: true });
         if (outcome.kind === 'succeeded') {
-          if (outcome.effect !== 'pure') await writeReceipt(tx, run.id, index, attempt);
+          if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
           await outcome.persist?.(tx);
         }
+        if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error)));
       },
       durable,
     );
-    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, output, output_text: outputText, started_at: null });
+    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, output_text: outputText, error, started_at: null });
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     void this.#deps.events.publish(runTopic(run.id), { status: ends });
+    if (jobs.length > 0) this.#deps.dispatch(jobs);
+    const waiting = await wakeHeld(this.#deps.db, run).catch(() => []);
+    if (waiting.length > 0) this.#deps.dispatch(waiting);
     return false;
   }
 
-  #mayRetry(maxAttempts: number, outcome: { attempt: number; failure: StepFailure }): boolean {
-    return outcome.failure.retryable && outcome.attempt < maxAttempts;
+  /** How a step is tried again: as it says, or as its skill does by itself. */
+  #retryOf(step: Step): { maxAttempts: number; backoffSeconds: number; factor: number } | undefined {
+    if (step.retry !== undefined) return step.retry;
+    if (step.type === 'agent' || step.type === 'approval') return undefined;
+    const skill = this.#deps.skills.find(callOf(step).skillId);
+    return skill?.kind === 'direct' ? skill.retry : undefined;
+  }
+
+  /** What the end of a run sets going, in the transaction that ends it. */
+  async #endWithin(tx: Transaction, { run }: HeldRun, status: 'succeeded' | 'failed', error: RunFailure | null): Promise<PromisedJob[]> {
+    const jobs: PromisedJob[] = [];
+    if (run.parent_run_id !== null) {
+      const job = await wakeRun(tx, run.parent_run_id);
+      if (job !== null) jobs.push(job);
+    }
+    // The error workflow's own failures start nothing, or they would for ever.
+    const handles = status === 'failed' && run.error_workflow_id !== null && run.trigger['type'] !== 'error' && run.error_workflow_id !== run.workflow_id;
+    if (!handles) return jobs;
+    const { rows } = await tx.query<{ version: number }>('find_error_workflow', 'SELECT version FROM workflows WHERE id = $1 AND tenant_id = $2 AND active AND deleted_at IS NULL', [run.error_workflow_id, run.tenant_id]);
+    const version = rows[0]?.version;
+    if (version === undefined) return jobs;
+    const payload = { run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, trigger: run.trigger, error: error as unknown as JsonObject } };
+    const { job } = await acceptRun(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, workflowVersion: version, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: run.environment, depth: run.depth + 1 });
+    return [...jobs, job];
   }
 
   async #retryLater(held: HeldRun, index: number, attempt: number, failure: StepFailure, afterSeconds: number): Promise<void> {
     const { run } = held;
     const job = await this.#write(run.tenant_id, async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, output: null, outputText: null, error: failure.toRecord(index), finished: false });
+      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, state: null, output: null, outputText: null, error: failure.toRecord(index), finished: false });
+      return promised;
+    });
+    this.#deps.dispatch([job]);
+  }
+
+  /** Lets a run go until a time, with a job that wakes it then. */
+  async #delay(held: HeldRun, index: number, { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>): Promise<void> {
+    const { run } = held;
+    const job = await this.#write(run.tenant_id, async (tx) => {
+      const promised = await releaseRun(tx, held, run.tenant_id, seconds);
+      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'delay' }, state: null, output: null, outputText: null, error: null, finished: false });
       return promised;
     });
     this.#deps.dispatch([job]);
@@ -140,7 +195,7 @@ export class Engine {
       await suspendRun(tx, held, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
       const wait = await outcome.begin(tx);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
     };
     await this.#write(run.tenant_id, begin, outcome.durable ?? true);
     outcome.committed?.();

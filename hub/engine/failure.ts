@@ -6,12 +6,15 @@ import type { RunFailure } from '../platform/db/schema.ts';
 export class StepFailure extends Error {
   readonly code: string;
   readonly retryable: boolean;
+  /** How long the other side asks to be left alone, in seconds. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: string, message: string, options: { retryable: boolean; cause?: unknown }) {
+  constructor(code: string, message: string, options: { retryable: boolean; retryAfterSeconds?: number | undefined; cause?: unknown }) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StepFailure';
     this.code = code;
     this.retryable = options.retryable;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   toRecord(stepIndex: number): RunFailure {
@@ -40,6 +43,6 @@ export function commandFailure(error: { code: string; message: string } | null):
 export function toStepFailure(error: unknown): StepFailure {
   if (error instanceof StepFailure) return error;
   if (error instanceof TemplateError) return new StepFailure('template_error', error.message, { retryable: false, cause: error });
-  if (error instanceof AppError) return new StepFailure(error.code, error.message, { retryable: errorCodes[error.code].retryable, cause: error });
+  if (error instanceof AppError) return new StepFailure(error.code, error.message, { retryable: errorCodes[error.code].retryable, retryAfterSeconds: error.retryAfterSeconds, cause: error });
   return new StepFailure('internal', 'The step failed for a reason of the hub\'s own; its log has the details.', { retryable: true, cause: error });
 }

@@ -1,10 +1,24 @@
+import type { Agent, ToolProfile } from '../../shared/contract/agents.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import type { AiAnswer, AiRequest } from '../modules/ai/index.ts';
 import type { NodeCommands } from '../modules/nodes/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SkillCatalog } from '../skills/define.ts';
 import type { ClaimedRun, Hold, StepRow } from './store.ts';
+
+/** A run that another run's step starts and waits for. */
+export interface ChildRequest {
+  tenantId: string;
+  workflowId: string;
+  parentRunId: string;
+  depth: number;
+  context: string | null;
+  payload: JsonObject | null;
+  environment: 'live' | 'test';
+}
 
 export interface EngineDependencies {
   db: Database;
@@ -16,6 +30,12 @@ export interface EngineDependencies {
   dispatch: (jobs: PromisedJob[]) => void;
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
+  /** Starts a run that belongs to another, in the transaction that lets the parent wait. @throws AppError when it can't be started. */
+  startChild: (tx: Transaction, request: ChildRequest) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
+  /** Asks a model. @throws AppError. */
+  generate: (request: AiRequest) => Promise<AiAnswer>;
+  findAgent: (tx: Transaction, tenantId: string, id: string) => Promise<Agent | null>;
+  findToolProfile: (tx: Transaction, tenantId: string, id: string) => Promise<ToolProfile | null>;
 }
 
 /** A run in the hands of this worker. */

@@ -1,5 +1,7 @@
 import type { StepStatus } from '../../shared/contract/run-status.ts';
-import type { Step } from '../../shared/contract/workflows.ts';
+import type { Step } from '../../shared/contract/steps.ts';
+import type { QuietHours } from '../../shared/contract/policies.ts';
+import type { WorkflowLimits } from '../../shared/contract/workflows.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { RunFailure, StepWait } from '../platform/db/schema.ts';
@@ -15,8 +17,10 @@ export interface StepRow {
   status: StepStatus;
   attempts: number;
   wait: StepWait | null;
+  state: JsonObject | null;
   output: JsonValue;
   output_text: string | null;
+  error: RunFailure | null;
   started_at: string | null;
 }
 
@@ -34,9 +38,19 @@ export interface ClaimedRun {
   next_step: number;
   fence: string;
   lost_leases: number;
+  parent_run_id: string | null;
+  depth: number;
   queued_at: Date;
+  /** Null while limits or a policy have not let the run begin yet. */
+  started_at: Date | null;
   steps: Step[];
   results: StepRow[];
+  limits: WorkflowLimits | null;
+  overlap: 'allow' | 'skip' | 'queue' | null;
+  quiet_hours: QuietHours | null;
+  max_runs_per_hour: number | null;
+  approvals_required_for: string[] | null;
+  error_workflow_id: string | null;
 }
 
 /**
@@ -47,10 +61,19 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
   const rows = await db.systemStatement<ClaimedRun>(
     'claim_run',
     `WITH claimed AS (
-       UPDATE runs SET status = 'running', fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2), started_at = coalesce(started_at, now())
-       WHERE id = $1 AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'
+       UPDATE runs SET fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2),
+         status = CASE WHEN g.gated AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
+         started_at = CASE WHEN g.gated THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
+       FROM (
+         SELECT w.id AS gate_id, w.limits, w.trigger->'schedule'->>'overlap' AS overlap,
+           p.quiet_hours, p.max_runs_per_hour, p.approvals_required_for, p.error_workflow_id,
+           (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
+         FROM workflows w LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
+       ) g
+       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'
          AND (lease_expires_at IS NULL OR lease_expires_at < now())
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, trigger, context, payload, attempt, next_step, fence, lost_leases, queued_at
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, parent_run_id, depth, queued_at, started_at,
+         g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
        coalesce((SELECT json_agg(s ORDER BY s.index) FROM run_steps s WHERE s.run_id = claimed.id), '[]') AS results
@@ -77,6 +100,8 @@ export interface StepRecord {
   status: StepStatus;
   attempts: number;
   wait: StepWait | null;
+  /** What a step of several parts has done so far; null for the others. */
+  state: JsonObject | null;
   output: JsonValue;
   outputText: string | null;
   error: RunFailure | null;
@@ -87,11 +112,11 @@ export interface StepRecord {
 export async function writeStep(tx: Transaction, runId: string, tenantId: string, step: StepRecord): Promise<void> {
   await tx.query(
     'write_step',
-    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END)
-     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait,
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`,
-    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished],
+    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state)],
   );
 }
 
@@ -140,26 +165,39 @@ export async function releaseRun(tx: Transaction, { runId, fence }: Hold, tenant
   return insertOutbox(tx, tenantId, `run-${runId}-${row.wake_count}`, { runId }, afterSeconds > 0 ? row.wake_at : null);
 }
 
-/** Whether a try of a step declared an effect and never had its receipt. */
-export async function readEffect(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<'none' | 'intent' | 'receipt'> {
-  const { rows } = await tx.query<{ done: boolean }>('read_effect', 'SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1 AND step_index = $2 AND attempt = $3', [runId, stepIndex, attempt]);
+/** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */
+export interface CallKey {
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  /** 0 for the step itself. */
+  call: number;
+}
+
+/** Whether a call declared an effect and never had its receipt. */
+export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' | 'intent' | 'receipt'> {
+  const { rows } = await tx.query<{ done: boolean }>(
+    'read_effect',
+    'SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1 AND step_index = $2 AND attempt = $3 AND call = $4',
+    [key.runId, key.stepIndex, key.attempt, key.call],
+  );
   const row = rows[0];
   if (row === undefined) return 'none';
   return row.done ? 'receipt' : 'intent';
 }
 
 /** Enters an intent into the effects ledger; the same intent again is the same. */
-export async function writeIntent(tx: Transaction, effect: { runId: string; stepIndex: number; attempt: number; tenantId: string; skillId: string; kind: 'keyed' | 'once' }): Promise<void> {
+export async function writeIntent(tx: Transaction, key: CallKey, effect: { tenantId: string; skillId: string; kind: 'keyed' | 'once' }): Promise<void> {
   await tx.query(
     'write_intent',
-    'INSERT INTO effects (run_id, step_index, attempt, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (run_id, step_index, attempt) DO NOTHING',
-    [effect.runId, effect.stepIndex, effect.attempt, effect.tenantId, effect.skillId, effect.kind],
+    'INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING',
+    [key.runId, key.stepIndex, key.attempt, key.call, effect.tenantId, effect.skillId, effect.kind],
   );
 }
 
 /** Completes an intent. */
-export async function writeReceipt(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<void> {
-  await tx.query('write_receipt', 'UPDATE effects SET receipt_at = now() WHERE run_id = $1 AND step_index = $2 AND attempt = $3', [runId, stepIndex, attempt]);
+export async function writeReceipt(tx: Transaction, key: CallKey): Promise<void> {
+  await tx.query('write_receipt', 'UPDATE effects SET receipt_at = now() WHERE run_id = $1 AND step_index = $2 AND attempt = $3 AND call = $4', [key.runId, key.stepIndex, key.attempt, key.call]);
 }
 
 function json(value: unknown): string | null {

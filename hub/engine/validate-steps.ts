@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import type { Entitlement } from '../../shared/contract/define.ts';
-import type { Step } from '../../shared/contract/workflows.ts';
+import type { Step } from '../../shared/contract/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { ErrorDetail } from '../../shared/errors.ts';
 import { findTemplateProblems, hasTemplate } from '../../shared/template.ts';
 import type { SkillCatalog } from '../skills/define.ts';
+import { callOf } from './steps.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -47,6 +48,17 @@ function hasOwnPath(root: unknown, path: Path): boolean {
   return true;
 }
 
+function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path): ErrorDetail[] {
+  const problem = (field: string, message: string) => ({ path: formatPath([...path, field]), message });
+  const people = new Set(step.approvers ?? []).size;
+  const details: ErrorDetail[] = [];
+  if (step.required > 1 && step.approvers === undefined) details.push(problem('required', 'needs approvers'));
+  else if (step.approvers !== undefined && step.required > people) details.push(problem('required', `must be at most ${people}, the number of approvers`));
+  if ((step.escalateAfterSeconds === undefined) !== (step.escalateTo === undefined)) details.push(problem(step.escalateTo === undefined ? 'escalateTo' : 'escalateAfterSeconds', 'is required beside its counterpart'));
+  if (step.escalateTo !== undefined && step.approvers === undefined) details.push(problem('approvers', 'is required where escalateTo is given'));
+  return details;
+}
+
 /**
  * Refuses steps that could not run: none at all, an unknown skill, a missing or wrong input, a template that can't work, an
  * id used twice, a skill whose product the workspace is not entitled to.
@@ -63,17 +75,20 @@ export function validateSteps(steps: readonly Step[], skills: SkillCatalog, enti
     for (const problem of findTemplateProblems(templated, earlierIds)) {
       details.push({ path: formatPath([...path, ...problem.path]), message: problem.message });
     }
-    if (step.type === 'skill') {
-      const skill = skills.find(step.skillId);
+    if (step.type === 'skill' || step.type === 'deliver') {
+      const { skillId, input } = callOf(step);
+      const skill = skills.find(skillId);
       if (skill === undefined) {
-        details.push({ path: formatPath([...path, 'skillId']), message: `there is no skill "${step.skillId.slice(0, 100)}"; known are ${skills.list().map((known) => known.id).join(', ')}` });
+        details.push({ path: formatPath([...path, 'skillId']), message: `there is no skill "${skillId.slice(0, 100)}"; known are ${skills.list().map((known) => known.id).join(', ')}` });
       } else {
-        details.push(...inputProblems(skill.input, step.input, [...path, 'input']));
+        details.push(...inputProblems(skill.input, input, step.type === 'skill' ? [...path, 'input'] : path));
         for (const entitlement of skill.requires) {
-          if (!entitlements[entitlement]) missingEntitlements.push({ path: formatPath([...path, 'skillId']), message: `${skill.id} needs the entitlement ${entitlement}` });
+          if (!entitlements[entitlement]) missingEntitlements.push({ path: formatPath([...path, step.type === 'skill' ? 'skillId' : 'provider']), message: `${skill.id} needs the entitlement ${entitlement}` });
         }
       }
     }
+    if (step.type === 'agent' && !entitlements.ai_agent) missingEntitlements.push({ path: formatPath([...path, 'type']), message: 'an agent step needs the entitlement ai_agent' });
+    if (step.type === 'approval') details.push(...approvalProblems(step, path));
     if (step.id !== undefined) {
       if (earlierIds.has(step.id)) details.push({ path: formatPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
       earlierIds.add(step.id);

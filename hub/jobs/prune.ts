@@ -5,7 +5,7 @@ const batch = 1_000;
 
 /** Removes rows whose time is over, in small batches; part of the sweep. */
 export async function pruneExpired(db: Database): Promise<void> {
-  for (const table of ['idempotency_keys', 'hook_keys', 'sessions', 'sign_in_codes']) {
+  for (const table of ['idempotency_keys', 'hook_keys', 'channel_receipts', 'memory_entries', 'sessions', 'sign_in_codes']) {
     const name = sql.identifier(table);
     for (;;) {
       const { rowCount } = await db.system(

@@ -36,3 +36,21 @@ export function createCursors(key: Buffer): Cursors {
     },
   };
 }
+
+/**
+ * Reads a page of a list: `read` gets how many rows to fetch, one more than the page has, and the id that they come after.
+ * @throws AppError `invalid_cursor`.
+ */
+export async function readPage<Row extends { id: string }, Shown>(
+  cursors: Cursors,
+  scope: string,
+  query: { limit: number; cursor?: string | undefined },
+  read: (limit: number, after: string | undefined) => Promise<Row[]>,
+  present: (row: Row) => Shown,
+): Promise<{ data: Shown[]; meta: { limit: number; nextCursor: string | null } }> {
+  const after = query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
+  const rows = await read(query.limit + 1, after);
+  const pageRows = rows.slice(0, query.limit);
+  const last = pageRows.at(-1);
+  return { data: pageRows.map(present), meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? cursors.encode(scope, last.id) : null } };
+}

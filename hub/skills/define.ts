@@ -19,6 +19,10 @@ export interface SkillContext {
   stepIndex: number;
   /** 1 for the first try of the step. */
   attempt: number;
+  /** How many runs, each started by the one before, led to this one. */
+  depth: number;
+  /** The session that the run belongs to, if a message of a channel started it. */
+  sessionId: string | null;
   environment: 'live' | 'test';
   /** The same for every execution of this try, also after a crash: the key for the other side. */
   idempotencyKey: string;
@@ -47,6 +51,8 @@ interface SkillFacts<Input extends z.ZodObject> {
 export interface DirectSkill<Input extends z.ZodObject = z.ZodObject> extends SkillFacts<Input> {
   kind: 'direct';
   effect: EffectKind;
+  /** How a step that says nothing of its own retries it; not at all when left out. */
+  retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
   execute(input: z.output<Input>, context: SkillContext): Promise<SkillOutcome>;
 }
 
@@ -56,7 +62,19 @@ export interface NodeSkill extends SkillFacts<z.ZodObject> {
   command: CommandDefinition;
 }
 
-export type Skill = DirectSkill | NodeSkill;
+/** A skill that starts another run and waits for its end without a worker. */
+export interface SpawnSkill extends SkillFacts<z.ZodObject> {
+  kind: 'spawn';
+}
+
+export type Skill = DirectSkill | NodeSkill | SpawnSkill;
+
+/** What a skill does to the world, for people. */
+export function describeEffect(skill: Skill): string {
+  if (skill.kind === 'spawn') return 'starts another workflow and waits for it';
+  if (skill.kind === 'node') return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
+  return { pure: 'changes nothing outside this workspace', keyed: 'reaches out, with a key that makes a repetition harmless', once: 'reaches out, once' }[skill.effect];
+}
 
 /** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
 export function defineSkill<Input extends z.ZodObject>(skill: Omit<DirectSkill<Input>, 'kind'>): DirectSkill {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../../shared/contract/common.ts';
-import { logLevels } from '../../shared/contract/workflows.ts';
+import { logLevels } from '../../shared/contract/steps.ts';
 import type { Runs } from '../modules/runs/index.ts';
 import { defineSkill } from './define.ts';
 import type { DirectSkill } from './define.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { id, text } from '../../shared/contract/common.ts';
-import { jsonValue } from '../../shared/json.ts';
+import { memoryValue } from '../../shared/contract/memory.ts';
+import { jsonObject } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import type { Memory } from '../modules/memory/index.ts';
 import { defineSkill } from './define.ts';
 import type { DirectSkill } from './define.ts';
@@ -30,7 +32,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
       effect: 'pure',
       input: z.strictObject({
         key,
-        value: jsonValue.optional(),
+        value: memoryValue.optional(),
         sessionId,
         ttlSeconds: z.int().min(1).max(366 * 86_400).optional().describe('Forgotten after so many seconds'),
       }),
@@ -39,6 +41,34 @@ export function memorySkills(memory: Memory): DirectSkill[] {
         return {
           output: { key: input.key, value },
           persist: (tx) => memory.write(tx, context.tenantId, { ...input, value }),
+        };
+      },
+    }),
+    defineSkill({
+      id: 'memory.diff',
+      title: 'Find what is new in a list',
+      summary: 'Compares a list with the one of the last time, by a field, and remembers it for the next.',
+      requires: ['automations'],
+      effect: 'pure',
+      input: z.strictObject({
+        key,
+        items: z.array(jsonObject).max(5_000, 'must have at most 5000 items'),
+        by: text(1, 100).describe('The field that tells items apart'),
+        sessionId,
+      }),
+      async execute({ key: name, items, by, sessionId: session }, context) {
+        const idOf = (item: JsonObject) => (typeof item[by] === 'string' ? item[by] : JSON.stringify(item[by] ?? null));
+        const entry = { key: name, sessionId: session };
+        const before = await memory.read(context.tenantId, entry);
+        const known = new Set(Array.isArray(before) ? before.map(String) : []);
+        const ids = [...new Set(items.map(idOf))];
+        // The first look only learns what there is.
+        const added = before === null ? [] : items.filter((item) => !known.has(idOf(item)));
+        const removed = before === null ? [] : [...known].filter((item) => !ids.includes(item));
+        return {
+          output: { added, removed, first: before === null },
+          outputText: added.map(idOf).join(', '),
+          persist: (tx) => memory.write(tx, context.tenantId, { ...entry, value: ids }),
         };
       },
     }),

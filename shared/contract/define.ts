@@ -10,9 +10,9 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * Who may call: `public` nobody in particular, `token` an API token, `session` a signed-in person, `hook` an API token or a
- * webhook token, `pairing` a device that knows a pairing code, `device` a paired device, `platform` the platform's admin key.
+ * webhook token, `channel` an API token, a channel's secret or its provider's signature, `pairing` a device that knows a pairing code, `device` a paired device, `platform` the platform's admin key.
  */
-export type Caller = 'public' | 'token' | 'session' | 'hook' | 'pairing' | 'device' | 'platform';
+export type Caller = 'public' | 'token' | 'session' | 'hook' | 'channel' | 'pairing' | 'device' | 'platform';
 
 export const products = ['chat', 'ai', 'automations', 'voice'] as const;
 export type Product = (typeof products)[number];
@@ -54,6 +54,8 @@ interface OperationShape {
   permission?: Permission;
   /** The least role of a session caller; `agent` means any member. */
   role?: Role;
+  /** What the workspace of a session caller must be entitled to; a token's product brings its own. */
+  entitlement?: Entitlement;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;

@@ -25,7 +25,7 @@ export const stepResult = z.object({
 });
 export type StepResult = z.output<typeof stepResult>;
 
-const runSummaryShape = {
+export const runSummaryShape = {
   id,
   workflowId: id,
   workflowVersion: z.int(),
@@ -34,6 +34,8 @@ const runSummaryShape = {
   trigger: z.object({ type: z.string() }).catchall(jsonValue),
   attempt: z.int(),
   environment: z.enum(['live', 'test']),
+  parentRunId: id.nullable().describe('The run whose step waits for this one'),
+  depth: z.int().describe('How many runs, each started by the one before, led to this one'),
   error: failure.nullable(),
   queuedAt: timestamp,
   startedAt: timestamp.nullable(),
@@ -96,6 +98,29 @@ export const runs = defineResource({
     response: run,
     errors: ['run_not_retryable', 'workflow_invalid'],
   },
+  replayAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/replay',
+    summary: 'Run an ended run again from any step',
+    description: 'A new run of the same flow with the same version and inputs, whatever the run ended as; the steps before `fromStep` keep their outputs.',
+    params: idParams,
+    body: z.strictObject({ fromStep: z.int().min(0).max(199).default(0) }),
+    bodyOptional: true,
+    response: run,
+    errors: ['run_not_retryable', 'workflow_invalid'],
+  },
+  streamAutomationRun: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/events',
+    summary: 'Follow a run live',
+    description: 'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes; the stream closes once the run has ended, and after 10 minutes at most.',
+    params: idParams,
+    response: z.unknown(),
+    binaryResponse: 'text/event-stream',
+    holdSeconds: 600,
+  },
 });
 
 export const hooks = defineResource({
@@ -123,49 +148,7 @@ export const hooks = defineResource({
       runIds: z.array(id).optional().describe('When several workflows were started'),
       duplicate: z.literal(true).optional(),
     }),
-    errors: ['webhook_token_mismatch', 'workflow_inactive', 'workflow_invalid', 'not_found'],
+    errors: ['webhook_token_mismatch', 'workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'not_found'],
     ipLimit: 'hook',
-  },
-});
-
-export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] as const;
-
-export const approval = z.object({
-  id,
-  runId: id,
-  stepIndex: z.int(),
-  kind: z.enum(['step', 'system.run']),
-  title: z.string(),
-  message: z.string(),
-  request: jsonValue.describe('What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit'),
-  status: z.enum(approvalStatuses),
-  expiresAt: timestamp.nullable(),
-  decidedBy: z.string().nullable(),
-  decidedAt: timestamp.nullable(),
-  note: z.string().nullable(),
-  createdAt: timestamp,
-});
-export type Approval = z.output<typeof approval>;
-
-export const approvals = defineResource({
-  listAutomationApprovals: {
-    ...manage,
-    tag: 'Approvals',
-    method: 'GET',
-    path: '/v1/automations/approvals',
-    summary: 'List approvals',
-    query: listQuery.extend({ status: z.enum(approvalStatuses).optional(), runId: id.optional() }),
-    response: page(approval),
-  },
-  decideAutomationApproval: {
-    ...manage,
-    tag: 'Approvals',
-    method: 'POST',
-    path: '/v1/automations/approvals/{id}/decide',
-    summary: 'Decide an approval',
-    params: idParams,
-    body: z.strictObject({ decision: z.enum(['approved', 'rejected'], 'must be approved or rejected'), note: text(0, 2000).optional() }),
-    response: approval,
-    errors: ['approval_already_decided'],
   },
 });

@@ -1,66 +1,27 @@
 import { z } from 'zod';
-import { jsonObject } from '../json.ts';
+import { jsonObject, jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, instant, listQuery, name, page, text, timestamp } from './common.ts';
 import { runStatuses } from './run-status.ts';
+import { step, steps } from './steps.ts';
+import { schedule, trigger } from './triggers.ts';
 
 const tag = 'Workflows';
 const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
 
-const schemaVersion = z.literal(1, 'must be 1').default(1);
-
-export const trigger = z.discriminatedUnion(
-  'type',
-  [
-    z.strictObject({ schemaVersion, type: z.literal('manual') }),
-    z.strictObject({
-      schemaVersion,
-      type: z.literal('webhook'),
-      webhook: z.strictObject({ token: text(16, 200).describe('Callers of the inbound hook send it as X-Service-Automation-Token') }),
-    }),
-  ],
-  'must be a trigger whose type is manual or webhook',
-);
-export type Trigger = z.output<typeof trigger>;
-
-const stepOptions = {
-  id: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'must begin with a letter and hold letters, digits, _ and - (64 at most)')
-    .optional()
-    .describe('Later steps refer to it as {{steps.<id>.output}}'),
-  name: name.optional(),
-  when: text(1, 2000).optional().describe('A template; the step is skipped unless it renders to something truthy'),
-  continueOnError: z.boolean().optional(),
-  retry: z
-    .strictObject({
-      maxAttempts: z.int().min(1, 'must be from 1 to 10').max(10, 'must be from 1 to 10').describe('Tries in all'),
-      backoffSeconds: z.number().min(0).max(3600).default(1).describe('Before the second try'),
-      factor: z.number().min(1).max(10).default(2).describe('By which each further wait grows'),
-    })
-    .optional(),
-  timeoutSeconds: z.number().min(0.1, 'must be from 0.1 to 3600').max(3600, 'must be from 0.1 to 3600').optional().describe('For each try'),
-};
-
-export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
-
-export const step = z.discriminatedUnion(
-  'type',
-  [
-    z.strictObject({ type: z.literal('skill'), skillId: text(1, 100), input: jsonObject.default({}), ...stepOptions }),
-    z.strictObject({ type: z.literal('log'), message: text(1, 10_000), level: z.enum(logLevels).default('info'), ...stepOptions }),
-    z.strictObject({
-      type: z.literal('approval'),
-      title: text(1, 200),
-      message: text(0, 10_000).default(''),
-      expiresInSeconds: z.int().min(1).max(30 * 86_400).optional().describe('No expiry when left out'),
-      onTimeout: z.enum(['reject', 'approve']).default('reject'),
-      ...stepOptions,
-    }),
-  ],
-  'must be a step whose type is skill, log or approval',
-);
-export type Step = z.output<typeof step>;
+/** How many runs of a workflow there may be, and what becomes of one too many. */
+export const workflowLimits = z
+  .strictObject({
+    maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
+    maxRunsPerMinute: z.int().min(1, 'must be from 1 to 100000').max(100_000, 'must be from 1 to 100000').optional().describe('Runs that begin within any minute'),
+    onLimit: z
+      .enum(['queue', 'drop', 'replace'], 'must be queue, drop or replace')
+      .default('queue')
+      .describe('`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way'),
+  })
+  .refine((limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined, 'give maxConcurrentRuns or maxRunsPerMinute')
+  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns');
+export type WorkflowLimits = z.output<typeof workflowLimits>;
 
 export const workflow = z.object({
   id,
@@ -69,20 +30,52 @@ export const workflow = z.object({
   triggerJson: trigger,
   stepsJson: z.array(step),
   version: z.int().min(1),
+  limits: workflowLimits.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
-  nextRunAt: timestamp.nullable(),
+  nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
 });
 export type Workflow = z.output<typeof workflow>;
-
-const steps = z.array(step).min(1, 'must have at least one step').max(200, 'must have at most 200 steps');
 
 const createBody = z.strictObject({
   name,
   active: z.boolean().default(true),
   triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
   stepsJson: steps,
+  limits: workflowLimits.nullable().optional(),
 });
+
+export const runBody = z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() });
+
+/** What a run would do. */
+const dryRun = z.object({
+  dryRun: z.literal(true),
+  runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
+  steps: z.array(
+    z.object({
+      index: z.int(),
+      id: z.string().nullable(),
+      type: z.string(),
+      skillId: z.string().nullable(),
+      willRun: z.enum(['yes', 'no', 'unknown']).describe('What `when` says; unknown when it depends on what earlier steps bring'),
+      input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
+      unresolved: z.array(z.string()).describe('References whose value only the run will know'),
+      effect: z.string().describe('What the step would do to the world, in a sentence'),
+      needsApproval: z.boolean(),
+      problems: z.array(z.string()),
+    }),
+  ),
+});
+export type DryRun = z.output<typeof dryRun>;
+
+const started = z.object({ runId: id, status: z.enum(runStatuses) });
+const runAnswer = z.union([started, dryRun]);
+
+/** What a caller that asked for no dry run was answered: the run. @throws TypeError for a dry run. */
+export function startedRun(answer: z.output<typeof runAnswer>): z.output<typeof started> {
+  if ('dryRun' in answer) throw new TypeError('this was a dry run, which starts none');
+  return answer;
+}
 
 const list = {
   ...manage,
@@ -115,8 +108,8 @@ export const workflows = defineResource({
     description: 'Makes a new version; runs that have begun keep theirs.',
     params: idParams,
     body: z
-      .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson'),
+      .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional(), limits: workflowLimits.nullable().optional() })
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson, limits'),
     response: workflow,
   },
   deleteAutomationWorkflow: {
@@ -133,10 +126,21 @@ export const workflows = defineResource({
     method: 'POST',
     path: '/v1/automations/workflows/{id}/run',
     summary: 'Run a workflow',
+    description: 'With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
     params: idParams,
-    body: z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
+    query: z.strictObject({ dryRun: z.enum(['true', 'false'], 'must be true or false').default('false') }),
+    body: runBody,
     bodyOptional: true,
-    response: z.object({ runId: id, status: z.enum(runStatuses) }),
-    errors: ['workflow_inactive', 'workflow_invalid'],
+    response: runAnswer,
+    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached'],
+  },
+  previewAutomationSchedule: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/schedules/preview',
+    summary: 'The next fires of a schedule',
+    body: z.strictObject({ schedule, count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10), after: instant.optional().describe('Now when left out') }),
+    response: z.object({ fires: z.array(timestamp) }),
+    errors: ['workflow_invalid'],
   },
 });

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Step } from '../../shared/contract/workflows.ts';
+import type { Step } from '../../shared/contract/steps.ts';
 import { ApiError } from '../../shared/contract/client.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 
@@ -45,7 +46,7 @@ async function create(steps: StepInput[], extra: Record<string, unknown> = {}) {
 
 async function runSteps(steps: StepInput[], body: { context?: string; payload?: Record<string, unknown> } = {}, api = workspace.api) {
   const { id } = await create(steps);
-  const { runId } = await api.call('runAutomationWorkflow', { params: { id }, body });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body }));
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
 }
 
@@ -151,7 +152,7 @@ describe('runs', () => {
     received.length = 0;
     answerStatus = 503;
     const { id } = await create([{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl, body: { n: '{{payload.n}}' }, headers: { 'x-mine': 'yes' } }, retry: { maxAttempts: 3, backoffSeconds: 0.3, factor: 1 } }]);
-    const { runId } = await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } }));
     await expect.poll(() => received.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
     answerStatus = 200;
     const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
@@ -208,7 +209,7 @@ describe('runs', () => {
       { type: 'log', message: 'done' },
     ]);
     answerStatus = 500;
-    const { runId } = await workspace.api.call('runAutomationWorkflow', { params: { id } });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
     const first = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     expect(first).toMatchObject({ status: 'failed', error: { code: 'skill_failed', stepIndex: 1 } });
     answerStatus = 200;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../hub/api/openapi.ts';
 import { operations } from '../../shared/contract/api.ts';
 import type { Operation } from '../../shared/contract/define.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
@@ -77,7 +78,9 @@ describe('every operation', () => {
     expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }), 400, 'invalid_json');
     expectError(await send(hub.url, operation.method, path, { headers: { ...headers, 'content-type': 'text/plain' }, raw: 'x' }), 415, 'unsupported_media_type');
     expectError(await send(hub.url, operation.method, path, { headers: json, raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"` }), 413, 'payload_too_large');
-    for (const body of [[], 'text', 5, true, { no_such_field: 1 }]) {
+    // A provider's message has whatever shape the provider gives it.
+    const isOpen = operation.id === 'receiveAutomationChannelMessage';
+    for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
       const answer = await send(hub.url, operation.method, path, { headers, body });
       expectError(answer, 400, 'validation_failed');
       expect(answer.body.details?.length).toBeGreaterThan(0);
@@ -85,7 +88,7 @@ describe('every operation', () => {
   });
 
   test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))('%s answers 400 to an id that is none', async (_name, operation) => {
-    const answer = await send(hub.url, operation.method, pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x' }), { headers: authorization(operation, workspace) });
+    const answer = await send(hub.url, operation.method, pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x', packId: 'Not a pack', resource: 'x' }), { headers: authorization(operation, workspace) });
     expectError(answer, 400, 'validation_failed');
   });
 
@@ -104,15 +107,22 @@ describe('another workspace', () => {
     runAutomationWorkflow: {},
     decideAutomationApproval: { decision: 'approved' },
     updateAutomationNode: { name: 'x' },
+    updateAutomationSequence: { name: 'x' },
+    updateAutomationAgent: { name: 'x' },
   };
 
   async function ids(): Promise<Record<string, string>> {
     const workflow = await other.api.call('createAutomationWorkflow', { body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] } });
-    const { runId } = await other.api.call('runAutomationWorkflow', { params: { id: workflow.id } });
+    const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
     await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     const { data } = await other.api.call('listAutomationApprovals', {});
     const node = await other.api.call('createAutomationNode', { body: {} });
-    return { workflows: workflow.id, runs: runId, approvals: data[0]?.id as string, nodes: node.nodeId, artifacts: missingId };
+    const steps = [{ type: 'log' as const, message: 'x' }];
+    const sequence = await other.api.call('createAutomationSequence', { body: { name: 'theirs', steps } });
+    const session = await other.api.call('createAutomationSession', { body: { scope: 'dm', key: 'theirs' } });
+    const agent = await other.api.call('createAutomationAgent', { body: { name: 'theirs' } });
+    const { flowId } = await other.api.call('getAutomationRun', { params: { id: runId } });
+    return { sequences: sequence.id, sessions: session.id, agents: agent.id, flows: flowId, workflows: workflow.id, runs: runId, approvals: data[0]?.id as string, nodes: node.nodeId, artifacts: missingId };
   }
 
   test('finds nothing of ours by any id, and learns nothing from the answer', async () => {

@@ -24,7 +24,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/platform',
     from: 'hub/platform/**',
-    allowed: ['shared/**', 'hub/platform/**', node, 'pg', 'drizzle-orm', 'bullmq', 'ioredis', 'undici', 'pino', 'pino-pretty', 'uuid', 'ipaddr.js'],
+    allowed: ['shared/**', 'hub/platform/**', node, 'pg', 'drizzle-orm', 'bullmq', 'ioredis', 'undici', 'pino', 'pino-pretty', 'uuid', 'ipaddr.js', 'cron-parser', 'nodemailer', 'ai', '@ai-sdk/*'],
     forbids: { from: 'hub/platform/ids.ts', target: 'hub/modules/runs/index.ts' },
   },
   {
@@ -52,9 +52,10 @@ export const rules: Rule[] = [
   {
     name: 'hub/cli',
     from: 'hub/cli.ts',
-    allowed: ['shared/**', 'hub/app.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/logger.ts', 'hub/platform/postgres-server/server.ts', node, 'commander'],
+    allowed: ['shared/**', 'hub/app.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/logger.ts', 'hub/platform/postgres-server/server.ts', 'hub/workflow-files.ts', node, 'commander'],
     forbids: { from: 'hub/cli.ts', target: 'hub/modules/identity/service.ts' },
   },
+  { name: 'hub/workflow-files', from: 'hub/workflow-files.ts', allowed: ['shared/**', faces, node, 'zod', 'diff'], forbids: { from: 'hub/workflow-files.ts', target: 'hub/platform/db/database.ts' } },
   { name: 'hub/demo', from: 'hub/demo/**', allowed: ['shared/**', 'hub/demo/**', node], forbids: { from: 'hub/demo/main.ts', target: 'hub/app.ts' } },
   { name: 'node-agent/renderer and preload', from: 'node-agent/{renderer,preload}/**', allowed: ['shared/**', 'node-agent/{renderer,preload}/**'], forbids: { from: 'node-agent/renderer/app.ts', target: 'node:fs' } },
   { name: 'hub/dashboard and widget', from: 'hub/{dashboard,widget}/**', allowed: ['shared/**', 'hub/{dashboard,widget}/**'], forbids: { from: 'hub/dashboard/app.ts', target: 'hub/app.ts' } },

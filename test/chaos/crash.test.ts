@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttp } from 'node:http';
 import { createServer } from 'node:net';
@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Client, Fetch } from '../../shared/contract/client.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
@@ -45,7 +46,7 @@ async function acceptThrough(api: () => Client, workflowId: string, count: numbe
   const accepted: string[] = [];
   for (let index = 0; index < count; index += 1) {
     try {
-      const { runId } = await api().call('runAutomationWorkflow', { params: { id: workflowId }, body: { payload: { n: index } } }, { signal: AbortSignal.timeout(10_000) });
+      const { runId } = startedRun(await api().call('runAutomationWorkflow', { params: { id: workflowId }, body: { payload: { n: index } } }, { signal: AbortSignal.timeout(10_000) }));
       accepted.push(runId);
     } catch {
       // Not taken, as far as the caller knows; that is no loss.
@@ -94,7 +95,14 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
     const companionCli = (...args: string[]) => promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env: companionEnv });
     await companionCli('pair', pairingCode, '--hub', `http://127.0.0.1:${port}`);
     await companionCli('allow', 'system');
-    const startCompanion = (): ChildProcess => spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env: companionEnv, stdio: 'ignore' });
+    const companionLog = openSync(join(folder, 'companion.log'), 'a');
+    const exits: string[] = [];
+    const startCompanion = (): ChildProcess => {
+      const child = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env: companionEnv, stdio: ['ignore', companionLog, companionLog] });
+      // It ends when it is killed; one that gives up by itself would leave every later command waiting.
+      child.on('exit', (code, signal) => signal === 'SIGKILL' || exits.push(`the companion ended by itself with ${code ?? signal}`));
+      return child;
+    };
     let companion = startCompanion();
     onTestFinished(() => {
       companion.kill('SIGKILL');
@@ -150,7 +158,9 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
     settling = false;
     await Promise.all([approver, lateApprover]);
     expect(reading.length + acts.length).toBeGreaterThan(60);
-    expect(reading.filter((id) => statuses.get(id) !== 'succeeded')).toEqual([]);
+    const failed = reading.filter((id) => statuses.get(id) !== 'succeeded');
+    const errors = await Promise.all(failed.map(async (id) => (await api.call('getAutomationRun', { params: { id } })).error));
+    expect({ exits, errors, log: errors.length === 0 ? '' : readFileSync(join(folder, 'companion.log'), 'utf8').slice(-4_000) }).toEqual({ exits: [], errors: [], log: '' });
 
     const ran = readFileSync(effects, 'utf8').trim().split('\n').filter((line) => line !== '');
     expect(ran.length).toBe(new Set(ran).size);
@@ -161,6 +171,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
       expect([id, run.status === 'succeeded' ? happened : run.error?.code === 'outcome_unknown']).toEqual([id, true]);
     }
     companion.kill('SIGKILL');
+    closeSync(companionLog);
     expect(await hub.stop()).toBe(0);
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
@@ -224,7 +235,7 @@ test('a worker that stalls and wakes up late writes nothing over what another di
   const key = await cli(env, 'token', 'create', '--product', 'automations');
   const client = (hub: HubProcess) => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
   const { id } = await client(stalled).call('createAutomationWorkflow', { body: { name: 'stall', stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/` } }] } });
-  const { runId } = await client(stalled).call('runAutomationWorkflow', { params: { id } });
+  const { runId } = startedRun(await client(stalled).call('runAutomationWorkflow', { params: { id } }));
   await until(() => calls.length === 1, () => 'the worker did not begin');
   stalled.child.kill('SIGSTOP');
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);

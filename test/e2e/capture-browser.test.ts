@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
 import type { Run } from '../../shared/contract/runs.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -28,7 +29,7 @@ async function run(companion: TestCompanion, steps: { skillId: string; input?: R
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'e2e', stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({ type: 'skill' as const, skillId, input: { nodeId: companion.nodeId, ...input } as never, ...rest })) },
   });
-  const { runId } = await workspace.api.call('runAutomationWorkflow', { params: { id } });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
 }
 const outputs = (result: Run) => result.stepsResultJson.map((step) => step.output as Record<string, unknown>);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Run } from '../../shared/contract/runs.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { processesWith, runCompanionCli, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -33,7 +34,7 @@ async function begin(steps: Steps[], node = companion): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'e2e', stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({ type: 'skill' as const, skillId, input: { nodeId: node.nodeId, ...input } as never, ...rest })) },
   });
-  return (await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
+  return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
 const settled = (id: string): Promise<Run> => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
 
@@ -283,7 +284,7 @@ describe('the hub', () => {
     expect(await one('node.ping', { nodeId })).toMatchObject({ error: { code: 'not_found' } });
     const other = await hub.workspace();
     const { id } = await other.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] } });
-    const { runId } = await other.api.call('runAutomationWorkflow', { params: { id } });
+    const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id } }));
     expect(await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 

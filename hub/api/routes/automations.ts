@@ -1,8 +1,15 @@
-import { approvals as approvalsResource, hooks, runs as runsResource } from '../../../shared/contract/runs.ts';
+import { approvals as approvalsResource } from '../../../shared/contract/approvals.ts';
+import { flows as flowsResource } from '../../../shared/contract/flows.ts';
+import { finalRunStatuses } from '../../../shared/contract/run-status.ts';
+import { hooks, runs as runsResource } from '../../../shared/contract/runs.ts';
+import { sequences as sequencesResource } from '../../../shared/contract/sequences.ts';
 import { workflows as workflowsResource } from '../../../shared/contract/workflows.ts';
 import type { Approvals } from '../../modules/approvals/index.ts';
 import type { Runs } from '../../modules/runs/index.ts';
+import type { Sequences } from '../../modules/sequences/index.ts';
+import { depthHeader } from '../../modules/webhooks/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
+import { pause, streamEvents } from '../event-stream.ts';
 import { actorOf, implement } from '../implement.ts';
 import type { OperationRequest } from '../implement.ts';
 
@@ -19,9 +26,22 @@ export function workflowRoutes(workflows: Workflows) {
     createAutomationWorkflow: create,
     updateAutomationWorkflow: ({ principal, params, body }) => workflows.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationWorkflow: ({ principal, params }) => workflows.delete(principal.tenantId, params.id, actorOf(principal)),
-    runAutomationWorkflow: ({ principal, params, body }) => workflows.run(principal.tenantId, params.id, body, { environment: principal.environment, actor: actorOf(principal) }),
+    runAutomationWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { environment: principal.environment, actor: actorOf(principal), dryRun: query.dryRun === 'true' }),
+    previewAutomationSchedule: async ({ body }) => workflows.previewSchedule(body),
   });
 }
+
+export const sequenceRoutes = (sequences: Sequences) =>
+  implement(sequencesResource, {
+    listAutomationSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
+    createAutomationSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
+    updateAutomationSequence: ({ principal, params, body }) => sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationSequence: ({ principal, params }) => sequences.delete(principal.tenantId, params.id, actorOf(principal)),
+    runAutomationSequence: ({ principal, params, body }) => sequences.run(principal.tenantId, params.id, body, { environment: principal.environment, actor: actorOf(principal) }),
+  });
+
+/** How often a stream looks by itself, in milliseconds: steps within a run are not told one by one. */
+const lookEveryMs = 300;
 
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
@@ -29,15 +49,55 @@ export const runRoutes = (runs: Runs) =>
     getAutomationRun: ({ principal, params, query, signal }) => runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
     retryAutomationRun: ({ principal, params, query }) => runs.retry(principal.tenantId, params.id, query.fromStep, actorOf(principal)),
+    replayAutomationRun: ({ principal, params, body }) => runs.replay(principal.tenantId, params.id, body.fromStep, actorOf(principal)),
+    async streamAutomationRun({ principal, params, signal, raw: { response } }) {
+      // A run that there is not is an answer of its own, before the stream begins.
+      await runs.get(principal.tenantId, params.id);
+      await streamEvents(response, signal, runsResource.streamAutomationRun.holdSeconds, async (stream) => {
+        const shown = new Map<number, string>();
+        let status = '';
+        while (!stream.signal.aborted) {
+          const change = runs.nextChange(params.id);
+          const run = await runs.get(principal.tenantId, params.id);
+          for (const step of run.stepsResultJson) {
+            const text = JSON.stringify(step);
+            if (shown.get(step.index) === text || (step.status === 'pending' && !shown.has(step.index))) continue;
+            shown.set(step.index, text);
+            stream.send('step', step);
+          }
+          if (run.status !== status) {
+            status = run.status;
+            stream.send('run', run);
+          }
+          if ((finalRunStatuses as readonly string[]).includes(status)) {
+            change[Symbol.dispose]();
+            return;
+          }
+          await pause(lookEveryMs, stream.signal, change.promise);
+          change[Symbol.dispose]();
+        }
+      });
+    },
   });
+
+export const flowRoutes = (runs: Runs) =>
+  implement(flowsResource, {
+    listAutomationFlows: ({ principal, query }) => runs.listFlows(principal.tenantId, query),
+    getAutomationFlow: ({ principal, params }) => runs.getFlow(principal.tenantId, params.id),
+  });
+
+/** How many runs led to a call of the inbound hook, as another workflow of a hub says; a stranger's nonsense counts as none. */
+function depthOf(value: string | string[] | undefined): number {
+  return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+}
 
 export const hookRoutes = (workflows: Workflows) =>
   implement(hooks, {
-    inboundAutomationHook: ({ principal, body }) => workflows.startInbound(principal, body),
+    inboundAutomationHook: ({ principal, body, headers }) => workflows.startInbound(principal, body, depthOf(headers[depthHeader])),
   });
 
 export const approvalRoutes = (approvals: Approvals) =>
   implement(approvalsResource, {
     listAutomationApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
-    decideAutomationApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, actorOf(principal)),
+    decideAutomationApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, { kind: 'token', actor: actorOf(principal) }),
   });

@@ -21,11 +21,23 @@ export interface NewApproval {
   requestHash?: string;
   onTimeout: 'reject' | 'approve';
   expiresInSeconds: number | undefined;
+  /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+  call: number;
+  /** Email addresses of those who alone may decide; whoever manages automations does when empty. */
+  approvers: string[];
+  required: number;
+  /** Who started the run: `user:<id>`, or null. */
+  requestedBy: string | null;
+  escalateAfterSeconds: number | undefined;
+  escalateTo: string[];
 }
+
+/** An approval that anybody decides who manages automations. */
+export const openApproval = { approvers: [], required: 1, requestedBy: null, escalateAfterSeconds: undefined, escalateTo: [] };
 
 /** Writes the approval that a step waits for, once for each try of the step. */
 export async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
-  const { expiresInSeconds, requestHash, ...values } = approval;
+  const { expiresInSeconds, escalateAfterSeconds, requestHash, ...values } = approval;
   const [row] = await tx
     .insert(approvals)
     .values({
@@ -34,15 +46,26 @@ export async function createApproval(tx: Transaction, approval: NewApproval): Pr
       requestHash: requestHash ?? createHash('sha256').update(canonicalJson(approval.request)).digest('hex'),
       status: 'pending',
       expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
+      escalateAt: escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
     })
-    .onConflictDoUpdate({ target: [approvals.runId, approvals.stepIndex, approvals.attempt], set: { runId: sql`excluded.run_id` } })
+    .onConflictDoUpdate({ target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call], set: { runId: sql`excluded.run_id` } })
     .returning({ id: approvals.id });
   return (row as { id: string }).id;
 }
 
-/** The approval of one try of a step, if it was asked for. */
-export async function findApproval(tx: Transaction, runId: string, stepIndex: number, attempt: number): Promise<ApprovalRow | null> {
-  const [row] = await tx.select().from(approvals).where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.attempt, attempt)));
+/** The approval of one try of a step, or of one call in it, if it was asked for. */
+export async function findApproval(tx: Transaction, runId: string, stepIndex: number, attempt: number, call: number): Promise<ApprovalRow | null> {
+  const [row] = await tx.select().from(approvals).where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.attempt, attempt), eq(approvals.call, call)));
+  return row ?? null;
+}
+
+/** Whether a run got an approval for exactly this request at an earlier try of the same call. */
+export async function findApprovedRequest(tx: Transaction, runId: string, stepIndex: number, call: number, requestHash: string): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .select()
+    .from(approvals)
+    .where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.call, call), eq(approvals.status, 'approved'), eq(approvals.requestHash, requestHash)))
+    .limit(1);
   return row ?? null;
 }
 
@@ -62,14 +85,20 @@ export async function listApprovals(tx: Transaction, tenantId: string, filter: {
     .limit(limit);
 }
 
-/** Decides a pending approval that has not expired; null when it is not pending any more. */
-export async function decideApproval(tx: Transaction, tenantId: string, id: string, decision: 'approved' | 'rejected', decidedBy: string, note: string | null): Promise<ApprovalRow | null> {
+/** Locks an approval that can still be decided; null when there is none, or it is over. */
+export async function lockPending(tx: Transaction, id: string): Promise<ApprovalRow | null> {
   const [row] = await tx
-    .update(approvals)
-    .set({ status: decision, decidedBy, decidedAt: sql`now()`, note })
-    .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id), eq(approvals.status, 'pending'), sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`))
-    .returning();
+    .select()
+    .from(approvals)
+    .where(and(eq(approvals.id, id), eq(approvals.status, 'pending'), sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`))
+    .for('update');
   return row ?? null;
+}
+
+/** Ends a pending approval. Only for one that is locked. */
+export async function closeApproval(tx: Transaction, id: string, decision: 'approved' | 'rejected', decidedBy: string, note: string | null): Promise<ApprovalRow> {
+  const [row] = await tx.update(approvals).set({ status: decision, decidedBy, decidedAt: sql`now()`, note }).where(eq(approvals.id, id)).returning();
+  return row as ApprovalRow;
 }
 
 /** Closes what is still pending of a run that ended. */

@@ -11,7 +11,8 @@ import { AppError } from '../../../shared/errors.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { apiTokens, sessions, tenants } from '../../platform/db/schema.ts';
+import { apiTokens, sessions } from '../../platform/db/schema.ts';
+import { tenants } from '../../platform/db/tenancy.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
@@ -44,6 +45,7 @@ export interface SessionIdentity {
   tenantId: string;
   workspaceName: string;
   user: { id: string; email: string; role: Role };
+  entitlements: Record<Entitlement, boolean>;
 }
 
 type CreateTokenBody = z.output<typeof resource.createApiToken.body>;
@@ -213,7 +215,7 @@ export class Identity {
     const found = await this.#deps.db.system((tx) => findSession(tx, sessionId), { durable: false });
     if (found === null) throw notSignedIn();
     const { id, email, role, tenantId } = found.user;
-    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role } };
+    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role }, entitlements: found.entitlements };
   }
 
   /** Makes the demo workspace on the first start; answers whether it did. */

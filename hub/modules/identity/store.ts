@@ -2,7 +2,8 @@ import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { entitlementNames } from '../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { apiTokens, sessions, signInCodes, tenants, users } from '../../platform/db/schema.ts';
+import { apiTokens, sessions, signInCodes, users } from '../../platform/db/schema.ts';
+import { tenants } from '../../platform/db/tenancy.ts';
 import { newId } from '../../platform/ids.ts';
 
 export type Entitlements = Record<Entitlement, boolean>;
@@ -101,9 +102,9 @@ export async function useToken(db: Database, hash: Buffer): Promise<FoundToken |
 }
 
 /** Who a session that still counts belongs to. */
-export async function findSession(tx: Transaction, id: string): Promise<{ user: UserRow; workspaceName: string } | null> {
+export async function findSession(tx: Transaction, id: string): Promise<{ user: UserRow; workspaceName: string; entitlements: Record<Entitlement, boolean> } | null> {
   const [row] = await tx
-    .select({ user: users, workspaceName: tenants.name })
+    .select({ user: users, workspaceName: tenants.name, entitlements: tenants.entitlements })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .innerJoin(tenants, eq(tenants.id, sessions.tenantId))

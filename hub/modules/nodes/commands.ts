@@ -34,6 +34,8 @@ export interface DispatchRequest {
   runId: string;
   stepIndex: number;
   attempt: number;
+  /** Which call of an agent's tools it is; 0 for the step itself. */
+  call: number;
   command: CommandDefinition;
   input: JsonObject;
   /** How long to wait for the node to take it, in milliseconds. */
@@ -72,7 +74,7 @@ export class NodeCommands {
         timeoutMs,
         expiresAt: sql`least(now() + make_interval(secs => ${waitMs / 1000}), ${values.deadlineAt?.toISOString() ?? 'infinity'}::timestamptz)`,
       })
-      .onConflictDoUpdate({ target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt], set: { runId: sql`excluded.run_id` } })
+      .onConflictDoUpdate({ target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt, nodeCommands.call], set: { runId: sql`excluded.run_id` } })
       .returning({ id: nodeCommands.id, expiresAt: nodeCommands.expiresAt });
     const { id, expiresAt } = row as { id: string; expiresAt: Date };
     return { commandId: id, expiresAt };

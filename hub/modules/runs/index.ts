@@ -1,5 +1,5 @@
 export { createRuns } from './service.ts';
 export { Runs, runTopic } from './service.ts';
 export type { AcceptedRun } from './service.ts';
-export { acceptRun, insertOutbox, wakeRun } from './store.ts';
-export type { PromisedJob } from './store.ts';
+export { acceptRun, acceptRuns, insertOutbox, lockWorkflow, maxRunDepth, wakeRun } from './store.ts';
+export type { NewRun, PromisedJob } from './store.ts';

@@ -1,15 +1,21 @@
+import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { finalRunStatuses } from '../../../shared/contract/run-status.ts';
 import type { RunStatus } from '../../../shared/contract/run-status.ts';
 import type { Run, StepResult } from '../../../shared/contract/runs.ts';
+import { flows as flowsResource } from '../../../shared/contract/flows.ts';
 import { runs as runsResource } from '../../../shared/contract/runs.ts';
-import type { Step } from '../../../shared/contract/workflows.ts';
+import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { recordAudit } from '../audit/index.ts';
-import { acceptRun, cancelRun, insertLog, insertRetry, listRuns, lockFlow, readRun } from './store.ts';
+import { listFlowRuns, listFlows } from './flow-store.ts';
+import type { FlowRow } from './flow-store.ts';
+import { acceptRun, cancelRun, countRuns, insertLog, insertRetry, listOpenChildren, listRuns, lockFlow, lockWorkflow, readRun, wakeRun } from './store.ts';
 import type { LogLine, NewRun, PromisedJob, RunFilter, RunRow, RunStepRow } from './store.ts';
 
 export type RunRequest = NewRun;
@@ -32,6 +38,7 @@ export interface RunsDependencies {
 }
 
 type ListQuery = z.output<typeof runsResource.listAutomationRuns.query>;
+type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
 export class Runs {
@@ -53,22 +60,15 @@ export class Runs {
     this.#deps.dispatch(jobs);
   }
 
-  async list(tenantId: string, query: ListQuery) {
-    const scope = `runs:${tenantId}`;
-    const before = query.cursor === undefined ? undefined : this.#deps.cursors.decode(scope, query.cursor);
+  list(tenantId: string, query: ListQuery) {
     const filter: RunFilter = {
       status: query.status,
       workflowId: query.workflowId,
       from: query.from === undefined ? undefined : new Date(query.from),
       to: query.to === undefined ? undefined : new Date(query.to),
     };
-    const rows = await this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, query.limit + 1, before));
-    const pageRows = rows.slice(0, query.limit);
-    const last = pageRows.at(-1);
-    return {
-      data: pageRows.map((row) => ({ ...row, ...times(row) })),
-      meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? this.#deps.cursors.encode(scope, last.id) : null },
-    };
+    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, limit, before));
+    return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, (row) => ({ ...row, ...times(row) }));
   }
 
   /**
@@ -93,45 +93,131 @@ export class Runs {
 
   /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
   async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
-    const tell = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const before = await cancelRun(tx, tenantId, runId);
-      if (before === null) throw notFound(runId);
-      if (isFinal(before)) throw new AppError('run_not_cancellable', `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`);
-      await recordAudit(tx, { tenantId, actor, action: 'run.cancelled', targetType: 'run', targetId: runId, details: { before } });
-      return this.#deps.onCancel(tx, tenantId, runId);
+    const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const result = await this.cancelWithin(tx, tenantId, runId);
+      if (result.before === null) throw notFound(runId);
+      if (isFinal(result.before)) throw new AppError('run_not_cancellable', `The run has ended (${result.before}); only a queued, running or waiting run can be cancelled.`);
+      await recordAudit(tx, { tenantId, actor, action: 'run.cancelled', targetType: 'run', targetId: runId, details: { before: result.before } });
+      return result;
     });
-    tell();
-    void this.#deps.events.publish(runTopic(runId), { status: 'cancelled' });
+    cancelled.committed();
     return this.#read(tenantId, runId);
+  }
+
+  /**
+   * Cancels a run, and the runs that it waits for, in the caller's transaction. `before` is its state before, null when there is
+   * no such run; call `committed` after the commit.
+   */
+  async cancelWithin(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus | null; committed: () => void }> {
+    const cancelled = await cancelRun(tx, tenantId, runId);
+    if (cancelled === null || isFinal(cancelled.before)) return { before: cancelled?.before ?? null, committed: () => undefined };
+    const after: (() => void)[] = [await this.#deps.onCancel(tx, tenantId, runId), () => void this.#deps.events.publish(runTopic(runId), { status: 'cancelled' })];
+    for (const childId of await listOpenChildren(tx, runId)) after.push((await this.cancelWithin(tx, tenantId, childId)).committed);
+    if (cancelled.parentRunId !== null) {
+      const job = await wakeRun(tx, cancelled.parentRunId);
+      if (job !== null) after.push(() => this.#deps.dispatch([job]));
+    }
+    return { before: cancelled.before, committed: () => after.forEach((tell) => tell()) };
+  }
+
+  /**
+   * Makes room for a run of a workflow with limits, in the caller's transaction; call what it answers after the commit.
+   * @throws AppError `workflow_limit_reached` when the limits say that the run is to be dropped.
+   */
+  async admit(tx: Transaction, workflow: { tenantId: string; id: string; limits: WorkflowLimits | null }): Promise<() => void> {
+    const { limits, tenantId, id } = workflow;
+    if (limits === null || limits.onLimit === 'queue') return () => undefined;
+    await lockWorkflow(tx, id);
+    const { open, lastMinute } = await countRuns(tx, id);
+    const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
+    if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute) throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
+    if (open.length < max) return () => undefined;
+    if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
+    const after: (() => void)[] = [];
+    for (const runId of open.slice(0, open.length - max + 1)) after.push((await this.cancelWithin(tx, tenantId, runId)).committed);
+    return () => after.forEach((tell) => tell());
   }
 
   /**
    * Queues the next attempt of the run's flow.
    * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is its flow's latest attempt.
    */
-  async retry(tenantId: string, runId: string, fromStep: number | undefined, actor: string): Promise<Run> {
-    const retried = await this.#deps.db.workspace(tenantId, async (tx) => {
+  retry(tenantId: string, runId: string, fromStep: number | undefined, actor: string): Promise<Run> {
+    return this.#again(tenantId, runId, actor, 'run.retried', (run, results, stepCount) => {
+      if (run.status !== 'failed' && run.status !== 'cancelled') {
+        throw new AppError('run_not_retryable', `The run is ${run.status}; only a failed or cancelled run can be retried.`);
+      }
+      const firstOpen = firstStepToRetry(results, stepCount);
+      return { fromStep: fromStep ?? firstOpen, most: firstOpen, field: 'query.fromStep' };
+    });
+  }
+
+  /**
+   * Runs an ended run again from any step that it reached, as the next attempt of its flow.
+   * @throws AppError `not_found`, or `run_not_retryable` when it has not ended or is not its flow's latest attempt.
+   */
+  replay(tenantId: string, runId: string, fromStep: number, actor: string): Promise<Run> {
+    return this.#again(tenantId, runId, actor, 'run.replayed', (run, results, stepCount) => {
+      if (!isFinal(run.status)) throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
+      return { fromStep, most: firstStepToRetry(results, stepCount), field: 'body.fromStep' };
+    });
+  }
+
+  async #again(
+    tenantId: string,
+    runId: string,
+    actor: string,
+    action: string,
+    plan: (run: RunRow, results: RunStepRow[], stepCount: number) => { fromStep: number; most: number; field: string },
+  ): Promise<Run> {
+    const next = await this.#deps.db.workspace(tenantId, async (tx) => {
       const found = await readRun(tx, tenantId, runId);
       if (found === null) throw notFound(runId);
       const latest = await lockFlow(tx, found.run.flowId);
-      if (found.run.status !== 'failed' && found.run.status !== 'cancelled') {
-        throw new AppError('run_not_retryable', `The run is ${found.run.status}; only a failed or cancelled run can be retried.`);
-      }
+      const { fromStep, most, field } = plan(found.run, found.results, found.steps.length);
       if (latest?.latestRunId !== runId) {
-        throw new AppError('run_not_retryable', `The run was retried already; retry its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`);
+        throw new AppError('run_not_retryable', `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`);
       }
-      const firstOpen = firstStepToRetry(found.results, found.steps.length);
-      if (fromStep !== undefined && fromStep > firstOpen) {
-        throw new AppError('validation_failed', `fromStep must be from 0 to ${firstOpen}: the step at ${firstOpen} has not succeeded yet.`, {
-          details: [{ path: 'query.fromStep', message: `must be from 0 to ${firstOpen}` }],
-        });
+      if (fromStep > most) {
+        throw new AppError('validation_failed', `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`, { details: [{ path: field, message: `must be from 0 to ${most}` }] });
       }
-      const result = await insertRetry(tx, found.run, fromStep ?? firstOpen);
-      await recordAudit(tx, { tenantId, actor, action: 'run.retried', targetType: 'run', targetId: runId, details: { retriedAs: result.runId } });
+      const result = await insertRetry(tx, found.run, fromStep);
+      await recordAudit(tx, { tenantId, actor, action, targetType: 'run', targetId: runId, details: { as: result.runId, fromStep } });
       return result;
     });
-    this.#deps.dispatch([retried.job]);
-    return this.#read(tenantId, retried.runId);
+    this.#deps.dispatch([next.job]);
+    return this.#read(tenantId, next.runId);
+  }
+
+  /** A page of flows, newest first. */
+  listFlows(tenantId: string, query: FlowListQuery) {
+    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
+    return readPage(this.#deps.cursors, `flows:${tenantId}`, query, read, presentFlow);
+  }
+
+  /** A flow with its runs, first attempt first. @throws AppError `not_found`. */
+  async getFlow(tenantId: string, flowId: string) {
+    const found = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [flow] = await listFlows(tx, tenantId, undefined, 1, undefined, flowId);
+      return flow === undefined ? null : { flow, runs: await listFlowRuns(tx, tenantId, flowId) };
+    });
+    if (found === null) throw new AppError('not_found', `There is no flow ${flowId} in this workspace.`);
+    return { ...presentFlow(found.flow), runs: found.runs.map((row) => ({ ...row, ...times(row) })) };
+  }
+
+  /** How many runs are under way, by state. */
+  async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
+    const count = (status: RunStatus) => sql<number>`(select count(*)::int from runs where tenant_id = ${tenantId} and status = ${status})`;
+    const { rows } = await this.#deps.db.workspace(tenantId, (tx) => tx.execute<{ queued: number; running: number; waiting: number }>(sql`select ${count('queued')} as queued, ${count('running')} as running, ${count('waiting_approval')} as waiting`), { durable: false });
+    const row = rows[0];
+    return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
+  }
+
+  /** The next change of a run that is told: its end, or its stop at an approval. */
+  nextChange(runId: string): Disposable & { promise: Promise<void> } {
+    const changed = Promise.withResolvers<void>();
+    const subscription = this.#deps.events.subscribe(runTopic(runId), () => changed.resolve());
+    return { promise: changed.promise, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
   }
 
   /** Adds a line to the log of a run, in the caller's transaction. */
@@ -152,6 +238,14 @@ export function createRuns(dependencies: RunsDependencies): Runs {
 
 function notFound(runId: string): AppError {
   return new AppError('not_found', `There is no run ${runId} in this workspace.`);
+}
+
+function limitReached(reason: string): AppError {
+  return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, { retryAfterSeconds: 5 });
+}
+
+function presentFlow(row: FlowRow) {
+  return { id: row.id, workflowId: row.workflowId, revision: row.revision, status: row.status, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
 }
 
 function isFinal(status: RunStatus): boolean {
@@ -198,6 +292,8 @@ function presentRun(run: RunRow, steps: Step[], results: RunStepRow[]): Run {
     trigger: run.trigger,
     attempt: run.attempt,
     environment: run.environment,
+    parentRunId: run.parentRunId,
+    depth: run.depth,
     error: run.error,
     ...times(run),
     context: run.context,

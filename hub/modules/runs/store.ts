@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, gte, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, isNull, lt, sql } from 'drizzle-orm';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { RunStatus } from '../../../shared/contract/run-status.ts';
-import type { Step } from '../../../shared/contract/workflows.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { flows, runLogs, runs, runSteps, workflowVersions } from '../../platform/db/schema.ts';
-import { newId } from '../../platform/ids.ts';
+import { flows, runLogs, runs, runSteps, workflows, workflowVersions } from '../../platform/db/schema.ts';
+import { idBefore, newId } from '../../platform/ids.ts';
 
 /** A job whose outbox row was written; to be offered to the dispatcher after the commit. */
 export interface PromisedJob {
@@ -23,29 +23,74 @@ export interface NewRun {
   context: string | null;
   payload: JsonObject | null;
   environment: 'live' | 'test';
+  /** When it may begin; at once when left out or null. */
+  notBefore?: Date | null;
+  /** The run whose step waits for it. */
+  parentRunId?: string;
+  /** How many runs, each started by the one before, led to it; 0 when left out. */
+  depth?: number;
 }
+
+export interface AcceptedRunRow {
+  runId: string;
+  flowId: string;
+  job: PromisedJob;
+}
+
+/** Runs that lead to further runs end here, so that a loop does. */
+export const maxRunDepth = 8;
 
 /** The id of the job that wakes a run for the `wakeCount`-th time. */
 export const runJobId = (runId: string, wakeCount: number) => `run-${runId}-${wakeCount}`;
 
-/** Writes a run, its flow and its wake-up in one statement; nothing of it exists before the transaction commits. */
-export async function acceptRun(tx: Transaction, run: NewRun): Promise<{ runId: string; flowId: string; job: PromisedJob }> {
-  const runId = newId();
-  const flowId = newId();
-  const jobId = runJobId(runId, 0);
-  const data = { runId };
-  const { rows } = await tx.query<{ id: string }>(
-    'accept_run',
-    `WITH flow AS (
-       INSERT INTO flows (id, tenant_id, workflow_id, revision) VALUES ($2, $3, $4, 1)
+/** Writes a run, its flow and its wake-up; nothing of it exists before the transaction commits. */
+export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedRunRow> {
+  const [accepted] = await acceptRuns(tx, [run]);
+  return accepted as AcceptedRunRow;
+}
+
+/** Writes runs, their flows and their wake-ups in one statement. */
+export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<AcceptedRunRow[]> {
+  if (newRuns.length === 0) return [];
+  const prepared = newRuns.map((run) => {
+    const runId = newId();
+    return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
+  });
+  const { rows } = await tx.query<{ id: string; job_id: string }>(
+    'accept_runs',
+    `WITH given AS (
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
+         context text, payload jsonb, environment text, parent_run_id uuid, depth int, not_before timestamptz, job_id text)
+     ), flow AS (
+       INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, wake_at, queued_at)
-       VALUES ($1, $3, $4, $5, $2, 'queued', $6, $7, $8, $9, 1, now(), now())
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, wake_at, queued_at)
+       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, coalesce(not_before, now()), now() FROM given
      )
-     INSERT INTO outbox (tenant_id, job, job_id, data) VALUES ($3, 'run', $10, $11) RETURNING id`,
-    [runId, flowId, run.tenantId, run.workflowId, run.workflowVersion, JSON.stringify(run.trigger), run.context, run.payload === null ? null : JSON.stringify(run.payload), run.environment, jobId, JSON.stringify(data)],
+     INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
+     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id), not_before FROM given RETURNING id, job_id`,
+    [
+      JSON.stringify(
+        prepared.map(({ run, runId, flowId, jobId, notBefore }) => ({
+          id: runId,
+          flow_id: flowId,
+          tenant_id: run.tenantId,
+          workflow_id: run.workflowId,
+          workflow_version: run.workflowVersion,
+          trigger: run.trigger,
+          context: run.context,
+          payload: run.payload,
+          environment: run.environment,
+          parent_run_id: run.parentRunId ?? null,
+          depth: run.depth ?? 0,
+          not_before: notBefore?.toISOString() ?? null,
+          job_id: jobId,
+        })),
+      ),
+    ],
   );
-  return { runId, flowId, job: { outboxId: Number(rows[0]?.id), job: 'run', jobId, data, notBefore: null } };
+  const outboxIds = new Map(rows.map((row) => [row.job_id, Number(row.id)]));
+  return prepared.map(({ runId, flowId, jobId, notBefore }) => ({ runId, flowId, job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId }, notBefore } }));
 }
 
 /** Promises a job in the same transaction as the rows that it is about. */
@@ -72,12 +117,13 @@ export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJ
 }
 
 /**
- * Ends a run that has not ended: its worker, if any, loses the lease. Returns its status before; null when there is no such run.
+ * Ends a run that has not ended: its worker, if any, loses the lease. Answers its state before; null when there is no such run.
  */
-export async function cancelRun(tx: Transaction, tenantId: string, runId: string): Promise<RunStatus | null> {
-  const [row] = await tx.select({ status: runs.status }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))).for('update');
+export async function cancelRun(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus; parentRunId: string | null } | null> {
+  const [row] = await tx.select({ status: runs.status, parentRunId: runs.parentRunId }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))).for('update');
   if (row === undefined) return null;
-  if (!['queued', 'running', 'waiting_approval'].includes(row.status)) return row.status;
+  const answer = { before: row.status, parentRunId: row.parentRunId };
+  if (!['queued', 'running', 'waiting_approval'].includes(row.status)) return answer;
   await tx
     .update(runs)
     .set({ status: 'cancelled', finishedAt: sql`now()`, wakeAt: null, leaseExpiresAt: null, fence: sql`${runs.fence} + 1` })
@@ -86,8 +132,31 @@ export async function cancelRun(tx: Transaction, tenantId: string, runId: string
     .update(runSteps)
     .set({ status: 'failed', wait: null, finishedAt: sql`now()`, error: { code: 'cancelled', message: 'The run was cancelled.' } })
     .where(and(eq(runSteps.runId, runId), sql`${runSteps.status} in ('running', 'waiting_approval', 'pending')`));
-  return row.status;
+  return answer;
 }
+
+/** Runs under way that a run waits for. */
+export async function listOpenChildren(tx: Transaction, runId: string): Promise<string[]> {
+  const rows = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.parentRunId, runId), isNull(runs.finishedAt)));
+  return rows.map((row) => row.id);
+}
+
+/** Lets one transaction at a time judge how many runs of a workflow there are. */
+export async function lockWorkflow(tx: Transaction, workflowId: string): Promise<void> {
+  await tx.select({ id: workflows.id }).from(workflows).where(eq(workflows.id, workflowId)).for('update');
+}
+
+/** The runs of a workflow that are under way, oldest first, and how many began within the last minute. */
+export async function countRuns(tx: Transaction, workflowId: string): Promise<{ open: string[]; lastMinute: number }> {
+  const open = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.workflowId, workflowId), isNull(runs.finishedAt))).orderBy(asc(runs.id));
+  const [recent] = await tx
+    .select({ count: sql<number>`count(*)::int` })
+    .from(runs)
+    .where(and(eq(runs.workflowId, workflowId), gt(runs.id, sql`${idBefore(new Date(Date.now() - 60_000))}::uuid`)));
+  return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
+}
+
+const clockSlackMs = 60_000;
 
 export interface RunFilter {
   status?: RunStatus | undefined;
@@ -99,31 +168,37 @@ export interface RunFilter {
 export type RunRow = typeof runs.$inferSelect;
 export type RunStepRow = typeof runSteps.$inferSelect;
 
+/** What a list shows of a run. */
+export const summaryColumns = {
+  id: runs.id,
+  workflowId: runs.workflowId,
+  workflowVersion: runs.workflowVersion,
+  flowId: runs.flowId,
+  status: runs.status,
+  trigger: runs.trigger,
+  attempt: runs.attempt,
+  environment: runs.environment,
+  parentRunId: runs.parentRunId,
+  depth: runs.depth,
+  error: runs.error,
+  queuedAt: runs.queuedAt,
+  startedAt: runs.startedAt,
+  finishedAt: runs.finishedAt,
+};
+
 /** A page of runs, newest first, without inputs. */
 export async function listRuns(tx: Transaction, tenantId: string, filter: RunFilter, limit: number, before: string | undefined) {
   return tx
-    .select({
-      id: runs.id,
-      workflowId: runs.workflowId,
-      workflowVersion: runs.workflowVersion,
-      flowId: runs.flowId,
-      status: runs.status,
-      trigger: runs.trigger,
-      attempt: runs.attempt,
-      environment: runs.environment,
-      error: runs.error,
-      queuedAt: runs.queuedAt,
-      startedAt: runs.startedAt,
-      finishedAt: runs.finishedAt,
-    })
+    .select(summaryColumns)
     .from(runs)
     .where(
       and(
         eq(runs.tenantId, tenantId),
         filter.status === undefined ? undefined : eq(runs.status, filter.status),
         filter.workflowId === undefined ? undefined : eq(runs.workflowId, filter.workflowId),
-        filter.from === undefined ? undefined : gte(runs.queuedAt, filter.from),
-        filter.to === undefined ? undefined : lt(runs.queuedAt, filter.to),
+        // Ids are made in the order of time, so that a period is a range of the index; the clock of another process may differ a little.
+        filter.from === undefined ? undefined : and(gte(runs.queuedAt, filter.from), gt(runs.id, idBefore(new Date(filter.from.getTime() - clockSlackMs)))),
+        filter.to === undefined ? undefined : and(lt(runs.queuedAt, filter.to), lt(runs.id, idBefore(new Date(filter.to.getTime() + clockSlackMs)))),
         before === undefined ? undefined : lt(runs.id, before),
       ),
     )
@@ -164,6 +239,7 @@ export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number
     context: run.context,
     payload: run.payload,
     environment: run.environment,
+    depth: run.depth,
     attempt: run.attempt + 1,
     nextStep: fromStep,
     wakeAt: sql`now()`,
@@ -193,5 +269,5 @@ export interface LogLine {
 }
 
 export async function insertLog(tx: Transaction, line: LogLine): Promise<void> {
-  await tx.insert(runLogs).values({ id: newId(), ...line });
+  await tx.insert(runLogs).values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${line.runId})`, ...line });
 }

@@ -1,10 +1,10 @@
 import { AppError } from '../../../shared/errors.ts';
+import { toStorableText } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { Transaction } from '../../platform/db/database.ts';
-import { messages } from '../../platform/db/schema.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { EgressFailed, EgressRefused } from '../../platform/egress/egress.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { newId } from '../../platform/ids.ts';
+import { recordMessage } from '../logs/index.ts';
 
 export interface DeliveryRequest {
   url: string;
@@ -16,6 +16,8 @@ export interface DeliveryContext {
   tenantId: string;
   runId: string;
   stepIndex: number;
+  /** How many runs, each started by the one before, led to this delivery. */
+  depth: number;
   environment: 'live' | 'test';
   idempotencyKey: string;
   signal: AbortSignal;
@@ -29,11 +31,14 @@ export interface Deliveries {
   deliver(request: DeliveryRequest, context: DeliveryContext): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }>;
 }
 
+/** Tells another workflow of this hub how many runs led to the call, so that a loop over its inbound hook ends. */
+export const depthHeader = 'x-outrigger-depth';
+
 const timeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
 
 /** Headers that belong to the delivery itself; a workflow can't set them. */
-const reservedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'idempotency-key', 'te', 'upgrade', 'expect', 'trailer', 'keep-alive', 'proxy-connection']);
+const reservedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'idempotency-key', 'te', 'upgrade', 'expect', 'trailer', depthHeader, 'keep-alive', 'proxy-connection']);
 
 function parseBody(text: string, contentType: string): JsonValue {
   if (!/\bjson\b/i.test(contentType)) return text;
@@ -45,27 +50,24 @@ function parseBody(text: string, contentType: string): JsonValue {
 }
 
 /** What leaves the hub as a call to somebody's web address. */
-export function createDeliveries(egress: Egress): Deliveries {
+export function createDeliveries(db: Database, egress: Egress): Deliveries {
   return {
     async deliver(request, context) {
       const { url, body, headers = {} } = request;
       const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
       if (reserved !== undefined) throw new AppError('validation_failed', `input.headers can't set ${reserved}: it belongs to the delivery itself.`);
 
-      const record = (status: 'delivered' | 'simulated', summary: Record<string, JsonValue>) => (tx: Transaction) =>
-        tx
-          .insert(messages)
-          .values({ id: newId(), tenantId: context.tenantId, runId: context.runId, stepIndex: context.stepIndex, channel: 'webhook', recipient: url, status, summary })
-          .then(() => undefined);
+      const { tenantId, runId, stepIndex } = context;
+      const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
 
       if (context.environment === 'test') {
         const output = { simulated: true, url };
-        return { output, outputText: `simulated: POST ${url}`, persist: record('simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }) };
+        return { output, outputText: `simulated: POST ${url}`, persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }) };
       }
       try {
         const response = await egress.fetch(url, {
           method: 'POST',
-          headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers, 'idempotency-key': context.idempotencyKey },
+          headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers, [depthHeader]: String(context.depth + 1), 'idempotency-key': context.idempotencyKey },
           body: JSON.stringify(body ?? null),
           signal: context.signal,
           timeoutMs,
@@ -76,8 +78,12 @@ export function createDeliveries(egress: Egress): Deliveries {
           throw new AppError('skill_failed', `${new URL(url).host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`);
         }
         const output = { status: response.status, body: parseBody(text, response.headers['content-type'] ?? '') };
-        return { output, outputText: text, persist: record('delivered', { status: response.status }) };
+        return { output, outputText: text, persist: (tx) => record(tx, 'delivered', { status: response.status }) };
       } catch (error) {
+        if (!context.signal.aborted) {
+          const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
+          await db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) }));
+        }
         if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
         if (error instanceof EgressFailed) throw new AppError('skill_failed', error.message, { cause: error });
         throw error;

@@ -3,13 +3,14 @@ import type { z } from 'zod';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { RunStatus } from '../../../shared/contract/run-status.ts';
 import type { hooks } from '../../../shared/contract/runs.ts';
-import type { Step } from '../../../shared/contract/workflows.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { hookKeys, runs } from '../../platform/db/schema.ts';
-import { acceptRun } from '../runs/index.ts';
+import { maxRunDepth } from '../runs/index.ts';
 import type { PromisedJob, Runs } from '../runs/index.ts';
+import { startRun } from './start.ts';
+import type { StartableWorkflow } from './start.ts';
 import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
 import { findByWebhookToken, findWorkflow, listWebhookWorkflows, readEntitlements } from './store.ts';
@@ -18,13 +19,6 @@ export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
 /** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
 export type HookCaller = { kind: 'token'; tenantId: string; environment: 'live' | 'test' } | { kind: 'webhook-token'; token: string };
-
-interface Startable {
-  id: string;
-  version: number;
-  active: boolean;
-  steps: readonly Step[];
-}
 
 /** What the inbound hook answers. */
 export interface Started {
@@ -36,16 +30,16 @@ export interface Started {
 
 const mismatch = () => new AppError('webhook_token_mismatch', 'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.');
 
-async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: Startable[] }> {
+async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
   const all = await findByWebhookToken(db, webhookTokenHash(token));
   const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all.filter((match) => match.id === body.workflowId);
   // One token in two workspaces is possible; which of them is meant only an id can say.
   const [first] = matches;
   if (first === undefined || matches.some((match) => match.tenant_id !== first.tenant_id)) throw mismatch();
-  return { tenantId: first.tenant_id, entitlements: first.entitlements, workflows: matches };
+  return { tenantId: first.tenant_id, entitlements: first.entitlements, workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })) };
 }
 
-async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: Startable[] }> {
+async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
   return db.workspace(tenantId, async (tx) => {
     const entitlements = await readEntitlements(tx, tenantId);
     if (body.workflowId === undefined) return { tenantId, entitlements, workflows: await listWebhookWorkflows(tx, tenantId) };
@@ -81,10 +75,12 @@ export async function startInbound(
   deps: { db: Database; runs: Runs; validateSteps: StepValidator },
   caller: HookCaller,
   body: InboundBody,
+  depth: number,
 ): Promise<Started> {
   const { db } = deps;
   const { tenantId, entitlements, workflows } =
     caller.kind === 'token' ? await resolveByKey(db, caller.tenantId, body) : await resolveByToken(db, caller.token, body);
+  if (depth >= maxRunDepth) throw new AppError('conflict', `This call comes out of ${depth} runs that each started the next; a loop is ended here.`);
   if (workflows.length === 0) throw new AppError('not_found', 'There is no active webhook workflow that this event could start.');
   for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
 
@@ -94,25 +90,20 @@ export async function startInbound(
     const accepted = await db.workspace(tenantId, async (tx) => {
       const jobs: PromisedJob[] = [];
       const runIds: string[] = [];
+      const after: (() => void)[] = [];
       for (const workflow of workflows) {
-        const run = await acceptRun(tx, {
-          tenantId,
-          workflowId: workflow.id,
-          workflowVersion: workflow.version,
-          trigger,
-          context: body.context ?? null,
-          payload: body.payload ?? null,
-          environment,
-        });
+        const run = await startRun(tx, deps, workflow, entitlements, { trigger, context: body.context, payload: body.payload, environment, depth });
         jobs.push(run.job);
         runIds.push(run.runId);
+        after.push(run.committed);
       }
       if (body.idempotencyKey !== undefined) {
         const earlier = await claimKey(tx, tenantId, body.idempotencyKey, runIds);
         if (earlier !== null) throw new DuplicateKey(earlier);
       }
-      return { jobs, runIds };
+      return { jobs, runIds, after };
     });
+    accepted.after.forEach((tell) => tell());
     deps.runs.dispatch(accepted.jobs);
     return { runId: accepted.runIds[0] as string, status: 'queued', ...(accepted.runIds.length > 1 ? { runIds: accepted.runIds } : {}) };
   } catch (error) {

@@ -1,17 +1,31 @@
 import type { z } from 'zod';
+import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
+import type { Trigger } from '../../../shared/contract/triggers.ts';
 import { workflows as resource } from '../../../shared/contract/workflows.ts';
-import type { Step, Trigger, Workflow } from '../../../shared/contract/workflows.ts';
+import type { DryRun, Workflow, WorkflowLimits } from '../../../shared/contract/workflows.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { canonicalJson } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { recordAudit } from '../audit/index.ts';
+import type { ChatEvent } from '../chat-events/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';
+import { firstFire, previewFires, scheduleOf, scheduleProblem } from '../schedules/index.ts';
+import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
 import type { HookCaller, InboundBody, Started } from './inbound.ts';
-import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
+import { assertReferences } from './references.ts';
+import { startRun } from './start.ts';
+import type { StartRequest, StartedRun } from './start.ts';
+import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findWorkflow, insertWorkflow, listWorkflows, markDeleted, readEntitlements, updateWorkflow } from './store.ts';
+import { findByOrigin, findWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, readEntitlements, updateWorkflow } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -19,13 +33,24 @@ export interface WorkflowsDependencies {
   cursors: Cursors;
   secrets: Secrets;
   runs: Runs;
+  logger: Logger;
   validateSteps: StepValidator;
+  /** What a run of these steps would do. */
+  dryRun: (tx: Transaction, workflow: { tenantId: string; id: string; steps: readonly Step[] }, input: { context: string | null; payload: JsonObject | null }) => Promise<DryRun>;
 }
 
 type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
 type ListQuery = z.output<typeof resource.listAutomationWorkflows.query>;
 type RunBody = z.output<typeof resource.runAutomationWorkflow.body>;
+type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
+
+/** What another module makes of its own resource, such as a sequence, and keeps up to date. */
+export interface DerivedWorkflow {
+  origin: NonNullable<WorkflowRow['origin']>;
+  name: string;
+  steps: Step[];
+}
 
 const tokenPurpose = 'webhook-token';
 
@@ -37,24 +62,18 @@ export class Workflows {
     this.#deps = dependencies;
   }
 
-  async list(tenantId: string, query: ListQuery) {
-    const scope = `workflows:${tenantId}`;
-    const before = query.cursor === undefined ? undefined : this.#deps.cursors.decode(scope, query.cursor);
+  list(tenantId: string, query: ListQuery) {
     const active = query.active === undefined ? undefined : query.active === 'true';
-    const rows = await this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, query.limit + 1, before));
-    const pageRows = rows.slice(0, query.limit);
-    const last = pageRows.at(-1);
-    return {
-      data: pageRows.map((row) => this.#present(row)),
-      meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? this.#deps.cursors.encode(scope, last.id) : null },
-    };
+    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
+    return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) => this.#present(row));
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`. */
-  async create(tenantId: string, body: CreateBody, actor: string): Promise<Workflow> {
+  async create(tenantId: string, body: CreateBody, actor: string, origin: WorkflowRow['origin'] = null): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
-      this.#deps.validateSteps(body.stepsJson, await readEntitlements(tx, tenantId));
-      const created = await insertWorkflow(tx, tenantId, newId(), this.#content(body.name, body.active, body.triggerJson, body.stepsJson));
+      await this.#validate(tx, tenantId, body.stepsJson);
+      const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null);
+      const created = await insertWorkflow(tx, tenantId, newId(), content, origin);
       await recordAudit(tx, { tenantId, actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
       return created;
     });
@@ -66,8 +85,12 @@ export class Workflows {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
       if (before === null) throw notFound(id);
-      if (body.stepsJson !== undefined) this.#deps.validateSteps(body.stepsJson, await readEntitlements(tx, tenantId));
-      const content = this.#content(body.name ?? before.name, body.active ?? before.active, body.triggerJson ?? this.#openTrigger(before.trigger), body.stepsJson ?? before.steps);
+      if (body.stepsJson !== undefined) await this.#validate(tx, tenantId, body.stepsJson, id);
+      const trigger = body.triggerJson ?? this.#openTrigger(before.trigger);
+      const limits = body.limits === undefined ? before.limits : body.limits;
+      // A schedule that goes on as it was keeps its next fire; every other one begins now.
+      const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
+      const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null);
       const updated = await updateWorkflow(tx, before, content);
       await recordAudit(tx, { tenantId, actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
       return updated;
@@ -77,44 +100,115 @@ export class Workflows {
 
   /** @throws AppError `not_found`. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    await this.#deps.db.workspace(tenantId, async (tx) => {
-      if (!(await markDeleted(tx, tenantId, id))) throw notFound(id);
-      await recordAudit(tx, { tenantId, actor, action: 'workflow.deleted', targetType: 'workflow', targetId: id, details: {} });
-    });
+    await this.#deps.db.workspace(tenantId, (tx) => this.deleteWithin(tx, tenantId, id, actor));
     return { id, deleted: true };
   }
 
-  /** Starts a run by hand. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`. */
-  async run(tenantId: string, id: string, body: RunBody, caller: { environment: 'live' | 'test'; actor: string }): Promise<AcceptedRun> {
-    const found = await this.#deps.db.workspace(tenantId, (tx) => this.#startable(tx, tenantId, id));
-    return this.#deps.runs.accept({
-      tenantId,
-      workflowId: id,
-      workflowVersion: found.version,
-      trigger: { type: 'manual', by: caller.actor },
-      context: body.context ?? null,
-      payload: body.payload ?? null,
-      environment: caller.environment,
-    });
+  /** Deletes a workflow in the caller's transaction. @throws AppError `not_found`. */
+  async deleteWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<void> {
+    if (!(await markDeleted(tx, tenantId, id))) throw notFound(id);
+    await recordAudit(tx, { tenantId, actor, action: 'workflow.deleted', targetType: 'workflow', targetId: id, details: {} });
+  }
+
+  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`. */
+  async run(tenantId: string, id: string, body: RunBody, caller: { environment: 'live' | 'test'; actor: string; dryRun: boolean }): Promise<AcceptedRun | DryRun> {
+    if (caller.dryRun) {
+      return this.#deps.db.workspace(tenantId, async (tx) => {
+        const workflow = await findWorkflow(tx, tenantId, id);
+        if (workflow === null) throw notFound(id);
+        return this.#deps.dryRun(tx, workflow, { context: body.context ?? null, payload: body.payload ?? null });
+      });
+    }
+    const started = await this.#deps.db.workspace(tenantId, (tx) =>
+      this.startWithin(tx, tenantId, id, { trigger: { type: 'manual', by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment }),
+    );
+    started.committed();
+    this.#deps.runs.dispatch([started.job]);
+    return { runId: started.runId, status: 'queued' };
+  }
+
+  /** Starts a run in the caller's transaction. @throws AppError as `run` does. */
+  async startWithin(tx: Transaction, tenantId: string, id: string, request: StartRequest): Promise<StartedRun> {
+    const workflow = await findWorkflow(tx, tenantId, id);
+    if (workflow === null) throw notFound(id);
+    return startRun(tx, this.#deps, workflow, await readEntitlements(tx, tenantId), request);
   }
 
   /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */
-  startInbound(caller: HookCaller, body: InboundBody): Promise<Started> {
-    return startInbound(this.#deps, caller, body);
+  startInbound(caller: HookCaller, body: InboundBody, depth: number): Promise<Started> {
+    return startInbound(this.#deps, caller, body, depth);
   }
 
-  async #startable(tx: Transaction, tenantId: string, id: string): Promise<WorkflowRow> {
-    const row = await findWorkflow(tx, tenantId, id);
-    if (row === null) throw notFound(id);
-    assertStartable(row, await readEntitlements(tx, tenantId), this.#deps.validateSteps);
-    return row;
+  /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */
+  async follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
+    const { jobs, committed } = await startByEvent(tx, this.#deps, event);
+    return () => {
+      committed();
+      this.#deps.runs.dispatch(jobs);
+    };
   }
 
-  #content(name: string, active: boolean, trigger: Trigger, steps: Step[]): WorkflowContent {
-    if (trigger.type !== 'webhook') return { name, active, trigger, steps, webhookTokenHash: null };
+  /** Active workflows that a message of this channel starts. */
+  async listForChannel(tx: Transaction, tenantId: string, channel: { id: string; provider: string }): Promise<{ id: string }[]> {
+    const candidates = await listChannelWorkflows(tx, tenantId);
+    return candidates.filter(({ trigger }) => {
+      if (trigger.type !== 'channel') return false;
+      const { channelId, provider } = trigger.channel;
+      return (channelId === undefined || channelId === channel.id) && (provider === undefined || provider === channel.provider);
+    });
+  }
+
+  /**
+   * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
+   * @throws AppError `workflow_invalid`, `product_not_entitled`.
+   */
+  async ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
+    await this.#validate(tx, tenantId, derived.steps);
+    const content = this.#content(derived.name, true, { schemaVersion: 1, type: 'manual' }, derived.steps, null, null);
+    const before = await findByOrigin(tx, tenantId, derived.origin.kind, derived.origin.id);
+    if (before === null) return (await insertWorkflow(tx, tenantId, newId(), content, derived.origin)).id;
+    const isSame = before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
+    if (!isSame) await updateWorkflow(tx, before, content);
+    return before.id;
+  }
+
+  /** The workflow of another resource, if it was made. */
+  async findDerived(tx: Transaction, tenantId: string, origin: DerivedWorkflow['origin']): Promise<string | null> {
+    return (await findByOrigin(tx, tenantId, origin.kind, origin.id))?.id ?? null;
+  }
+
+  /** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
+  async validateWithin(tx: Transaction, tenantId: string, steps: readonly Step[]): Promise<void> {
+    await this.#validate(tx, tenantId, steps);
+  }
+
+  /** @throws AppError `workflow_invalid`. */
+  previewSchedule(body: PreviewBody): { fires: string[] } {
+    const after = body.after === undefined ? new Date() : new Date(body.after);
+    const problem = scheduleProblem(body.schedule, after);
+    if (problem !== null) throw invalid(`schedule.${problem.path}`, problem.message);
+    return { fires: previewFires(body.schedule, after, body.count).map((at) => at.toISOString()) };
+  }
+
+  async #validate(tx: Transaction, tenantId: string, steps: readonly Step[], ownId?: string): Promise<void> {
+    const entitlements: Record<Entitlement, boolean> = await readEntitlements(tx, tenantId);
+    this.#deps.validateSteps(steps, entitlements);
+    await assertReferences(tx, tenantId, steps, ownId);
+  }
+
+  #content(name: string, active: boolean, trigger: Trigger, steps: Step[], limits: WorkflowLimits | null, keptNextRunAt: Date | null): WorkflowContent {
+    const schedule = scheduleOf(trigger);
+    const now = new Date();
+    if (schedule !== null && keptNextRunAt === null && active) {
+      const problem = scheduleProblem(schedule, now);
+      if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
+    }
+    const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
+    const common = { name, active, steps, limits, nextRunAt, eventType: trigger.type === 'event' ? trigger.event.type : null };
+    if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null };
     const { token } = trigger.webhook;
     const sealed: Trigger = { ...trigger, webhook: { token: this.#deps.secrets.seal(tokenPurpose, token) } };
-    return { name, active, trigger: sealed, steps, webhookTokenHash: webhookTokenHash(token) };
+    return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token) };
   }
 
   #openTrigger(trigger: Trigger): Trigger {
@@ -129,13 +223,18 @@ export class Workflows {
       triggerJson: this.#openTrigger(row.trigger),
       stepsJson: row.steps,
       version: row.version,
+      limits: row.limits,
       createdAt: row.createdAt.toISOString(),
       updatedAt: row.updatedAt.toISOString(),
-      nextRunAt: null,
+      nextRunAt: row.nextRunAt?.toISOString() ?? null,
     };
   }
 }
 
 export function createWorkflows(dependencies: WorkflowsDependencies): Workflows {
   return new Workflows(dependencies);
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('workflow_invalid', `${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Entitlement } from '../../../shared/contract/define.ts';
-import type { Step } from '../../../shared/contract/workflows.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
 import { AppError } from '../../../shared/errors.ts';
 
 /** Refuses steps that could not run. @throws AppError that names the path of each problem. */

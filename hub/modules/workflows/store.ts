@@ -1,8 +1,11 @@
 import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Entitlement } from '../../../shared/contract/define.ts';
-import type { Step, Trigger } from '../../../shared/contract/workflows.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
+import type { Trigger } from '../../../shared/contract/triggers.ts';
+import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { tenants, workflows, workflowVersions } from '../../platform/db/schema.ts';
+import { workflows, workflowVersions } from '../../platform/db/schema.ts';
+import { tenants } from '../../platform/db/tenancy.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
 
@@ -33,6 +36,22 @@ export async function listWebhookWorkflows(tx: Transaction, tenantId: string): P
     .limit(100);
 }
 
+/** Active workflows that follow a type of event. */
+export async function listEventWorkflows(tx: Transaction, tenantId: string, eventType: string): Promise<WorkflowRow[]> {
+  return tx.select().from(workflows).where(and(live(tenantId), eq(workflows.active, true), eq(workflows.eventType, eventType))).orderBy(workflows.id).limit(1000);
+}
+
+/** Active workflows that messages of channels start. */
+export async function listChannelWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
+  return tx.select().from(workflows).where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`)).orderBy(workflows.id).limit(1000);
+}
+
+/** The workflow that something else made and keeps up to date. */
+export async function findByOrigin(tx: Transaction, tenantId: string, kind: string, originId: string): Promise<WorkflowRow | null> {
+  const [row] = await tx.select().from(workflows).where(and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${originId}`)).orderBy(workflows.id).limit(1).for('update');
+  return row ?? null;
+}
+
 /** What the inbound hook must know of a workflow before it knows the workspace. */
 export interface WebhookMatch {
   [column: string]: unknown;
@@ -41,6 +60,7 @@ export interface WebhookMatch {
   version: number;
   active: boolean;
   steps: Step[];
+  limits: WorkflowLimits | null;
   entitlements: Record<Entitlement, boolean>;
 }
 
@@ -48,7 +68,7 @@ export interface WebhookMatch {
 export async function findByWebhookToken(db: Database, tokenHash: Buffer): Promise<WebhookMatch[]> {
   return db.systemStatement<WebhookMatch>(
     'find_by_webhook_token',
-    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
      WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 100`,
     [tokenHash],
   );
@@ -66,10 +86,13 @@ export interface WorkflowContent {
   trigger: Trigger;
   steps: Step[];
   webhookTokenHash: Buffer | null;
+  eventType: string | null;
+  nextRunAt: Date | null;
+  limits: WorkflowLimits | null;
 }
 
-export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent): Promise<WorkflowRow> {
-  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, ...content }).returning();
+export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin'] = null): Promise<WorkflowRow> {
+  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, origin, ...content }).returning();
   await tx.insert(workflowVersions).values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
   return row as WorkflowRow;
 }
@@ -88,7 +111,7 @@ export async function updateWorkflow(tx: Transaction, before: WorkflowRow, conte
 export async function markDeleted(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
   const rows = await tx
     .update(workflows)
-    .set({ deletedAt: sql`now()`, active: false, updatedAt: sql`now()` })
+    .set({ deletedAt: sql`now()`, active: false, nextRunAt: null, updatedAt: sql`now()` })
     .where(and(live(tenantId), eq(workflows.id, id)))
     .returning({ id: workflows.id });
   return rows.length > 0;

@@ -1,48 +1,14 @@
 import { sql } from 'drizzle-orm';
-import {
-  bigint, bigserial, boolean, customType, index, integer, jsonb, pgPolicy, pgRole, pgTable, primaryKey, text, timestamp, unique, uniqueIndex, uuid,
-} from 'drizzle-orm/pg-core';
+import { bigint, bigserial, boolean, index, integer, jsonb, pgPolicy, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
-import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
+import type { Permission, Product, Role } from '../../../shared/contract/define.ts';
 import type { RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
-import type { Step, Trigger } from '../../../shared/contract/workflows.ts';
+import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
+import type { Trigger } from '../../../shared/contract/triggers.ts';
+import { bytea, createdAt, instant, policies, systemRole, tenantId, updatedAt } from './tenancy.ts';
 
-/**
- * Every table. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
- * workspace that its transaction named and no others, so a query that forgets its `where` leaks nothing; `outrigger_system`
- * sees all, for what belongs to no single workspace (sign-in, the sweeper, the run engine's claims). Neither owns a table.
- */
-
-export const appRole = pgRole('outrigger_app').existing();
-export const systemRole = pgRole('outrigger_system').existing();
-
-const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
-const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
-const createdAt = () => instant('created_at').notNull().defaultNow();
-const updatedAt = () => instant('updated_at').notNull().defaultNow();
-
-const currentTenant = sql`(select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)`;
-
-function policies(column: 'tenant_id' | 'id' = 'tenant_id') {
-  const own = sql`${sql.identifier(column)} = ${currentTenant}`;
-  return [
-    pgPolicy('workspace', { for: 'all', to: appRole, using: own, withCheck: own }),
-    pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` }),
-  ];
-}
-
-const tenantId = () => uuid('tenant_id').notNull().references(() => tenants.id, { onDelete: 'cascade' });
-
-export const tenants = pgTable(
-  'tenants',
-  {
-    id: uuid('id').primaryKey(),
-    name: text('name').notNull(),
-    entitlements: jsonb('entitlements').$type<Record<Entitlement, boolean>>().notNull(),
-    createdAt: createdAt(),
-  },
-  (table) => [uniqueIndex('tenants_name').on(sql`lower(${table.name})`), ...policies('id')],
-);
+/** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */
 
 export const users = pgTable(
   'users',
@@ -149,12 +115,22 @@ export const workflows = pgTable(
     steps: jsonb('steps').$type<Step[]>().notNull(),
     /** SHA-256 of the webhook token: how the inbound hook finds the workflow. */
     webhookTokenHash: bytea('webhook_token_hash'),
+    /** Event type of an event trigger: how an event finds its workflows. */
+    eventType: text('event_type'),
+    /** When a schedule fires next; null when it does not, or is not active. */
+    nextRunAt: instant('next_run_at'),
+    limits: jsonb('limits').$type<WorkflowLimits>(),
+    /** What made this workflow and keeps it up to date, if it was not a person. */
+    origin: jsonb('origin').$type<{ kind: 'sequence' | 'agent' | 'pack'; id: string }>(),
     deletedAt: instant('deleted_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [
     index('workflows_tenant').on(table.tenantId, table.id).where(sql`deleted_at is null`),
+    index('workflows_event').on(table.tenantId, table.eventType).where(sql`deleted_at is null and active and event_type is not null`),
+    index('workflows_next_run').on(table.nextRunAt).where(sql`next_run_at is not null`),
+    index('workflows_origin').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin is not null`),
     index('workflows_webhook_token').on(table.webhookTokenHash).where(sql`deleted_at is null and webhook_token_hash is not null`),
     ...policies(),
   ],
@@ -217,6 +193,10 @@ export const runs = pgTable(
     attempt: integer('attempt').notNull(),
     error: jsonb('error').$type<RunFailure>(),
     nextStep: integer('next_step').notNull().default(0),
+    /** The run whose step waits for this one. */
+    parentRunId: uuid('parent_run_id'),
+    /** How many runs, each started by the one before, led to this one. */
+    depth: integer('depth').notNull().default(0),
     fence: bigint('fence', { mode: 'number' }).notNull().default(0),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
@@ -232,6 +212,10 @@ export const runs = pgTable(
     index('runs_tenant').on(table.tenantId, table.id),
     index('runs_tenant_status').on(table.tenantId, table.status, table.id),
     index('runs_tenant_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('runs_tenant_finished').on(table.tenantId, table.finishedAt, table.status, table.queuedAt, table.startedAt).where(sql`finished_at is not null`),
+    index('runs_open').on(table.workflowId, table.id).where(sql`finished_at is null`),
+    index('runs_started').on(table.tenantId, table.startedAt).where(sql`started_at is not null`),
+    index('runs_parent').on(table.parentRunId).where(sql`parent_run_id is not null`),
     index('runs_flow').on(table.flowId),
     index('runs_wake').on(table.wakeAt).where(sql`wake_at is not null`),
     ...policies(),
@@ -239,7 +223,12 @@ export const runs = pgTable(
 );
 
 /** What a step that holds no worker waits for. */
-export type StepWait = { kind: 'node_command'; commandId: string } | { kind: 'approval'; approvalId: string } | { kind: 'retry' };
+export type StepWait =
+  | { kind: 'node_command'; commandId: string }
+  | { kind: 'approval'; approvalId: string }
+  | { kind: 'run'; runId: string }
+  | { kind: 'delay' }
+  | { kind: 'retry' };
 
 /** One step of a run, from the moment it began. */
 export const runSteps = pgTable(
@@ -251,6 +240,8 @@ export const runSteps = pgTable(
     status: text('status').$type<StepStatus>().notNull(),
     attempts: integer('attempts').notNull(),
     wait: jsonb('wait').$type<StepWait>(),
+    /** What a step of several parts has done so far, such as the turns of an agent. */
+    state: jsonb('state').$type<JsonObject>(),
     output: jsonb('output').$type<JsonValue>(),
     outputText: text('output_text'),
     error: jsonb('error').$type<RunFailure>(),
@@ -267,13 +258,15 @@ export const effects = pgTable(
     runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
+    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    call: integer('call').notNull().default(0),
     tenantId: tenantId(),
     skillId: text('skill_id').notNull(),
     kind: text('kind').$type<'keyed' | 'once'>().notNull(),
     intentAt: instant('intent_at').notNull().defaultNow(),
     receiptAt: instant('receipt_at'),
   },
-  (table) => [primaryKey({ columns: [table.runId, table.stepIndex, table.attempt] }), ...policies()],
+  (table) => [primaryKey({ columns: [table.runId, table.stepIndex, table.attempt, table.call] }), ...policies()],
 );
 
 export const approvals = pgTable(
@@ -284,6 +277,8 @@ export const approvals = pgTable(
     runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
+    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    call: integer('call').notNull().default(0),
     kind: text('kind').$type<'step' | 'system.run'>().notNull(),
     title: text('title').notNull(),
     message: text('message').notNull(),
@@ -297,10 +292,20 @@ export const approvals = pgTable(
     decidedBy: text('decided_by'),
     decidedAt: instant('decided_at'),
     note: text('note'),
+    /** Email addresses of those who alone may decide; empty when whoever may manage automations does. */
+    approvers: text('approvers').array().notNull().default(sql`'{}'`),
+    /** How many of them must agree. */
+    required: integer('required').notNull().default(1),
+    /** Who started the run, and so can't decide where approvers are named: `user:<id>`, or null. */
+    requestedBy: text('requested_by'),
+    /** From when on those in `escalateTo` may decide as well. */
+    escalateAt: instant('escalate_at'),
+    escalateTo: text('escalate_to').array().notNull().default(sql`'{}'`),
     createdAt: createdAt(),
   },
   (table) => [
-    unique('approvals_step').on(table.runId, table.stepIndex, table.attempt),
+    index('approvals_escalation').on(table.escalateAt).where(sql`status = 'pending' and escalate_at is not null`),
+    unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('approvals_tenant').on(table.tenantId, table.id),
     index('approvals_tenant_status').on(table.tenantId, table.status, table.id),
     index('approvals_expiry').on(table.expiresAt).where(sql`status = 'pending' and expires_at is not null`),
@@ -343,11 +348,18 @@ export const runLogs = pgTable(
     tenantId: tenantId(),
     runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
+    workflowId: uuid('workflow_id'),
     level: text('level').$type<'debug' | 'info' | 'warn' | 'error'>().notNull(),
     message: text('message').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('run_logs_tenant').on(table.tenantId, table.id), index('run_logs_run').on(table.runId, table.id), ...policies()],
+  (table) => [
+    index('run_logs_tenant').on(table.tenantId, table.id),
+    index('run_logs_run').on(table.runId, table.id),
+    index('run_logs_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('run_logs_level').on(table.tenantId, table.level, table.id),
+    ...policies(),
+  ],
 );
 
 /** What left the platform, or would have: `simulated` in the test environment. */
@@ -357,6 +369,7 @@ export const messages = pgTable(
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     runId: uuid('run_id').references(() => runs.id, { onDelete: 'set null' }),
+    workflowId: uuid('workflow_id'),
     stepIndex: integer('step_index'),
     channel: text('channel').notNull(),
     recipient: text('recipient').notNull(),
@@ -364,7 +377,7 @@ export const messages = pgTable(
     summary: jsonb('summary').$type<JsonObject>().notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('messages_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [index('messages_tenant').on(table.tenantId, table.id), index('messages_run').on(table.runId, table.id), index('messages_channel').on(table.tenantId, table.channel, table.createdAt, table.status), index('messages_workflow').on(table.tenantId, table.workflowId, table.id), ...policies()],
 );
 
 export const memoryEntries = pgTable(
@@ -418,6 +431,8 @@ export const nodeCommands = pgTable(
     runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
+    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    call: integer('call').notNull().default(0),
     type: text('type').notNull(),
     input: jsonb('input').$type<JsonObject>().notNull(),
     approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
@@ -437,7 +452,8 @@ export const nodeCommands = pgTable(
     createdAt: createdAt(),
   },
   (table) => [
-    unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt),
+    unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt, table.call),
+    index('node_commands_finished').on(table.tenantId, table.finishedAt).where(sql`status = 'succeeded'`),
     index('node_commands_open').on(table.nodeId, table.id).where(sql`status in ('pending', 'leased')`),
     index('node_commands_due').on(sql`coalesce(${table.leaseExpiresAt}, ${table.expiresAt})`).where(sql`status in ('pending', 'leased')`),
     ...policies(),

@@ -1,0 +1,121 @@
+import { agents as agentsResource, toolProfiles } from '../../../shared/contract/agents.ts';
+import { channels as channelsResource } from '../../../shared/contract/channels.ts';
+import { insight as insightResource } from '../../../shared/contract/insight.ts';
+import { logs as logsResource } from '../../../shared/contract/logs.ts';
+import { memory as memoryResource } from '../../../shared/contract/memory.ts';
+import { modelConfigurations } from '../../../shared/contract/models.ts';
+import { packs as packsResource } from '../../../shared/contract/packs.ts';
+import { policies as policiesResource } from '../../../shared/contract/policies.ts';
+import { sessions as sessionsResource } from '../../../shared/contract/sessions.ts';
+import type { Agents } from '../../modules/agents/index.ts';
+import type { Ai } from '../../modules/ai/index.ts';
+import type { Channels } from '../../modules/channels/index.ts';
+import type { Insight } from '../../modules/insight/index.ts';
+import type { Logs } from '../../modules/logs/index.ts';
+import { presentLog } from '../../modules/logs/index.ts';
+import type { Memory } from '../../modules/memory/index.ts';
+import type { Packs } from '../../modules/packs/index.ts';
+import type { Policies } from '../../modules/policies/index.ts';
+import type { Sessions } from '../../modules/sessions/index.ts';
+import { idBefore } from '../../platform/ids.ts';
+import { pause, streamEvents } from '../event-stream.ts';
+import { actorOf, implement } from '../implement.ts';
+
+export const policyRoutes = (policies: Policies) =>
+  implement(policiesResource, {
+    getAutomationPolicy: ({ principal }) => policies.get(principal.tenantId),
+    putAutomationPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
+  });
+
+export const agentRoutes = (agents: Agents) => [
+  ...implement(agentsResource, {
+    listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
+    createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
+    updateAutomationAgent: ({ principal, params, body }) => agents.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
+  }),
+  ...implement(toolProfiles, {
+    listAutomationToolProfiles: ({ principal, query }) => agents.listProfiles(principal.tenantId, query),
+    putAutomationToolProfile: ({ principal, body }) => agents.putProfile(principal.tenantId, body, actorOf(principal)),
+  }),
+];
+
+export const modelRoutes = (ai: Ai) =>
+  implement(modelConfigurations, {
+    getAutomationModels: ({ principal }) => ai.getModels(principal.tenantId),
+    putAutomationModels: ({ principal, body }) => ai.putModels(principal.tenantId, body, actorOf(principal)),
+  });
+
+export const sessionRoutes = (sessions: Sessions) =>
+  implement(sessionsResource, {
+    listAutomationSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
+    createAutomationSession: ({ principal, body }) => sessions.create(principal.tenantId, body),
+    getAutomationSession: ({ principal, params, query }) => sessions.get(principal.tenantId, params.id, query),
+  });
+
+export const memoryRoutes = (memory: Memory) =>
+  implement(memoryResource, {
+    listAutomationMemory: ({ principal, query }) => memory.list(principal.tenantId, query),
+    putAutomationMemory: ({ principal, body }) => memory.put(principal.tenantId, body),
+  });
+
+export const channelRoutes = (channels: Channels) =>
+  implement(channelsResource, {
+    listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
+    putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
+    receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
+      channels.receive(params.id, { headers, rawBody, body }, principal.kind === 'token' ? { tenantId: principal.tenantId, environment: principal.environment } : null),
+    async verifyAutomationChannel({ params, query, raw: { response } }) {
+      response.type('text/plain').send(await channels.verify(params.id, query));
+    },
+  });
+
+/** How often a stream of log lines looks, in milliseconds. */
+const lookEveryMs = 500;
+/** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
+const lateCommitMs = 10_000;
+const linesAtOnce = 500;
+
+export const logRoutes = (logs: Logs) =>
+  implement(logsResource, {
+    listAutomationMessages: ({ principal, query }) => logs.listMessages(principal.tenantId, query),
+    listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
+    async streamAutomationLogs({ principal, query, signal, headers, raw: { response } }) {
+      const resumed = headers['last-event-id'];
+      const from = typeof resumed === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(resumed) ? resumed.toLowerCase() : idBefore(new Date());
+      await streamEvents(response, signal, logsResource.streamAutomationLogs.holdSeconds, async (stream) => {
+        const shown = new Set<string>();
+        while (!stream.signal.aborted) {
+          const late = idBefore(new Date(Date.now() - lateCommitMs));
+          for (const id of shown) if (id < late) shown.delete(id);
+          let after = from > late ? from : late;
+          for (;;) {
+            const lines = await logs.readAfter(principal.tenantId, query, after, linesAtOnce);
+            for (const line of lines.filter(({ id }) => !shown.has(id))) {
+              shown.add(line.id);
+              stream.send('log', presentLog(line), line.id);
+            }
+            const last = lines.at(-1);
+            if (last === undefined || lines.length < linesAtOnce) break;
+            after = last.id;
+          }
+          await pause(lookEveryMs, stream.signal);
+        }
+      });
+    },
+  });
+
+export const packRoutes = (packs: Packs) =>
+  implement(packsResource, {
+    listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
+    installAutomationSkill: ({ principal, body }) => packs.install(principal.tenantId, body, actorOf(principal)),
+    createAutomationSkillWorkflow: ({ principal, params, body }) => packs.createWorkflow(principal.tenantId, params.packId, body, actorOf(principal)),
+    getAutomationSkillSdk: async () => packs.sdk(),
+    postAutomationSkillSdk: ({ principal, body }) => packs.check(principal.tenantId, body, actorOf(principal)),
+  });
+
+export const insightRoutes = (insight: Insight) =>
+  implement(insightResource, {
+    getAutomationSlo: ({ principal, query }) => insight.slo(principal.tenantId, query.window),
+    getAutomationOnboarding: ({ principal }) => insight.onboarding(principal.tenantId),
+  });

@@ -1,0 +1,143 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { AppError } from '../../../shared/errors.ts';
+import { approvalLinks, approvalVotes } from '../../platform/db/automation-schema.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import { approvals } from '../../platform/db/schema.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { recordAudit } from '../audit/index.ts';
+import type { Email } from '../email/index.ts';
+import type { PromisedJob } from '../runs/index.ts';
+import { eligibleApprovers } from './service.ts';
+import type { Approvals } from './service.ts';
+import type { ApprovalRow } from './store.ts';
+
+export interface ApprovalLinksDependencies {
+  db: Database;
+  approvals: Approvals;
+  email: Email;
+  logger: Logger;
+  dispatch: (jobs: PromisedJob[]) => void;
+  /** Where people reach this hub; null when only the request itself tells. */
+  publicUrl: string | null;
+}
+
+/** What a link shows before it decides. */
+export interface LinkedApproval {
+  approver: string;
+  approval: ApprovalRow;
+  /** Whether the link can still decide. */
+  open: boolean;
+}
+
+const mailDeadlineMs = 30_000;
+/** A mail that could not be sent is tried again after so long, in seconds. */
+const retrySeconds = 60;
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest();
+const newToken = () => `apl_${randomBytes(32).toString('base64url')}`;
+
+/** Links that let named people decide without signing in: each for one person and one approval, good for one decision. */
+export class ApprovalLinks {
+  readonly #deps: ApprovalLinksDependencies;
+  readonly #failedAt = new Map<string, number>();
+
+  constructor(dependencies: ApprovalLinksDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Makes new links for everybody who may decide and has not; those made before stop working.
+   * @throws AppError `not_found`, `approval_already_decided`, or `approver_required` when it names nobody.
+   */
+  create(tenantId: string, id: string, actor: string, baseUrl: string): Promise<{ links: { approver: string; url: string }[] }> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx.select().from(approvals).where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id))).for('update');
+      if (row === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
+      if (row.status !== 'pending') throw new AppError('approval_already_decided', `This approval is ${row.status}; there is nothing left to decide.`);
+      const approvers = await this.#undecided(tx, row);
+      if (eligibleApprovers(row, new Date()).length === 0) throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
+      await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
+      const links: { approver: string; url: string }[] = [];
+      for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
+      await recordAudit(tx, { tenantId, actor, action: 'approval.links_created', targetType: 'approval', targetId: id, details: { approvers } });
+      return { links };
+    });
+  }
+
+  /** What a link is for; null when there is no such link. */
+  async read(token: string): Promise<LinkedApproval | null> {
+    return this.#deps.db.system(async (tx) => {
+      const [row] = await tx.select({ link: approvalLinks, approval: approvals }).from(approvalLinks).innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId)).where(eq(approvalLinks.tokenHash, hashOf(token)));
+      if (row === undefined) return null;
+      const isOver = row.approval.expiresAt !== null && row.approval.expiresAt <= new Date();
+      return { approver: row.link.approver, approval: row.approval, open: row.link.usedAt === null && row.approval.status === 'pending' && !isOver };
+    });
+  }
+
+  /** Decides by a link, which is used up by it. @throws AppError `not_found`, `approval_already_decided`, `approver_required`. */
+  async decide(token: string, decision: 'approved' | 'rejected', note: string | undefined): Promise<LinkedApproval> {
+    const found = await this.read(token);
+    if (found === null) throw new AppError('not_found', 'There is no such link, or a newer one took its place.');
+    const { tenantId, id } = found.approval;
+    const job = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const used = await tx.update(approvalLinks).set({ usedAt: sql`now()` }).where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt))).returning({ approver: approvalLinks.approver });
+      if (used.length === 0) throw new AppError('approval_already_decided', 'This link was used already.');
+      return (await this.#deps.approvals.decideWithin(tx, tenantId, id, { decision, ...(note === undefined ? {} : { note }) }, { kind: 'link', email: found.approver })).job;
+    });
+    if (job !== null) this.#deps.dispatch([job]);
+    return (await this.read(token)) as LinkedApproval;
+  }
+
+  /** Mails a link to whoever may decide and has none yet; part of the sweep. Nothing without an SMTP server and a public address. */
+  async mailNew(): Promise<void> {
+    const { db, email, publicUrl, logger } = this.#deps;
+    if (!email.isConfigured || publicUrl === null) return;
+    const waiting = await db.system((tx) =>
+      tx
+        .select()
+        .from(approvals)
+        .where(
+          and(
+            eq(approvals.status, 'pending'),
+            sql`cardinality(${approvals.approvers}) > 0`,
+            sql`(select count(*) from approval_links l where l.approval_id = ${approvals.id}) < cardinality(${approvals.approvers}) + case when ${approvals.escalateAt} <= now() then cardinality(${approvals.escalateTo}) else 0 end`,
+          ),
+        )
+        .orderBy(approvals.id)
+        .limit(50),
+    );
+    for (const row of waiting) {
+      for (const approver of await db.workspace(row.tenantId, (tx) => this.#undecided(tx, row))) {
+        const key = `${row.id} ${approver}`;
+        if (performance.now() - (this.#failedAt.get(key) ?? Number.NEGATIVE_INFINITY) < retrySeconds * 1000) continue;
+        const url = await db.workspace(row.tenantId, async (tx) => {
+          await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, row.id)).for('update');
+          const [known] = await tx.select({ approver: approvalLinks.approver }).from(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver)));
+          return known === undefined ? insertLink(tx, row, approver, publicUrl) : null;
+        });
+        if (url === null) continue;
+        try {
+          await email.notify({ to: approver, subject: `To approve: ${row.title}`.slice(0, 200), text: `${row.title}\n\n${row.message}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+        } catch (error) {
+          this.#failedAt.set(key, performance.now());
+          logger.warn({ err: error, approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
+          await db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
+        }
+      }
+    }
+    if (waiting.length === 0) this.#failedAt.clear();
+  }
+
+  async #undecided(tx: Transaction, row: ApprovalRow): Promise<string[]> {
+    const votes = await tx.select({ approver: approvalVotes.approver }).from(approvalVotes).where(eq(approvalVotes.approvalId, row.id));
+    const decided = new Set(votes.map((vote) => vote.approver));
+    return eligibleApprovers(row, new Date()).filter((approver) => !decided.has(approver));
+  }
+}
+
+async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string): Promise<string> {
+  const token = newToken();
+  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId });
+  return `${baseUrl}/approve/${token}`;
+}

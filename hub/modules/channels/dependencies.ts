@@ -1,0 +1,20 @@
+import type { Cursors } from '../../platform/cursor.ts';
+import type { channels } from '../../platform/db/automation-schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Email } from '../email/index.ts';
+import type { Runs } from '../runs/index.ts';
+import type { Workflows } from '../workflows/index.ts';
+
+export type ChannelRow = typeof channels.$inferSelect;
+
+export interface ChannelsDependencies {
+  db: Database;
+  cursors: Cursors;
+  secrets: Secrets;
+  egress: Egress;
+  email: Email;
+  runs: Runs;
+  workflows: Workflows;
+}

@@ -1,0 +1,2 @@
+export { Packs } from './service.ts';
+export type { SdkSkill } from './service.ts';

@@ -1,0 +1,109 @@
+import type { PackManifest } from '../../../shared/contract/packs.ts';
+import type { ErrorDetail } from '../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { isTimeZone } from '../../../shared/time-zone.ts';
+import { cronProblem } from '../../platform/calendar/calendar.ts';
+
+type InputsSchema = PackManifest['inputsSchema'];
+type Property = InputsSchema['properties'][string];
+
+const reference = /\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}/g;
+const wholeReference = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}$/;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Every input that a graph refers to, with the path where it does. */
+export function inputsIn(value: JsonValue, path: string): { name: string; path: string }[] {
+  if (typeof value === 'string') return [...value.matchAll(reference)].map((match) => ({ name: match[1] as string, path }));
+  if (Array.isArray(value)) return value.flatMap((item, index) => inputsIn(item, `${path}[${index}]`));
+  if (typeof value === 'object' && value !== null) return Object.entries(value).flatMap(([key, item]) => inputsIn(item, `${path}.${key}`));
+  return [];
+}
+
+/**
+ * Puts inputs in the place of their references: a string that is one whole reference keeps the type of the input. Templates of
+ * workflows stay as they are; what an input brings is never read as one.
+ */
+export function fillInputs(value: JsonValue, inputs: JsonObject): JsonValue {
+  if (typeof value === 'string') {
+    const whole = wholeReference.exec(value)?.[1];
+    if (whole !== undefined) return inputs[whole] ?? null;
+    return value.replaceAll(reference, (_match, name: string) => {
+      const input = inputs[name] ?? '';
+      return typeof input === 'string' ? input : JSON.stringify(input);
+    });
+  }
+  if (Array.isArray(value)) return value.map((item) => fillInputs(item, inputs));
+  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillInputs(item, inputs)]));
+  return value;
+}
+
+function problemOf(property: Property, value: JsonValue): string | null {
+  const { type, format, minimum, maximum, items } = property;
+  const isType = { string: typeof value === 'string', number: typeof value === 'number', integer: Number.isInteger(value), boolean: typeof value === 'boolean', array: Array.isArray(value) }[type];
+  if (!isType) return `must be of type ${type}`;
+  if (property.enum !== undefined && !property.enum.includes(value as string | number)) return `must be one of ${property.enum.join(', ')}`;
+  if (typeof value === 'number' && minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
+  if (typeof value === 'number' && maximum !== undefined && value > maximum) return `must be at most ${maximum}`;
+  if (Array.isArray(value) && items !== undefined && !value.every((item) => typeof item === items.type)) return `must hold only values of type ${items.type}`;
+  // A template in an input would be carried out as part of the workflow.
+  if (JSON.stringify(value).includes('{{')) return 'must not hold {{';
+  if (typeof value !== 'string' || value === '') return null;
+  switch (format) {
+    case 'uri':
+      return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol) ? null : 'must be an http or https address';
+    case 'email':
+      return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? null : 'must be an email address';
+    case 'uuid':
+    case 'node':
+      return uuid.test(value) ? null : 'must be a UUID';
+    case 'timezone':
+      return isTimeZone(value) ? null : 'must be an IANA time zone, such as Europe/Berlin';
+    case 'cron':
+      return cronProblem(value);
+    default:
+      return null;
+  }
+}
+
+/** The inputs of a new workflow with their defaults, or what is wrong with them. */
+export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: JsonObject; problems: ErrorDetail[] } {
+  const problems: ErrorDetail[] = [];
+  const inputs: JsonObject = {};
+  for (const name of Object.keys(given)) if (!Object.hasOwn(schema.properties, name)) problems.push({ path: `body.inputs.${name}`, message: `is no input of this pack; known are ${Object.keys(schema.properties).join(', ')}` });
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const value = Object.hasOwn(given, name) ? given[name] : property.default;
+    if (value === undefined) {
+      if (schema.required.includes(name)) problems.push({ path: `body.inputs.${name}`, message: 'is required' });
+      else inputs[name] = '';
+      continue;
+    }
+    const problem = problemOf(property, value as JsonValue);
+    if (problem === null) inputs[name] = value as JsonValue;
+    else problems.push({ path: `body.inputs.${name}`, message: problem });
+  }
+  return { inputs, problems };
+}
+
+/** Values that stand for inputs while a graph is checked. */
+export function sampleInputs(schema: InputsSchema): JsonObject {
+  const sample = ({ type, format, minimum, default: value, enum: choices }: Property): JsonValue => {
+    if (value !== undefined && value !== '') return value as JsonValue;
+    if (choices !== undefined) return choices[0] as JsonValue;
+    if (type === 'array') return ['sample'];
+    if (type === 'boolean') return true;
+    if (type !== 'string') return minimum ?? 60;
+    const byFormat: Record<string, string> = { uri: 'https://example.com/', email: 'someone@example.com', uuid: '01890000-0000-7000-8000-000000000000', node: '01890000-0000-7000-8000-000000000000', timezone: 'UTC', cron: '0 9 * * *' };
+    return format === undefined ? 'sample' : (byFormat[format] as string);
+  };
+  return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, sample(property)]));
+}
+
+/** Whether an input was left out, or as good as. */
+export function isEmpty(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || value === '' || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+/** A step of a pack as the step of a workflow. */
+export function withoutCondition({ ifInput: _condition, ...step }: JsonObject): JsonObject {
+  return step;
+}

@@ -1,0 +1,56 @@
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { policies as resource, putPolicyBody } from '../../../shared/contract/policies.ts';
+import type { Policy } from '../../../shared/contract/policies.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { automationPolicies } from '../../platform/db/automation-schema.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import { workflows } from '../../platform/db/schema.ts';
+import { recordAudit } from '../audit/index.ts';
+
+type PutBody = z.output<typeof resource.putAutomationPolicy.body>;
+
+/** The policy of a workspace in a transaction of its own; the defaults when none was set. */
+export async function readPolicy(tx: Transaction, tenantId: string): Promise<Policy> {
+  const [row] = await tx.select().from(automationPolicies).where(eq(automationPolicies.tenantId, tenantId));
+  if (row === undefined) return { ...putPolicyBody.parse({}), updatedAt: null };
+  const { tenantId: _own, updatedAt, ...policy } = row;
+  return { ...policy, updatedAt: updatedAt.toISOString() };
+}
+
+/** Standing orders and limits: one record a workspace. */
+export class Policies {
+  readonly #db: Database;
+  readonly #isKnownSkill: (pattern: string) => boolean;
+
+  constructor(db: Database, isKnownSkill: (pattern: string) => boolean) {
+    this.#db = db;
+    this.#isKnownSkill = isKnownSkill;
+  }
+
+  get(tenantId: string): Promise<Policy> {
+    return this.#db.workspace(tenantId, (tx) => readPolicy(tx, tenantId));
+  }
+
+  /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
+  put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
+    return this.#db.workspace(tenantId, async (tx) => {
+      const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
+      if (unknown !== -1) throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+      if (body.errorWorkflowId !== null) {
+        const [row] = await tx.select({ id: workflows.id }).from(workflows).where(and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)));
+        if (row === undefined) throw invalid('errorWorkflowId', 'is no workflow of this workspace');
+      }
+      await tx
+        .insert(automationPolicies)
+        .values({ tenantId, ...body })
+        .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...body, updatedAt: sql`now()` } });
+      await recordAudit(tx, { tenantId, actor, action: 'policy.updated', targetType: 'policy', targetId: tenantId, details: { ...body } });
+      return readPolicy(tx, tenantId);
+    });
+  }
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('validation_failed', `body.${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });
+}

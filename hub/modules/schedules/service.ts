@@ -1,0 +1,137 @@
+import { sql } from 'drizzle-orm';
+import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { Step } from '../../../shared/contract/steps.ts';
+import type { Schedule, Trigger } from '../../../shared/contract/triggers.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { acceptRuns } from '../runs/index.ts';
+import type { NewRun, PromisedJob } from '../runs/index.ts';
+import { dueFires } from './due.ts';
+
+export interface SchedulesDependencies {
+  db: Database;
+  logger: Logger;
+  dispatch: (jobs: PromisedJob[]) => void;
+  validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
+}
+
+interface DueWorkflow {
+  [column: string]: unknown;
+  id: string;
+  tenant_id: string;
+  version: number;
+  trigger: Trigger;
+  steps: Step[];
+  next_run_at: Date;
+  entitlements: Record<Entitlement, boolean>;
+  is_open: boolean;
+}
+
+interface Fire {
+  workflow: DueWorkflow;
+  fireAt: Date;
+  outcome: 'started' | 'overlapped' | 'refused';
+}
+
+const batchSize = 500;
+
+/** Fires what is due. Any number of processes may look: a unique row of workflow and time decides who starts the run. */
+export class Schedules {
+  readonly #deps: SchedulesDependencies;
+
+  constructor(dependencies: SchedulesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. */
+  async fireDue(): Promise<number> {
+    let started = 0;
+    for (;;) {
+      const { jobs, looked } = await this.#deps.db.system((tx) => this.#fireBatch(tx));
+      this.#deps.dispatch(jobs);
+      started += jobs.length;
+      if (looked < batchSize) return started;
+    }
+  }
+
+  async #fireBatch(tx: Transaction): Promise<{ jobs: PromisedJob[]; looked: number }> {
+    const { rows: due } = await tx.query<DueWorkflow>(
+      'due_schedules',
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.next_run_at, t.entitlements,
+         EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
+       FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+       WHERE w.next_run_at <= now() ORDER BY w.next_run_at LIMIT $1 FOR UPDATE OF w SKIP LOCKED`,
+      [batchSize],
+    );
+    if (due.length === 0) return { jobs: [], looked: 0 };
+    const now = new Date();
+    const fires: Fire[] = [];
+    const next: { id: string; next_run_at: string | null }[] = [];
+    for (const workflow of due) {
+      const schedule = scheduleOf(workflow.trigger);
+      if (schedule === null) {
+        next.push({ id: workflow.id, next_run_at: null });
+        continue;
+      }
+      const plan = dueFires(schedule, workflow.next_run_at, now);
+      if (plan.missed > 0) this.#deps.logger.warn({ workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed }, 'a schedule was missed and is not made up for');
+      next.push({ id: workflow.id, next_run_at: plan.next?.toISOString() ?? null });
+      plan.start.forEach((fireAt, index) => fires.push({ workflow, fireAt, outcome: this.#outcome(workflow, schedule, index) }));
+    }
+    await tx.query(
+      'advance_schedules',
+      'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
+      [JSON.stringify(next)],
+    );
+    return { jobs: await startFires(tx, fires), looked: due.length };
+  }
+
+  #outcome(workflow: DueWorkflow, schedule: Schedule, index: number): Fire['outcome'] {
+    if (schedule.overlap === 'skip' && (workflow.is_open || index > 0)) return 'overlapped';
+    try {
+      if (!workflow.entitlements.automations) return 'refused';
+      this.#deps.validateSteps(workflow.steps, workflow.entitlements);
+      return 'started';
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.#deps.logger.warn({ workflowId: workflow.id, reason: error.message }, 'a schedule could not start its workflow');
+      return 'refused';
+    }
+  }
+}
+
+/** The schedule of a trigger that has one. */
+export function scheduleOf(trigger: Trigger): Schedule | null {
+  return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
+}
+
+/** Enters fires and starts the runs of those that nobody entered before. */
+async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]> {
+  if (fires.length === 0) return [];
+  const entered = await tx.execute<{ workflow_id: string; fire_at: string }>(sql`
+    INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome)
+    SELECT * FROM jsonb_to_recordset(${JSON.stringify(fires.map((fire) => ({ w: fire.workflow.id, f: fire.fireAt.toISOString(), t: fire.workflow.tenant_id, o: fire.outcome })))}::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
+    ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`);
+  const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${new Date(row.fire_at).getTime()}`));
+  const starting = fires.filter((fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`));
+  const newRuns = starting.map(({ workflow, fireAt }): NewRun => {
+    const schedule = scheduleOf(workflow.trigger);
+    const delayMs = Math.random() * (schedule?.jitterSeconds ?? 0) * 1000;
+    return {
+      tenantId: workflow.tenant_id,
+      workflowId: workflow.id,
+      workflowVersion: workflow.version,
+      trigger: { type: workflow.trigger.type, fireAt: fireAt.toISOString() },
+      context: null,
+      payload: null,
+      environment: 'live',
+      notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
+    };
+  });
+  const accepted = await acceptRuns(tx, newRuns);
+  await tx.execute(sql`
+    UPDATE schedule_fires s SET run_id = f.r FROM jsonb_to_recordset(${JSON.stringify(starting.map(({ workflow, fireAt }, index) => ({ w: workflow.id, f: fireAt.toISOString(), r: accepted[index]?.runId })))}::jsonb) AS f(w uuid, f timestamptz, r uuid)
+    WHERE s.workflow_id = f.w AND s.fire_at = f.f`);
+  return accepted.map(({ job }) => job);
+}

@@ -1,0 +1,135 @@
+import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { sessions as resource } from '../../../shared/contract/sessions.ts';
+import type { SessionScope } from '../../../shared/contract/sessions.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { readPage } from '../../platform/cursor.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import { automationSessions, sessionMessages } from '../../platform/db/automation-schema.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { recordAudit } from '../audit/index.ts';
+
+type ListQuery = z.output<typeof resource.listAutomationSessions.query>;
+type CreateBody = z.output<typeof resource.createAutomationSession.body>;
+type GetQuery = z.output<typeof resource.getAutomationSession.query>;
+export type SessionRow = typeof automationSessions.$inferSelect;
+export type SessionMessageRow = typeof sessionMessages.$inferSelect;
+
+/** Messages that a session keeps word for word before the older ones are summed up. */
+export const summariseAfterMessages = 40;
+/** How many stay word for word then. */
+export const keptMessages = 20;
+
+/** Finds the session of a scope and key, or makes it. */
+export async function ensureSession(tx: Transaction, tenantId: string, session: { scope: SessionScope; key: string; title?: string | undefined }): Promise<SessionRow> {
+  const [row] = await tx
+    .insert(automationSessions)
+    .values({ id: newId(), tenantId, scope: session.scope, key: session.key, title: session.title ?? session.key, memorySummary: '' })
+    .onConflictDoUpdate({ target: [automationSessions.tenantId, automationSessions.scope, automationSessions.key], set: { updatedAt: sql`now()` } })
+    .returning();
+  return row as SessionRow;
+}
+
+export async function findSession(tx: Transaction, tenantId: string, id: string): Promise<SessionRow | null> {
+  const [row] = await tx.select().from(automationSessions).where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)));
+  return row ?? null;
+}
+
+/** Adds a message to the end of a transcript. */
+export async function appendMessage(tx: Transaction, tenantId: string, sessionId: string, message: { role: 'user' | 'assistant' | 'system'; content: string; runId: string | null }): Promise<void> {
+  await tx.insert(sessionMessages).values({ id: newId(), tenantId, sessionId, ...message });
+  await tx.update(automationSessions).set({ updatedAt: sql`now()` }).where(eq(automationSessions.id, sessionId));
+}
+
+/** The messages that a summary does not cover yet, oldest first. */
+export async function readUnsummarised(tx: Transaction, session: SessionRow): Promise<SessionMessageRow[]> {
+  return tx
+    .select()
+    .from(sessionMessages)
+    .where(and(eq(sessionMessages.sessionId, session.id), session.summarisedThrough === null ? undefined : gt(sessionMessages.id, session.summarisedThrough)))
+    .orderBy(asc(sessionMessages.id))
+    .limit(500);
+}
+
+/** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
+export async function writeSummary(tx: Transaction, session: SessionRow, summary: string, throughId: string): Promise<void> {
+  await tx
+    .update(automationSessions)
+    .set({ memorySummary: summary, summarisedThrough: throughId })
+    .where(and(eq(automationSessions.id, session.id), sql`${automationSessions.summarisedThrough} is not distinct from ${session.summarisedThrough}`));
+}
+
+/** Conversations that automations hold. */
+export class Sessions {
+  readonly #deps: { db: Database; cursors: Cursors };
+
+  constructor(dependencies: { db: Database; cursors: Cursors }) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
+          .from(automationSessions)
+          .where(
+            and(
+              eq(automationSessions.tenantId, tenantId),
+              query.scope === undefined ? undefined : eq(automationSessions.scope, query.scope),
+              query.key === undefined ? undefined : eq(automationSessions.key, query.key),
+              before === undefined ? undefined : lt(automationSessions.id, before),
+            ),
+          )
+          .orderBy(desc(automationSessions.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `sessions:${tenantId}`, query, read, present);
+  }
+
+  async create(tenantId: string, body: CreateBody) {
+    return present(await this.#deps.db.workspace(tenantId, (tx) => ensureSession(tx, tenantId, body)));
+  }
+
+  /** @throws AppError `not_found`, `invalid_cursor`. */
+  async get(tenantId: string, id: string, query: GetQuery) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const session = await findSession(tx, tenantId, id);
+      if (session === null) throw notFound(id);
+      const read = (limit: number, after: string | undefined) =>
+        tx.select().from(sessionMessages).where(and(eq(sessionMessages.sessionId, id), after === undefined ? undefined : gt(sessionMessages.id, after))).orderBy(asc(sessionMessages.id)).limit(limit);
+      const page = { limit: query.limit, ...(query.after === undefined ? {} : { cursor: query.after }) };
+      const transcript = await readPage(this.#deps.cursors, `session:${id}`, page, read, (row) => ({ id: row.id, role: row.role, content: row.content, runId: row.runId, createdAt: row.createdAt.toISOString() }));
+      return { ...present(session), transcript };
+    });
+  }
+
+  /** @throws AppError `not_found`. */
+  rename(tenantId: string, id: string, title: string, actor: string) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx.update(automationSessions).set({ title, updatedAt: sql`now()` }).where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id))).returning();
+      if (row === undefined) throw notFound(id);
+      await recordAudit(tx, { tenantId, actor, action: 'session.updated', targetType: 'session', targetId: id, details: { title } });
+      return present(row);
+    });
+  }
+
+  /** Deletes a session with its transcript. @throws AppError `not_found`. */
+  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx.delete(automationSessions).where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id))).returning({ id: automationSessions.id });
+      if (rows.length === 0) throw notFound(id);
+      await recordAudit(tx, { tenantId, actor, action: 'session.deleted', targetType: 'session', targetId: id, details: {} });
+    });
+    return { id, deleted: true };
+  }
+}
+
+function present(row: SessionRow) {
+  return { id: row.id, scope: row.scope, key: row.key, title: row.title, memorySummary: row.memorySummary, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not_found', `There is no session ${id} in this workspace.`);
+}

@@ -1,0 +1,92 @@
+import { CronExpressionParser } from 'cron-parser';
+
+/**
+ * When things are due, in any time zone. A time of day that a change to summer time leaves out counts as the time that the
+ * clocks show instead (02:30 becomes 03:30); one that the change back brings twice counts once, the first time. Expressions that
+ * run in every hour follow the hours that really pass.
+ */
+
+const dayMs = 86_400_000;
+/** Fires that are looked at before an expression is held to have none. */
+const maxSteps = 400;
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatterOf(timezone: string): Intl.DateTimeFormat {
+  let formatter = formatters.get(timezone);
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat('en-US', { timeZone: timezone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' });
+    formatters.set(timezone, formatter);
+  }
+  return formatter;
+}
+
+/** What the clocks of a zone show at an instant, as if that were UTC, in milliseconds. */
+function wallTime(timezone: string, instantMs: number): number {
+  if (timezone === 'UTC') return instantMs;
+  const parts: Record<string, number> = {};
+  for (const { type, value } of formatterOf(timezone).formatToParts(instantMs)) parts[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((instantMs % 1000) + 1000) % 1000);
+}
+
+/** The instant at which the clocks of a zone show a time: the first of two, and one in a gap moved on by its length. */
+function instantOf(timezone: string, wallMs: number): number {
+  const offsets = [wallMs - dayMs, wallMs + dayMs].map((at) => wallTime(timezone, at) - at);
+  const fitting = offsets.map((offset) => wallMs - offset).filter((at) => wallTime(timezone, at) === wallMs);
+  return fitting.length > 0 ? Math.min(...fitting) : wallMs - (offsets[0] as number);
+}
+
+/**
+ * What is wrong with a five-field cron expression, for people; null when it can be used.
+ */
+export function cronProblem(cron: string): string | null {
+  if (cron.trim().split(/\s+/).length !== 5) return 'must have five fields: minute, hour, day of the month, month, day of the week';
+  // A hash of nothing would be another time at each look.
+  if (/(^|[\s,])H/.test(cron)) return 'can\'t use H; name the minute and hour';
+  try {
+    return nextCronFire(cron, 'UTC', new Date()) === null ? 'never comes' : null;
+  } catch (error) {
+    return `is not a cron expression: ${(error as Error).message}`;
+  }
+}
+
+/** The first time after an instant at which a cron expression is due; null when it never is. @throws when it can't be parsed. */
+export function nextCronFire(cron: string, timezone: string, after: Date): Date | null {
+  const inZone = CronExpressionParser.parse(cron, { tz: timezone, currentDate: after });
+  const everyHour = inZone.fields.hour.values.length === 24;
+  if (everyHour) return inZone.next().toDate();
+  const afterMs = after.getTime();
+  const walls = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8) });
+  for (let step = 0; step < maxSteps; step += 1) {
+    const at = instantOf(timezone, walls.next().toDate().getTime());
+    if (at > afterMs) return new Date(at);
+  }
+  return null;
+}
+
+export interface DailyPeriod {
+  /** `HH:MM`. */
+  from: string;
+  /** `HH:MM`; earlier than `from` when it lies on the next day. */
+  to: string;
+  timezone: string;
+  /** Days of the week on which it begins, 0 for Sunday; every day when left out. */
+  days?: number[] | undefined;
+}
+
+/** The end of a daily period that an instant lies in; null when it lies in none. */
+export function endOfPeriod({ from, to, timezone, days }: DailyPeriod, at: Date): Date | null {
+  const minutes = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
+  const atMs = at.getTime();
+  const wall = wallTime(timezone, atMs);
+  const today = Math.floor(wall / dayMs) * dayMs;
+  for (const midnight of [today, today - dayMs]) {
+    const weekday = new Date(midnight).getUTCDay();
+    if (days !== undefined && !days.includes(weekday)) continue;
+    const begin = instantOf(timezone, midnight + minutes(from) * 60_000);
+    const end = instantOf(timezone, midnight + (minutes(to) > minutes(from) ? 0 : dayMs) + minutes(to) * 60_000);
+    if (begin <= atMs && atMs < end) return new Date(end);
+  }
+  return null;
+}

@@ -1,0 +1,40 @@
+import { sql } from 'drizzle-orm';
+import { customType, jsonb, pgPolicy, pgRole, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import type { Entitlement } from '../../../shared/contract/define.ts';
+
+/**
+ * What every table shares. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
+ * workspace that its transaction named and no others, so a query that forgets its `where` leaks nothing; `outrigger_system`
+ * sees all, for what belongs to no single workspace (sign-in, the sweeper, the run engine's claims). Neither owns a table.
+ */
+
+export const appRole = pgRole('outrigger_app').existing();
+export const systemRole = pgRole('outrigger_system').existing();
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
+export const createdAt = () => instant('created_at').notNull().defaultNow();
+export const updatedAt = () => instant('updated_at').notNull().defaultNow();
+
+const currentTenant = sql`(select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)`;
+
+export function policies(column: 'tenant_id' | 'id' = 'tenant_id') {
+  const own = sql`${sql.identifier(column)} = ${currentTenant}`;
+  return [
+    pgPolicy('workspace', { for: 'all', to: appRole, using: own, withCheck: own }),
+    pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` }),
+  ];
+}
+
+export const tenantId = () => uuid('tenant_id').notNull().references(() => tenants.id, { onDelete: 'cascade' });
+
+export const tenants = pgTable(
+  'tenants',
+  {
+    id: uuid('id').primaryKey(),
+    name: text('name').notNull(),
+    entitlements: jsonb('entitlements').$type<Record<Entitlement, boolean>>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [uniqueIndex('tenants_name').on(sql`lower(${table.name})`), ...policies('id')],
+);

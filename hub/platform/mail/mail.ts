@@ -1,0 +1,73 @@
+import { createTransport } from 'nodemailer';
+
+export interface Mail {
+  from?: string | undefined;
+  to: readonly string[];
+  subject: string;
+  text?: string | undefined;
+  html?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  /** The same for every try of one mail, so that a mail server or reader can tell that they are one. */
+  messageId?: string | undefined;
+}
+
+/** A mail that the server did not take; `retryable` when it said so for now, or could not be reached. */
+export class MailError extends Error {
+  readonly retryable: boolean;
+
+  constructor(message: string, options: { retryable: boolean; cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'MailError';
+    this.retryable = options.retryable;
+  }
+}
+
+/** The way out for mail. */
+export interface Mailer extends AsyncDisposable {
+  /** The sender where a mail names none. */
+  from: string;
+  /** Hands a mail to the server. @throws MailError, or the signal's reason. */
+  send(mail: Mail, signal: AbortSignal): Promise<{ messageId: string; accepted: string[]; rejected: string[] }>;
+}
+
+/** Sends through an SMTP server. @param url smtp:// or smtps://, with user and password. */
+export function createSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
+  const transport = createTransport(url, { pool: true, maxConnections: 4, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, disableFileAccess: true, disableUrlAccess: true } as Parameters<typeof createTransport>[1]);
+  return {
+    from,
+    async send(mail, signal) {
+      signal.throwIfAborted();
+      const aborted = Promise.withResolvers<never>();
+      const onAbort = () => aborted.reject(signal.reason as Error);
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        const sent = await Promise.race([
+          transport.sendMail({
+            from: mail.from ?? from,
+            to: [...mail.to],
+            subject: mail.subject,
+            ...(mail.text === undefined ? {} : { text: mail.text }),
+            ...(mail.html === undefined ? {} : { html: mail.html }),
+            ...(mail.headers === undefined ? {} : { headers: mail.headers }),
+            ...(mail.messageId === undefined ? {} : { messageId: mail.messageId }),
+          }),
+          aborted.promise,
+        ]);
+        const addresses = (list: unknown) => (Array.isArray(list) ? list.map(String) : []);
+        const { messageId, accepted, rejected } = sent as { messageId: string; accepted?: unknown; rejected?: unknown };
+        return { messageId, accepted: addresses(accepted), rejected: addresses(rejected) };
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
+        const said = (response ?? (error as Error).message).slice(0, 300);
+        throw new MailError(`The mail server did not take the mail: ${said}`, { retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500, cause: error });
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        aborted.promise.catch(() => undefined);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      transport.close();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { defineResource } from './define.ts';
+import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+
+const agentTag = { tag: 'Agents', caller: 'token', permission: 'automations:manage' } as const;
+const profileTag = { tag: 'Tool profiles', caller: 'token', permission: 'automations:manage' } as const;
+
+const routeKey = text(1, 200).describe(
+  'Which inbound messages it answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most exact one wins',
+);
+
+export const agent = z.object({
+  id,
+  name: z.string(),
+  systemPrompt: z.string(),
+  toolProfileId: id.nullable(),
+  routeKeys: z.array(z.string()),
+  model: z.string().nullable().describe('Id of a model of the workspace; the failover order when null'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Agent = z.output<typeof agent>;
+
+const agentFields = {
+  name,
+  systemPrompt: text(0, 50_000),
+  toolProfileId: id.nullable(),
+  routeKeys: z.array(routeKey).max(50),
+  model: text(1, 100).nullable(),
+};
+
+export const createAgentBody = z.strictObject({
+  ...agentFields,
+  systemPrompt: agentFields.systemPrompt.default(''),
+  toolProfileId: agentFields.toolProfileId.default(null),
+  routeKeys: agentFields.routeKeys.default([]),
+  model: agentFields.model.default(null),
+});
+export const updateAgentBody = z
+  .strictObject(agentFields)
+  .partial()
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
+
+export const agents = defineResource({
+  listAutomationAgents: { ...agentTag, method: 'GET', path: '/v1/automations/agents', summary: 'List agents', query: listQuery, response: page(agent) },
+  createAutomationAgent: { ...agentTag, method: 'POST', path: '/v1/automations/agents', summary: 'Create an agent', body: createAgentBody, response: agent },
+  updateAutomationAgent: { ...agentTag, method: 'PATCH', path: '/v1/automations/agents/{id}', summary: 'Change an agent', params: idParams, body: updateAgentBody, response: agent },
+  deleteAutomationAgent: { ...agentTag, method: 'DELETE', path: '/v1/automations/agents/{id}', summary: 'Delete an agent', params: idParams, response: deleted },
+});
+
+const globs = z.array(text(1, 100).regex(/^[a-z0-9_.*-]+$/i, 'must be a skill id such as memory.read, or a pattern such as browser.*')).max(200);
+
+export const toolProfile = z.object({ id, name: z.string(), allow: z.array(z.string()), deny: z.array(z.string()), createdAt: timestamp, updatedAt: timestamp });
+export type ToolProfile = z.output<typeof toolProfile>;
+
+export const putToolProfileBody = z.strictObject({
+  id: id.optional().describe('Changes this profile; a new one when left out'),
+  name,
+  allow: globs.describe('Skills that may be called; `*` stands for any part of a name'),
+  deny: globs.default([]).describe('Wins over allow'),
+});
+
+export const toolProfiles = defineResource({
+  listAutomationToolProfiles: { ...profileTag, method: 'GET', path: '/v1/automations/tool-profiles', summary: 'List tool profiles', query: listQuery, response: page(toolProfile) },
+  putAutomationToolProfile: { ...profileTag, method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found'] },
+});

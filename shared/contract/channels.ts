@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { jsonObject } from '../json.ts';
+import { channelProviders } from './channel-providers.ts';
+import { defineResource } from './define.ts';
+import { id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+
+const manage = { tag: 'Channels', caller: 'token', permission: 'automations:manage' } as const;
+
+const secret = (what: string) => text(1, 2000).describe(`${what}; write only`);
+const inboundSecret = text(16, 200).describe('Callers of the inbound endpoint send it as X-Service-Automation-Token; at least 16 characters, write only');
+const apiBaseUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2000).describe('Where the provider answers, when that is not its own public address');
+
+/** The configuration of each provider; what `channelSecrets` names is never shown again. */
+export const channelConfigs = {
+  telegram: z.strictObject({ botToken: secret('Token of the bot'), inboundSecret: inboundSecret.describe('Set it as secret_token of the webhook; write only'), apiBaseUrl: apiBaseUrl.default('https://api.telegram.org') }),
+  slack: z.strictObject({ botToken: secret('Bot user OAuth token'), signingSecret: secret('Signing secret of the app'), inboundSecret: inboundSecret.optional(), apiBaseUrl: apiBaseUrl.default('https://slack.com/api') }),
+  whatsapp: z.strictObject({
+    accessToken: secret('Access token of the app'),
+    phoneNumberId: text(1, 100),
+    appSecret: secret('App secret, which signs webhooks'),
+    verifyToken: secret('What the provider sends when the webhook is set up'),
+    inboundSecret: inboundSecret.optional(),
+    apiBaseUrl: apiBaseUrl.default('https://graph.facebook.com/v23.0'),
+  }),
+  webhook: z.strictObject({ inboundSecret, url: z.url({ protocol: /^https?$/, error: 'must be an https address' }).max(2000).optional().describe('Where outgoing messages are POSTed'), signingSecret: secret('Signs outgoing messages').optional() }),
+  email: z.strictObject({ inboundSecret, from: z.email('must be an email address').max(254).optional().describe('Sender; that of the hub when left out') }),
+} as const;
+export const channelSecrets: readonly string[] = ['botToken', 'signingSecret', 'accessToken', 'appSecret', 'verifyToken', 'inboundSecret'];
+
+export const channel = z.object({
+  id,
+  provider: z.enum(channelProviders),
+  name: z.string(),
+  config: jsonObject.describe('Without its secrets'),
+  secretsSet: z.array(z.string()).describe('Which secrets are set'),
+  active: z.boolean(),
+  inboundPath: z.string().describe('Where the provider sends its messages to, under the address of the hub'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Channel = z.output<typeof channel>;
+
+export const putChannelBody = z.strictObject({
+  id: id.optional().describe('Changes this channel; a new one when left out'),
+  provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
+  name,
+  config: jsonObject.default({}).describe('By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, from?. A secret that is left out in a change keeps its value'),
+  active: z.boolean().default(true),
+});
+
+export const channels = defineResource({
+  listAutomationChannels: { ...manage, method: 'GET', path: '/v1/automations/channels', summary: 'List channels', query: listQuery.extend({ provider: z.enum(channelProviders).optional() }), response: page(channel) },
+  putAutomationChannel: { ...manage, method: 'POST', path: '/v1/automations/channels', summary: 'Create or change a channel', body: putChannelBody, response: channel, errors: ['not_found'] },
+  receiveAutomationChannelMessage: {
+    tag: 'Channels',
+    caller: 'channel',
+    permission: 'automations:manage',
+    method: 'POST',
+    path: '/v1/automations/channels/{id}/inbound',
+    summary: 'Receive a message of a channel',
+    description: 'For the provider, with its own signature (Slack, WhatsApp) or secret (Telegram); for anybody else with the channel\'s inboundSecret as X-Service-Automation-Token, or with an API key. A channel of webhook or email takes `{ text, from?, replyTo?, messageId?, sessionKey? }`; the same messageId twice starts one run.',
+    params: idParams,
+    body: jsonObject,
+    response: z.union([
+      z.object({ received: z.literal(true), runIds: z.array(id), sessionId: id.nullable(), duplicate: z.literal(true).optional() }),
+      z.object({ challenge: z.string() }),
+    ]),
+    errors: ['channel_secret_invalid', 'channel_inactive'],
+    ipLimit: 'hook',
+  },
+  verifyAutomationChannel: {
+    tag: 'Channels',
+    caller: 'public',
+    method: 'GET',
+    path: '/v1/automations/channels/{id}/inbound',
+    summary: 'Answer the check that WhatsApp makes when its webhook is set up',
+    params: idParams,
+    query: z.strictObject({ 'hub.mode': text(1, 50), 'hub.verify_token': text(1, 2000), 'hub.challenge': text(1, 500) }),
+    response: z.unknown(),
+    binaryResponse: 'text/plain',
+    errors: ['channel_secret_invalid'],
+    ipLimit: 'hook',
+  },
+});

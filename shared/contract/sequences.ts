@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { defineResource } from './define.ts';
+import { deleted, id, idParams, listQuery, name, page, timestamp } from './common.ts';
+import { runStatuses } from './run-status.ts';
+import { step, steps } from './steps.ts';
+import { runBody } from './workflows.ts';
+
+const manage = { tag: 'Sequences', caller: 'token', permission: 'automations:manage' } as const;
+
+export const sequence = z.object({
+  id,
+  name: z.string(),
+  steps: z.array(step).describe('Each may wait `delaySeconds` before it begins'),
+  workflowId: id.nullable().describe('The workflow that running it made; null before its first run'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+export type Sequence = z.output<typeof sequence>;
+
+export const createSequenceBody = z.strictObject({ name, steps });
+export const updateSequenceBody = z
+  .strictObject({ name: name.optional(), steps: steps.optional() })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps');
+
+export const sequences = defineResource({
+  listAutomationSequences: { ...manage, method: 'GET', path: '/v1/automations/sequences', summary: 'List sequences', query: listQuery, response: page(sequence) },
+  createAutomationSequence: { ...manage, method: 'POST', path: '/v1/automations/sequences', summary: 'Create a sequence', body: createSequenceBody, response: sequence, errors: ['workflow_invalid', 'product_not_entitled'] },
+  updateAutomationSequence: { ...manage, method: 'PATCH', path: '/v1/automations/sequences/{id}', summary: 'Change a sequence', params: idParams, body: updateSequenceBody, response: sequence, errors: ['workflow_invalid'] },
+  deleteAutomationSequence: { ...manage, method: 'DELETE', path: '/v1/automations/sequences/{id}', summary: 'Delete a sequence and its workflow', params: idParams, response: deleted },
+  runAutomationSequence: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/sequences/{id}/run',
+    summary: 'Run a sequence',
+    description: 'Makes its linked workflow, or brings it up to date, and queues a run of it.',
+    params: idParams,
+    body: runBody,
+    bodyOptional: true,
+    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    errors: ['workflow_invalid'],
+  },
+});

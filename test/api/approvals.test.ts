@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Step } from '../../shared/contract/steps.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import type { MailServer } from '../fixtures/mail-server.ts';
+import { send } from '../fixtures/requests.ts';
+import { until } from '../fixtures/until.ts';
+
+let mail: MailServer;
+let hub: TestHub;
+let workspace: TestWorkspace;
+const members: Record<string, string> = {};
+
+beforeAll(async () => {
+  mail = await startMailServer();
+  hub = await startHub({ SMTP_URL: mail.url, MAIL_FROM: 'hub@example.org', PUBLIC_URL: 'https://hub.example.org' });
+  workspace = await hub.workspace();
+  for (const name of ['ann', 'bob', 'cem']) {
+    const email = `${name}.${process.hrtime.bigint()}@example.org`;
+    await workspace.session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { email, password: 'correct horse battery', role: 'agent' } });
+    members[name] = email;
+  }
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await mail[Symbol.asyncDispose]();
+});
+
+type StepInput = Record<string, unknown> & { type: Step['type'] };
+const emailOf = (name: string) => members[name] as string;
+
+async function signIn(name: string) {
+  const { token } = await hub.client().call('logIn', { body: { email: emailOf(name), password: 'correct horse battery' } });
+  return { token, session: hub.client(token) };
+}
+
+async function start(steps: StepInput[], payload: Record<string, unknown> = {}, api = workspace.api): Promise<string> {
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'approval', stepsJson: steps as never } });
+  return startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
+}
+
+const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+
+async function pendingOf(runId: string) {
+  await settled(runId);
+  const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId, status: 'pending' } });
+  return data[0] as NonNullable<(typeof data)[0]>;
+}
+
+const decideAs = async (name: string, id: string, decision: 'approved' | 'rejected') =>
+  send(hub.url, 'POST', `/growth/automations/approvals/${id}/decide`, { headers: { authorization: `Bearer ${(await signIn(name)).token}` }, body: { decision } });
+
+test('two of three named people must agree; nobody else may, and nobody twice', async () => {
+  const runId = await start([{ type: 'approval', title: 'Ship?', approvers: ['ann', 'bob', 'cem'].map(emailOf), required: 2 }]);
+  const approval = await pendingOf(runId);
+  expect(approval).toMatchObject({ required: 2, votes: [], approvers: ['ann', 'bob', 'cem'].map(emailOf) });
+  expect((await send(hub.url, 'POST', `/v1/automations/approvals/${approval.id}/decide`, { headers: { 'x-api-key': workspace.key }, body: { decision: 'approved' } })).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+  expect((await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/decide`, { headers: { authorization: `Bearer ${workspace.jwt}` }, body: { decision: 'approved' } })).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ status: 'pending', votes: [{ approver: emailOf('ann'), decision: 'approved' }] });
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ statusCode: 409, code: 'approval_already_decided' });
+  expect((await workspace.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('waiting_approval');
+  expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
+  expect((await settled(runId)).status).toBe('succeeded');
+});
+
+test('one who rejects is enough', async () => {
+  const runId = await start([{ type: 'approval', title: 'Ship?', approvers: ['ann', 'bob'].map(emailOf), required: 2 }]);
+  await decideAs('bob', (await pendingOf(runId)).id, 'rejected');
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected' } });
+});
+
+test('nobody approves what they started themselves', async () => {
+  const { session } = await signIn('ann');
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'own', stepsJson: [{ type: 'approval', title: 'Mine?', approvers: ['ann', 'bob'].map(emailOf) }] } });
+  const { runId } = startedRun(await session.call('growthRunWorkflow', { params: { id } }));
+  const approval = await pendingOf(runId);
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ statusCode: 403, code: 'approver_required', message: expect.stringContaining('yourself') as string });
+  expect((await decideAs('bob', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
+});
+
+test('each named person is mailed a link of their own, which shows what is asked, decides once, and never by being opened', async () => {
+  mail.mails.length = 0;
+  const runId = await start([{ type: 'approval', title: 'Send <it>?', message: 'Look closely', approvers: ['ann', 'bob'].map(emailOf) }, { type: 'log', message: 'sent {{payload.n}}' }], { n: 5 });
+  const approval = await pendingOf(runId);
+  await until(() => mail.mails.length === 2, () => `${mail.mails.length} mails`);
+  const linkTo = (name: string) => {
+    const raw = mail.mails.find(({ to }) => to[0] === emailOf(name))?.raw.replaceAll(/=\r\n/g, '') ?? '';
+    return /https:\/\/hub\.example\.org(\/approve\/[A-Za-z0-9_-]+)/.exec(raw)?.[1] as string;
+  };
+  expect(linkTo('ann')).not.toBe(linkTo('bob'));
+  const page = await send(hub.url, 'GET', linkTo('ann'));
+  expect([page.status, page.headers.get('referrer-policy')]).toEqual([200, 'no-referrer']);
+  expect(page.text).toContain('Send &lt;it&gt;?');
+  expect(page.text).toContain('sent 5');
+  expect(page.text).not.toContain('<it>');
+  expect((await workspace.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('waiting_approval');
+  const form = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: 'decision=approved&note=fine' };
+  expect((await send(hub.url, 'POST', `${linkTo('ann')}x`, form)).status).toBe(404);
+  expect((await send(hub.url, 'POST', linkTo('ann'), { ...form, raw: 'decision=maybe' })).status).toBe(400);
+  expect((await send(hub.url, 'POST', linkTo('ann'), form)).text).toContain('approved');
+  expect((await send(hub.url, 'POST', linkTo('ann'), form)).status).toBe(409);
+  expect((await send(hub.url, 'POST', linkTo('bob'), form)).status).toBe(409);
+  expect(await settled(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { decidedBy: `email:${emailOf('ann')}`, note: 'fine' } }, {}] });
+  const [stored] = await hub.database.query<{ all: string }>('select string_agg(l::text, $2) as all from approval_links l where approval_id = $1', [approval.id, ' ']);
+  expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
+});
+
+test('an admin makes new links, which take the place of the old ones', async () => {
+  const runId = await start([{ type: 'approval', title: 'Again?', approvers: [emailOf('ann')] }]);
+  const approval = await pendingOf(runId);
+  const first = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const second = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const path = (links: typeof first) => new URL(links.links[0]?.url as string).pathname;
+  expect((await send(hub.url, 'GET', path(first))).status).toBe(404);
+  expect((await send(hub.url, 'GET', path(second))).status).toBe(200);
+  expect((await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/links`, { headers: { authorization: `Bearer ${(await signIn('bob')).token}` } })).status).toBe(403);
+});
+
+test('after a while others may decide as well, and are mailed', async () => {
+  mail.mails.length = 0;
+  const runId = await start([{ type: 'approval', title: 'Urgent?', approvers: [emailOf('ann')], escalateAfterSeconds: 2, escalateTo: [emailOf('cem')] }]);
+  const approval = await pendingOf(runId);
+  expect((await decideAs('cem', approval.id, 'approved')).status).toBe(403);
+  await until(() => mail.mails.some(({ to }) => to[0] === emailOf('cem')), () => 'nobody was mailed');
+  expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
+});
+
+test('one that nobody decides in time ends as its step says', async () => {
+  const rejecting = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1 }]);
+  const approving = await start([{ type: 'approval', title: 'In time?', expiresInSeconds: 1, onTimeout: 'approve' }]);
+  const ended = async (id: string) => (await workspace.api.call('getAutomationRun', { params: { id } })).status;
+  await expect.poll(() => ended(rejecting)).toBe('failed');
+  await expect.poll(() => ended(approving)).toBe('succeeded');
+  expect(await settled(rejecting)).toMatchObject({ error: { code: 'approval_expired' } });
+});
+
+test('an approval binds what the next step does; when that changed meanwhile, it needs one of its own', async () => {
+  await workspace.api.call('putAutomationMemory', { body: { key: 'bound', value: 'old' } });
+  const steps: StepInput[] = [
+    { type: 'approval', title: 'Write it?' },
+    { type: 'skill', skillId: 'memory.write', input: { key: 'bound', value: '{{payload.value}} at {{now}}' } },
+  ];
+  const runId = await start(steps, { value: 'new' });
+  const approval = await pendingOf(runId);
+  expect(approval.request).toMatchObject({ next: { skillId: 'memory.write', input: { key: 'bound', value: expect.stringMatching(/^new at /) as string } } });
+  // Somebody changes what the run works with while the approver looks at it.
+  await hub.database.query(`update runs set payload = '{"value":"evil"}' where id = $1`, [runId]);
+  await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
+  const second = await pendingOf(runId);
+  expect(second).toMatchObject({ title: expect.stringContaining('changed') as string, request: { skillId: 'memory.write', input: { value: expect.stringMatching(/^evil at /) as string } } });
+  await workspace.api.call('decideAutomationApproval', { params: { id: second.id }, body: { decision: 'rejected' } });
+  expect((await settled(runId)).status).toBe('failed');
+  expect((await workspace.api.call('listAutomationMemory', { query: { key: 'bound' } })).data).toMatchObject([{ value: 'old' }]);
+  // Unchanged, it runs as it was shown.
+  const honest = await start(steps, { value: 'new' });
+  await workspace.api.call('decideAutomationApproval', { params: { id: (await pendingOf(honest)).id }, body: { decision: 'approved' } });
+  expect((await settled(honest)).status).toBe('succeeded');
+});
+
+test('the policy asks before the skills that it names; what runs is what was shown, and a stored request that was changed does not run', async () => {
+  await workspace.api.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.w*'] } });
+  try {
+    const steps: StepInput[] = [{ type: 'skill', skillId: 'memory.write', input: { key: 'gated', value: 1 } }];
+    const runId = await start(steps);
+    const approval = await pendingOf(runId);
+    expect(approval).toMatchObject({ request: { skillId: 'memory.write', input: { key: 'gated', value: 1 } } });
+    await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
+    expect((await settled(runId)).status).toBe('succeeded');
+    const tampered = await start(steps);
+    const other = await pendingOf(tampered);
+    await hub.database.query(`update approvals set request = '{"skillId":"memory.write","input":{"key":"gated","value":2}}' where id = $1`, [other.id]);
+    await workspace.api.call('decideAutomationApproval', { params: { id: other.id }, body: { decision: 'approved' } });
+    expect(await settled(tampered)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
+  } finally {
+    await workspace.api.call('putAutomationPolicy', { body: {} });
+  }
+});
+
+test.each([
+  [{ required: 2 }, 'required'],
+  [{ required: 3, approvers: ['a@b.co', 'c@d.co'] }, 'required'],
+  [{ approvers: ['a@b.co'], escalateAfterSeconds: 5 }, 'escalateTo'],
+  [{ approvers: ['a@b.co'], escalateTo: ['c@d.co'] }, 'escalateAfterSeconds'],
+  [{ escalateTo: ['c@d.co'], escalateAfterSeconds: 5 }, 'approvers'],
+])('a step of %j is refused at its field', async (extra, field) => {
+  const answer = await send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key }, body: { name: 'x', stepsJson: [{ type: 'approval', title: 't', ...extra }] } });
+  expect(answer.body).toMatchObject({ statusCode: 400, details: expect.arrayContaining([{ path: `stepsJson[0].${field}`, message: expect.any(String) as string }]) as unknown });
+});

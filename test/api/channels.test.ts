@@ -1,0 +1,262 @@
+import { createHmac } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../shared/json.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { send } from '../fixtures/requests.ts';
+
+interface Call {
+  path: string;
+  headers: Record<string, unknown>;
+  body: JsonObject;
+  raw: string;
+}
+
+/** Stands where the providers' own servers would, and speaks as they do. */
+const calls: Call[] = [];
+let respond: (call: Call) => { status: number; headers?: Record<string, string>; body: unknown };
+const provider = createServer((request, response) => {
+  let raw = '';
+  request.on('data', (chunk: Buffer) => {
+    raw += chunk.toString();
+  });
+  request.on('end', () => {
+    const call = { path: request.url ?? '', headers: request.headers, raw, body: JSON.parse(raw) as JsonObject };
+    calls.push(call);
+    const { status, headers = {}, body } = respond(call);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  });
+});
+
+let base: string;
+let model: ModelServer;
+let hub: TestHub;
+let workspace: TestWorkspace;
+const secret = 'an-inbound-secret-of-length';
+
+beforeAll(async () => {
+  await new Promise<void>((done) => provider.listen(0, '127.0.0.1', done));
+  const host = `127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  base = `http://${host}`;
+  model = await startModelServer();
+  hub = await startHub({ EGRESS_ALLOW_HOSTS: `${host},${model.host}` });
+  workspace = await hub.workspace();
+  await workspace.api.call('putAutomationModels', { body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] } });
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+  provider.closeAllConnections();
+  provider.close();
+});
+beforeEach(() => {
+  calls.length = 0;
+  respond = () => ({ status: 200, body: { ok: true, result: { message_id: 77 }, ts: '1.2', messages: [{ id: 'wamid.1' }], id: 'w1' } });
+});
+
+async function channel(kind: 'telegram' | 'slack' | 'whatsapp' | 'webhook', name: string, on = workspace) {
+  const configs = {
+    telegram: { botToken: '12:abc', inboundSecret: secret, apiBaseUrl: base },
+    slack: { botToken: 'xoxb-1', signingSecret: 'sign-me', apiBaseUrl: base },
+    whatsapp: { accessToken: 'wa-token', phoneNumberId: '555', appSecret: 'app-secret', verifyToken: 'verify-me', apiBaseUrl: base },
+    webhook: { inboundSecret: secret, url: `${base}/out`, signingSecret: 'whook' },
+  };
+  return on.api.call('putAutomationChannel', { body: { provider: kind, name, config: configs[kind] } });
+}
+
+const inbound = (id: string, headers: Record<string, string>, raw: string) => send(hub.url, 'POST', `/v1/automations/channels/${id}/inbound`, { headers: { 'content-type': 'application/json', ...headers }, raw });
+const hmac = (key: string, content: string) => createHmac('sha256', key).update(content).digest('hex');
+const ended = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+
+async function workflowFor(channelId: string) {
+  return workspace.api.call('createAutomationWorkflow', { body: { name: `on ${channelId}`, triggerJson: { type: 'channel', channel: { channelId } }, stepsJson: [{ type: 'log', message: '{{payload.from}}: {{payload.text}}' }] } });
+}
+
+const telegramUpdate = (id: number, text: string, chat = { id: 42, type: 'private', first_name: 'Ann' }) => JSON.stringify({ update_id: id, message: { message_id: 1, from: { id: 7, is_bot: false, first_name: 'Ann' }, chat, text } });
+
+describe('what comes in', () => {
+  test('Telegram proves itself by its secret token; the same update twice starts one run', async () => {
+    const { id } = await channel('telegram', 'Bot');
+    const { id: workflowId } = await workflowFor(id);
+    const headers = { 'x-telegram-bot-api-secret-token': secret };
+    expect((await inbound(id, { 'x-telegram-bot-api-secret-token': `${secret}x` }, telegramUpdate(1, 'hi'))).body).toMatchObject({ statusCode: 401, code: 'channel_secret_invalid' });
+    const both = await Promise.all([inbound(id, headers, telegramUpdate(1, 'hi')), inbound(id, headers, telegramUpdate(1, 'hi'))]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    const again = await inbound(id, headers, telegramUpdate(1, 'hi'));
+    expect(again.body).toMatchObject({ received: true, duplicate: true });
+    const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId } });
+    expect(data.length).toBe(1);
+    expect(again.body['runIds']).toEqual([data[0]?.id]);
+    const run = await ended(data[0]?.id as string);
+    expect(run).toMatchObject({ status: 'succeeded', trigger: { type: 'channel', provider: 'telegram' }, stepsResultJson: [{ output: { message: '7: hi' } }] });
+    const session = await workspace.api.call('getAutomationSession', { params: { id: run.trigger['sessionId'] as string } });
+    expect(session).toMatchObject({ scope: 'dm', title: 'Ann', transcript: { data: [{ role: 'user', content: 'hi' }] } });
+    // What is no message of a person starts nothing, and is taken all the same.
+    expect((await inbound(id, headers, JSON.stringify({ update_id: 2, edited_message: {} }))).body).toMatchObject({ received: true, runIds: [] });
+  });
+
+  test('Slack signs the raw body; an old signature, a changed body and its own messages count for nothing', async () => {
+    const { id } = await channel('slack', 'Team');
+    const { id: workflowId } = await workflowFor(id);
+    const sign = (raw: string, at = Math.floor(Date.now() / 1000)) => ({ 'x-slack-request-timestamp': String(at), 'x-slack-signature': `v0=${hmac('sign-me', `v0:${at}:${raw}`)}` });
+    const challenge = JSON.stringify({ type: 'url_verification', challenge: 'abc' });
+    expect((await inbound(id, sign(challenge), challenge)).body).toEqual({ challenge: 'abc' });
+    const event = (type: string, extra = {}) => JSON.stringify({ type: 'event_callback', event_id: `E-${type}`, event: { type, channel: 'C1', user: 'U1', text: 'hello', ts: '17.1', ...extra } });
+    const message = event('message');
+    expect((await inbound(id, sign(message, Math.floor(Date.now() / 1000) - 600), message)).status).toBe(401);
+    expect((await inbound(id, sign(message), `${message} `)).status).toBe(401);
+    expect((await inbound(id, {}, message)).status).toBe(401);
+    expect((await inbound(id, sign(message), message)).body).toMatchObject({ received: true });
+    // The same message as a mention is the same message.
+    const mention = event('app_mention');
+    expect((await inbound(id, sign(mention), mention)).body).toMatchObject({ duplicate: true });
+    const own = event('message', { bot_id: 'B1', ts: '18' });
+    expect((await inbound(id, sign(own), own)).body).toMatchObject({ runIds: [] });
+    expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(1);
+  });
+
+  test('WhatsApp signs with the app secret, answers the check of its webhook, and brings several messages at once', async () => {
+    const { id } = await channel('whatsapp', 'Phone');
+    const { id: workflowId } = await workflowFor(id);
+    const query = (token: string) => `/v1/automations/channels/${id}/inbound?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=12345`;
+    expect((await send(hub.url, 'GET', query('verify-me'))).text).toBe('12345');
+    expect((await send(hub.url, 'GET', query('wrong'))).status).toBe(401);
+    const raw = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ changes: [{ field: 'messages', value: { contacts: [{ wa_id: '49', profile: { name: 'Bo' } }], messages: [{ from: '49', id: 'm1', type: 'text', text: { body: 'one' } }, { from: '49', id: 'm2', type: 'text', text: { body: 'two' } }] } }] }] });
+    expect((await inbound(id, { 'x-hub-signature-256': `sha256=${hmac('other', raw)}` }, raw)).status).toBe(401);
+    const answer = await inbound(id, { 'x-hub-signature-256': `sha256=${hmac('app-secret', raw)}` }, raw);
+    expect((answer.body['runIds'] as string[]).length).toBe(2);
+    expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(2);
+    const { data } = await workspace.api.call('listAutomationSessions', { query: { scope: 'dm' } });
+    expect(data.find(({ title }) => title === 'Bo')).toBeDefined();
+  });
+
+  test('a generic channel takes its secret or an API key of its workspace, and no other', async () => {
+    const { id } = await channel('webhook', 'Any');
+    const raw = JSON.stringify({ text: 'hi', from: 'ann' });
+    expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).status).toBe(200);
+    expect((await inbound(id, { 'x-api-key': workspace.key }, raw)).status).toBe(200);
+    const stranger = await hub.workspace();
+    expect((await inbound(id, { 'x-api-key': stranger.key }, raw)).status).toBe(404);
+    expect((await inbound(id, { 'x-service-automation-token': 'something-else-altogether' }, raw)).status).toBe(401);
+    expect((await inbound('01890000-0000-7000-8000-000000000000', { 'x-service-automation-token': secret }, raw)).body).toMatchObject({ code: 'channel_secret_invalid' });
+    await workspace.api.call('putAutomationChannel', { body: { id, provider: 'webhook', name: 'Any', active: false } });
+    expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).body).toMatchObject({ statusCode: 400, code: 'channel_inactive' });
+  });
+
+  test('an agent is chosen by its most exact route key, answers, and remembers', async () => {
+    const own = await hub.workspace();
+    await own.api.call('putAutomationModels', { body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] } });
+    const { id } = await channel('telegram', 'Bot', own);
+    for (const [name, routeKey] of [['Any', '*'], ['Provider', 'telegram'], ['Helper', '/help']] as const) await own.api.call('createAutomationAgent', { body: { name, systemPrompt: `You are ${name}.`, routeKeys: [routeKey] } });
+    model.requests.length = 0;
+    model.reply = ({ messages }) => `FINAL: ${messages[0]?.content.split('\n')[0]} ${messages.filter(({ role }) => role === 'user').length}`;
+    const headers = { 'x-telegram-bot-api-secret-token': secret };
+    const say = async (update: number, text: string) => {
+      const { body } = await inbound(id, headers, telegramUpdate(update, text));
+      return own.api.call('getAutomationRun', { params: { id: (body['runIds'] as string[])[0] as string }, query: { waitSeconds: 25 } });
+    };
+    expect(await say(1, 'hello')).toMatchObject({ status: 'succeeded', stepsResultJson: [{ outputText: 'You are Provider. 1' }, { status: 'succeeded' }] });
+    expect(await say(2, '/help me')).toMatchObject({ stepsResultJson: [{ outputText: 'You are Helper. 2' }, {}] });
+    expect(calls.map(({ path, body }) => [path, body['chat_id'], body['text']])).toEqual([
+      ['/bot12:abc/sendMessage', '42', 'You are Provider. 1'],
+      ['/bot12:abc/sendMessage', '42', 'You are Helper. 2'],
+    ]);
+    // The workflow of an agent on a channel is made once.
+    expect((await own.api.call('listAutomationWorkflows', {})).data.map(({ name, version }) => [name, version]).toSorted()).toEqual([['Helper on Bot', 1], ['Provider on Bot', 1]]);
+  });
+});
+
+describe('what goes out', () => {
+  async function deliver(input: Record<string, unknown>, extra: Record<string, unknown> = {}, api = workspace.api) {
+    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'out', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input, ...extra }] as never } });
+    return ended(startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
+  }
+
+  test.each([
+    ['telegram', { path: '/bot12:abc/sendMessage', body: { chat_id: 'you', text: 'hi' } }],
+    ['slack', { path: '/chat.postMessage', headers: { authorization: 'Bearer xoxb-1' }, body: { channel: 'you', text: 'hi' } }],
+    ['whatsapp', { path: '/555/messages', headers: { authorization: 'Bearer wa-token' }, body: { messaging_product: 'whatsapp', to: 'you', text: { body: 'hi' } } }],
+    ['webhook', { path: '/out', body: { to: 'you', text: 'hi' } }],
+  ] as const)('%s is spoken to by its own API', async (kind, expected) => {
+    const { id } = await channel(kind, 'out');
+    const run = await deliver({ channelId: id, to: 'you', text: 'hi' });
+    expect(run.status).toBe('succeeded');
+    expect(calls).toMatchObject([expected]);
+    expect(await workspace.api.call('listAutomationMessages', { query: { runId: run.id } })).toMatchObject({ data: [{ channel: kind, recipient: 'you', status: 'delivered' }] });
+    if (kind === 'webhook') {
+      const { headers, raw } = calls[0] as Call;
+      expect(headers['x-service-signature']).toBe(hmac('whook', `${String(headers['x-service-timestamp'])}.${raw}`));
+    }
+  });
+
+  test('a provider that asks for a pause gets it, and one that breaks down is tried again', async () => {
+    const { id } = await channel('telegram', 'busy');
+    const answers = [{ status: 429, body: { ok: false, parameters: { retry_after: 1 } } }, { status: 502, body: {} }];
+    respond = () => answers.shift() ?? { status: 200, body: { ok: true, result: { message_id: 1 } } };
+    const run = await deliver({ channelId: id, to: 'you', text: 'hi' }, { retry: { maxAttempts: 4, backoffSeconds: 0 } });
+    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 3 }] });
+    expect((await workspace.api.call('listAutomationMessages', { query: { runId: run.id } })).data.map(({ status }) => status)).toEqual(['delivered', 'failed', 'failed']);
+  });
+
+  test('the pause that a provider asks for is longer than the backoff, so the run waits that long', async () => {
+    const { id } = await channel('slack', 'long pause');
+    respond = () => ({ status: 429, headers: { 'retry-after': '900' }, body: {} });
+    const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'out', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input: { channelId: id, to: 'you', text: 'hi' } }] } });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
+    await expect.poll(async () => (await hub.database.query<{ waits: boolean }>("select wake_at > now() + interval '800 seconds' as waits from runs where id = $1", [runId]))[0]?.waits).toBe(true);
+    await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
+  });
+
+  test('a refusal is final, and no secret is told', async () => {
+    const { id } = await channel('telegram', 'refusing');
+    respond = () => ({ status: 403, body: { ok: false, description: 'bot was blocked' } });
+    const run = await deliver({ channelId: id, to: 'you', text: 'hi' });
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'delivery_refused', message: expect.stringContaining('bot was blocked') as string }, stepsResultJson: [{ attempts: 1 }] });
+    expect(JSON.stringify(run)).not.toContain('12:abc');
+    const slack = await channel('slack', 'refusing');
+    respond = () => ({ status: 200, body: { ok: false, error: 'channel_not_found' } });
+    expect(await deliver({ channelId: slack.id, to: 'you', text: 'hi' })).toMatchObject({ error: { code: 'delivery_refused' } });
+  });
+
+  test('in the test environment nothing leaves', async () => {
+    const { id } = await channel('slack', 'test');
+    const { key } = await workspace.createKey({ environment: 'test' });
+    expect(await deliver({ channelId: id, to: 'you', text: 'hi' }, {}, hub.client(key))).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { simulated: true } }] });
+    expect(calls).toEqual([]);
+  });
+
+  test('a provider is enough where it has one active channel; two need a name', async () => {
+    const own = await hub.workspace();
+    const say = async () => {
+      const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'out', stepsJson: [{ type: 'deliver', provider: 'slack', to: 'you', text: '{{payload}}' }] } });
+      return own.api.call('getAutomationRun', { params: { id: startedRun(await own.api.call('runAutomationWorkflow', { params: { id } })).runId }, query: { waitSeconds: 25 } });
+    };
+    expect(await say()).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    await channel('slack', 'one', own);
+    expect(await say()).toMatchObject({ status: 'succeeded' });
+    await channel('slack', 'two', own);
+    expect(await say()).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
+  });
+});
+
+describe('a channel', () => {
+  test('never shows its secrets, keeps them when they are left out, and names what is wrong', async () => {
+    const made = await channel('whatsapp', 'Shown');
+    expect(made).toMatchObject({ config: { phoneNumberId: '555' }, secretsSet: ['accessToken', 'appSecret', 'verifyToken'], inboundPath: `/v1/automations/channels/${made.id}/inbound` });
+    expect(JSON.stringify(await workspace.api.call('listAutomationChannels', { query: { provider: 'whatsapp' } }))).not.toContain('app-secret');
+    const [row] = await hub.database.query<{ all: string }>('select c::text as all from channels c where id = $1', [made.id]);
+    expect(row?.all).not.toContain('app-secret');
+    expect(await workspace.api.call('putAutomationChannel', { body: { id: made.id, provider: 'whatsapp', name: 'Renamed', config: { phoneNumberId: '556' } } })).toMatchObject({ name: 'Renamed', config: { phoneNumberId: '556' }, secretsSet: ['accessToken', 'appSecret', 'verifyToken'] });
+    const headers = { 'x-api-key': workspace.key };
+    const put = (body: unknown) => send(hub.url, 'POST', '/v1/automations/channels', { headers, body });
+    expect((await put({ provider: 'telegram', name: 'x', config: { botToken: 'a', inboundSecret: 'short', other: 1 } })).body.details?.map(({ path }) => path)).toEqual(expect.arrayContaining(['body.config.inboundSecret', 'body.config']));
+    expect((await put({ provider: 'telegram', name: 'x' })).body.details).toContainEqual({ path: 'body.config.botToken', message: 'is required' });
+    expect((await put({ id: made.id, provider: 'slack', name: 'x' })).body).toMatchObject({ details: [{ path: 'body.provider' }] });
+    expect((await put({ id: '01890000-0000-7000-8000-000000000000', provider: 'slack', name: 'x' })).status).toBe(404);
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Step } from '../../shared/contract/steps.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import type { MailServer } from '../fixtures/mail-server.ts';
+import { send } from '../fixtures/requests.ts';
+
+let mail: MailServer;
+let hub: TestHub;
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  mail = await startMailServer();
+  hub = await startHub({ SMTP_URL: mail.url, MAIL_FROM: 'Outrigger <hub@example.org>', PUBLIC_URL: 'https://hub.example.org' });
+  workspace = await hub.workspace();
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await mail[Symbol.asyncDispose]();
+});
+
+async function run(steps: (Record<string, unknown> & { type: Step['type'] })[], api = workspace.api) {
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'mail', stepsJson: steps as never } });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
+  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+}
+
+test('email.send sends one mail through SMTP, and is recorded', async () => {
+  mail.mails.length = 0;
+  const done = await run([{ type: 'skill', skillId: 'email.send', input: { to: ['ann@example.org'], subject: 'Hello', body: 'A text' } }]);
+  expect(done).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { accepted: ['ann@example.org'] } }] });
+  expect(mail.mails).toMatchObject([{ from: 'hub@example.org', to: ['ann@example.org'], raw: expect.stringContaining('A text') as string }]);
+  expect(mail.mails[0]?.raw).toMatch(/Message-ID: <.*@outrigger>/i);
+  expect(await workspace.api.call('listAutomationMessages', { query: { runId: done.id } })).toMatchObject({ data: [{ channel: 'email', recipient: 'ann@example.org', status: 'delivered', workflowId: done.workflowId }] });
+});
+
+test('a deliver step of email goes out the same way; in the test environment nothing leaves', async () => {
+  mail.mails.length = 0;
+  await run([{ type: 'deliver', provider: 'email', to: 'ann@example.org', subject: 'S', text: 'T' }]);
+  expect(mail.mails.length).toBe(1);
+  const { key } = await workspace.createKey({ environment: 'test' });
+  const simulated = await run([{ type: 'deliver', provider: 'email', to: 'ann@example.org', text: 'T' }], hub.client(key));
+  expect(simulated).toMatchObject({ status: 'succeeded', environment: 'test' });
+  expect(mail.mails.length).toBe(1);
+  expect(await workspace.api.call('listAutomationMessages', { query: { runId: simulated.id } })).toMatchObject({ data: [{ status: 'simulated' }] });
+});
+
+test('a mail that the server never takes fails at once as a bad gateway would, one that it takes later is tried again', async () => {
+  mail.mails.length = 0;
+  mail.refuse = () => ({ code: 550, message: 'no such person' });
+  expect(await run([{ type: 'skill', skillId: 'email.send', input: { to: ['x@example.org'], subject: 'S', text: 'T' } }])).toMatchObject({ status: 'failed', error: { code: 'delivery_refused', message: expect.stringContaining('no such person') as string }, stepsResultJson: [{ attempts: 1 }] });
+  let busy = 1;
+  mail.refuse = () => (busy-- > 0 ? { code: 451, message: 'later' } : null);
+  expect(await run([{ type: 'skill', skillId: 'email.send', input: { to: ['x@example.org'], subject: 'S', text: 'T' }, retry: { maxAttempts: 3, backoffSeconds: 0 } }])).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
+  mail.refuse = () => null;
+});
+
+test('a campaign reaches each contact once, whatever is retried, with a way out of it', async () => {
+  mail.mails.length = 0;
+  const list = await workspace.session.call('createContactList', { body: { name: 'Friends' } });
+  const contacts = [
+    { email: 'Ann@example.org', name: 'Ann <b>', attributes: { city: 'Rome' } },
+    { email: 'bob@example.org' },
+    { email: 'cem@example.org' },
+  ];
+  expect(await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts } })).toEqual({ added: 3, updated: 0 });
+  expect(await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'ann@example.org', attributes: { team: 'blue' } }] } })).toEqual({ added: 0, updated: 1 });
+  expect((await workspace.session.call('listContacts', { params: { id: list.id } })).data.find(({ email }) => email === 'ann@example.org')).toMatchObject({ name: 'Ann <b>', attributes: { city: 'Rome', team: 'blue' } });
+  const campaign = await workspace.session.call('createCampaign', { body: { name: 'News', listId: list.id, subject: 'Hi {{name}}', html: '<p>{{name}} in {{attributes.city}}</p>', text: 'Dear {{name}}' } });
+
+  // The server takes the first mail and then none for a while: the second try must go on where the first one stopped.
+  let taken = 0;
+  mail.refuse = () => (++taken === 2 ? { code: 451, message: 'slow down' } : null);
+  const steps = [{ type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id }, retry: { maxAttempts: 3, backoffSeconds: 0 } }];
+  const first = await run(steps);
+  expect(first).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
+  mail.refuse = () => null;
+  expect(mail.mails.map(({ to }) => to[0]).toSorted()).toEqual(['ann@example.org', 'bob@example.org', 'cem@example.org']);
+  const ann = mail.mails.find(({ to }) => to[0] === 'ann@example.org')?.raw ?? '';
+  expect(ann).toContain('Ann &lt;b&gt; in Rome');
+  expect(ann).toMatch(/List-Unsubscribe-Post: List-Unsubscribe=One-Click/);
+  // A further run of the campaign has nothing left to do.
+  await run(steps);
+  expect(mail.mails.length).toBe(3);
+  expect((await workspace.session.call('listCampaigns', {})).data[0]).toMatchObject({ mails: { sent: 3, failed: 0, unknown: 0 } });
+
+  const link = /List-Unsubscribe:\s*<https:\/\/hub\.example\.org(\/unsubscribe\/[^>]+)>/.exec(ann.replaceAll(/\r\n[ \t]/g, ''))?.[1] as string;
+  const page = await send(hub.url, 'GET', link);
+  expect([page.status, page.text.includes('ann@example.org')]).toEqual([200, true]);
+  // Looking at the page takes nobody out; its button, and a mail program's, do.
+  expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({ contacts: 3, unsubscribed: 0 });
+  expect((await send(hub.url, 'POST', link)).status).toBe(200);
+  expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({ unsubscribed: 1 });
+  expect((await send(hub.url, 'POST', `${link}x`)).status).toBe(404);
+  const second = await workspace.session.call('createCampaign', { body: { name: 'More', listId: list.id, subject: 'S', text: 'T' } });
+  await run([{ ...steps[0], type: 'skill', input: { campaignId: second.id } }]);
+  expect(mail.mails.slice(3).map(({ to }) => to[0]).toSorted()).toEqual(['bob@example.org', 'cem@example.org']);
+});
+
+test('a mail that a crash cut off is not sent again', async () => {
+  const list = await workspace.session.call('createContactList', { body: { name: 'Cut' } });
+  await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'cut@example.org' }, { email: 'rest@example.org' }] } });
+  const campaign = await workspace.session.call('createCampaign', { body: { name: 'Cut', listId: list.id, subject: 'S', text: 'T' } });
+  // What a worker leaves behind that died between claiming a mail and settling it.
+  await hub.database.query(`insert into campaign_mails (campaign_id, contact_id, tenant_id, status) select $1, id, tenant_id, 'sending' from contacts where email = 'cut@example.org'`, [campaign.id]);
+  mail.mails.length = 0;
+  const done = await run([{ type: 'skill', skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } }]);
+  expect(mail.mails.map(({ to }) => to[0])).toEqual(['rest@example.org']);
+  expect(done.stepsResultJson[0]?.output).toMatchObject({ sent: 1, total: { sent: 1, unknown: 1 } });
+});
+
+test('lists and campaigns are changed and deleted, in their order, and foreign ones are not found', async () => {
+  const list = await workspace.session.call('createContactList', { body: { name: 'Gone' } });
+  const campaign = await workspace.session.call('createCampaign', { body: { name: 'Gone', listId: list.id, subject: 'S', text: 'T' } });
+  expect(await workspace.session.call('updateCampaign', { params: { id: campaign.id }, body: { subject: 'Other' } })).toMatchObject({ subject: 'Other', text: 'T' });
+  const headers = { authorization: `Bearer ${workspace.jwt}` };
+  expect((await send(hub.url, 'PATCH', `/growth/marketing/campaigns/${campaign.id}`, { headers, body: { text: null } })).body).toMatchObject({ statusCode: 400 });
+  expect((await send(hub.url, 'DELETE', `/growth/marketing/lists/${list.id}`, { headers })).body).toMatchObject({ statusCode: 409, code: 'conflict' });
+  const stranger = await hub.workspace();
+  for (const [method, path] of [['DELETE', `/growth/marketing/lists/${list.id}`], ['GET', `/growth/marketing/lists/${list.id}/contacts`], ['DELETE', `/growth/marketing/campaigns/${campaign.id}`]] as const) {
+    expect((await send(hub.url, method, path, { headers: { authorization: `Bearer ${stranger.jwt}` } })).status).toBe(404);
+  }
+  await workspace.session.call('deleteCampaign', { params: { id: campaign.id } });
+  expect(await workspace.session.call('deleteContactList', { params: { id: list.id } })).toEqual({ id: list.id, deleted: true });
+});
+
+test('what a workspace is not entitled to is refused at save and at run', async () => {
+  const own = await hub.workspace();
+  const steps = [{ type: 'skill' as const, skillId: 'email.send', input: { to: ['a@example.org'], subject: 'S', text: 'T' } }];
+  const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: steps } });
+  await hub.client('platform-admin-key-of-the-tests').call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_email: false, marketing: false } });
+  const headers = { 'x-api-key': own.key };
+  expect((await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: steps } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].skillId' }] });
+  expect((await send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, { headers, body: {} })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+  expect((await send(hub.url, 'GET', '/growth/marketing/lists', { headers: { authorization: `Bearer ${own.jwt}` } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+});
