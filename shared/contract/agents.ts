@@ -60,6 +60,11 @@ export const putToolProfileBody = z.strictObject({
   deny: globs.default([]).describe('Wins over allow'),
 });
 
+/** What of a profile is changed; the rest stays. */
+export const patchToolProfileBody = z
+  .strictObject({ name: name.optional(), allow: globs.optional(), deny: globs.optional() })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allow, deny');
+
 export const toolProfiles = defineResource({
   listAutomationToolProfiles: { ...profileTag, method: 'GET', path: '/v1/automations/tool-profiles', summary: 'List tool profiles', query: listQuery, response: page(toolProfile) },
   putAutomationToolProfile: { ...profileTag, method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found'] },

@@ -23,7 +23,7 @@ export const schedule = z.discriminatedUnion(
   'kind',
   [
     z.strictObject({ kind: z.literal('interval'), everySeconds: z.int('must be a whole number of seconds').min(1, 'must be from 1 to 31536000').max(31_536_000, 'must be from 1 to 31536000'), ...scheduleOptions }),
-    z.strictObject({ kind: z.literal('cron'), cron: text(9, 200).refine((value) => cronFields.test(value), 'must have five fields: minute, hour, day of the month, month, day of the week'), ...scheduleOptions }),
+    z.strictObject({ kind: z.literal('cron'), cron: text(1, 200).refine((value) => cronFields.test(value), 'must have five fields: minute, hour, day of the month, month, day of the week'), ...scheduleOptions }),
     z.strictObject({ kind: z.literal('at'), at: instant, ...scheduleOptions }),
   ],
   'must be a schedule whose kind is interval, cron or at',

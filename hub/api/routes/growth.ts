@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agents as agentsResource, putToolProfileBody } from '../../../shared/contract/agents.ts';
+import { agents as agentsResource, patchToolProfileBody } from '../../../shared/contract/agents.ts';
 import { name, text } from '../../../shared/contract/common.ts';
 import type { Role } from '../../../shared/contract/define.ts';
 import { growth as growthResource } from '../../../shared/contract/growth.ts';
@@ -44,7 +44,6 @@ export interface GrowthFaces {
 type ResourceName = (typeof growthResources)[number];
 
 const someField = <Schema extends z.ZodObject>(schema: Schema) => schema.refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
-const profileBody = someField(putToolProfileBody.omit({ id: true }).partial());
 const channelBody = someField(z.strictObject({ name: name.optional(), active: z.boolean().optional(), config: jsonObject.optional() }));
 const sessionBody = z.strictObject({ title: text(1, 200) });
 
@@ -63,7 +62,7 @@ export const growthRoutes = (faces: GrowthFaces) => {
     workflows: (tenantId, id, body, actor) => workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), actor),
     sequences: (tenantId, id, body, actor) => sequences.update(tenantId, id, parsePart('body', sequencesResource.updateAutomationSequence.body, body), actor),
     agents: (tenantId, id, body, actor) => agents.update(tenantId, id, parsePart('body', agentsResource.updateAutomationAgent.body, body), actor),
-    'tool-profiles': (tenantId, id, body, actor) => agents.patchProfile(tenantId, id, parsePart('body', profileBody, body), actor),
+    'tool-profiles': (tenantId, id, body, actor) => agents.patchProfile(tenantId, id, parsePart('body', patchToolProfileBody, body), actor),
     channels: (tenantId, id, body, actor) => channels.patch(tenantId, id, parsePart('body', channelBody, body), actor),
     nodes: (tenantId, id, body, actor) => nodes.update(tenantId, id, parsePart('body', nodesResource.updateAutomationNode.body, body), actor),
     sessions: (tenantId, id, body, actor) => sessions.rename(tenantId, id, parsePart('body', sessionBody, body).title, actor),

@@ -1,5 +1,6 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
+import type { patchToolProfileBody } from '../../../shared/contract/agents.ts';
 import { agents as agentResource, toolProfiles as profileResource } from '../../../shared/contract/agents.ts';
 import type { Agent, ToolProfile } from '../../../shared/contract/agents.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -97,7 +98,7 @@ export class Agents {
   }
 
   /** Changes what is named of a profile. @throws AppError `not_found`, `validation_failed`. */
-  async patchProfile(tenantId: string, id: string, body: Partial<Omit<ProfileBody, 'id'>>, actor: string): Promise<ToolProfile> {
+  async patchProfile(tenantId: string, id: string, body: z.output<typeof patchToolProfileBody>, actor: string): Promise<ToolProfile> {
     const before = await this.#deps.db.workspace(tenantId, (tx) => findToolProfile(tx, tenantId, id));
     if (before === null) throw new AppError('not_found', `There is no tool profile ${id} in this workspace.`);
     return this.putProfile(tenantId, { id, name: body.name ?? before.name, allow: body.allow ?? before.allow, deny: body.deny ?? before.deny }, actor);

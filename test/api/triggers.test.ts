@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ChatEventPayload } from '../../shared/contract/chat-events.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import type { Step } from '../../shared/contract/steps.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const log = [{ type: 'log' as const, message: 'fired' }];
+const waiting = [{ type: 'approval' as const, title: 'wait' }];
+
+async function create(triggerJson: Record<string, unknown>, extra: Record<string, unknown> = {}) {
+  return workspace.api.call('createAutomationWorkflow', { body: { name: 'trigger', stepsJson: log, triggerJson, ...extra } as never });
+}
+const runsOf = async (workflowId: string) => (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data;
+const run = async (id: string) => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
+const statusOf = async (id: string) => (await workspace.api.call('getAutomationRun', { params: { id } })).status;
+async function refused(triggerJson: Record<string, unknown>, extra: Record<string, unknown> = {}) {
+  const { body } = await send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key }, body: { name: 'x', stepsJson: log, triggerJson, ...extra } });
+  return body;
+}
+/** Lets the time of a schedule come, or be long past. */
+const becomeDue = (id: string, ago: string) => hub.database.query(`update workflows set next_run_at = now() - $2::interval where id = $1`, [id, ago]);
+
+describe('schedules', () => {
+  test.each(['schedule', 'heartbeat'])('a %s fires when its time comes, shows when it fires next, and stops when it is switched off', async (type) => {
+    const before = Date.now();
+    const workflow = await create({ type, schedule: { kind: 'interval', everySeconds: 3600 } });
+    expect(Math.abs(new Date(workflow.nextRunAt as string).getTime() - before - 3_600_000)).toBeLessThan(60_000);
+    expect(workflow.triggerJson).toMatchObject({ schedule: { timezone: 'UTC', onMissed: 'last', overlap: 'allow', jitterSeconds: 0 } });
+    await becomeDue(workflow.id, '1 second');
+    await expect.poll(async () => (await runsOf(workflow.id)).map(({ status, trigger }) => [status, trigger.type])).toEqual([['succeeded', type]]);
+    const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
+    expect(new Date(data.find(({ id }) => id === workflow.id)?.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
+    const off = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { active: false } });
+    expect(off.nextRunAt).toBeNull();
+    const on = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { active: true } });
+    expect(new Date(on.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
+  });
+
+  test('a change of name keeps the next fire, a change of schedule makes another', async () => {
+    const workflow = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * MON', timezone: 'Europe/Berlin' } });
+    const renamed = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { name: 'renamed' } });
+    expect(renamed.nextRunAt).toBe(workflow.nextRunAt);
+    const moved = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { triggerJson: { type: 'schedule', schedule: { kind: 'interval', everySeconds: 60 } } } });
+    expect(moved.nextRunAt).not.toBe(workflow.nextRunAt);
+  });
+
+  test('a time fires once and never again', async () => {
+    const workflow = await create({ type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() } });
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
+    const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
+    expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
+  });
+
+  test.each([
+    ['skip', 0],
+    ['last', 1],
+    ['all', 5],
+  ])('what was missed while nobody looked follows onMissed %s: %i runs', async (onMissed, count) => {
+    const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 60, onMissed, maxCatchUp: 5 } });
+    await becomeDue(workflow.id, '90 minutes 30 seconds');
+    const isPlanned = async () => (await hub.database.query<{ planned: boolean }>('select next_run_at > now() as planned from workflows where id = $1', [workflow.id]))[0]?.planned;
+    await expect.poll(isPlanned).toBe(true);
+    expect((await runsOf(workflow.id)).length).toBe(count);
+  });
+
+  test('a fire that was entered before starts nothing a second time', async () => {
+    const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
+    await becomeDue(workflow.id, '1 second');
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
+    const [fire] = await hub.database.query<{ fire_at: Date; run_id: string }>('select fire_at, run_id from schedule_fires where workflow_id = $1', [workflow.id]);
+    expect(fire?.run_id).toBe((await runsOf(workflow.id))[0]?.id);
+    // As if another process had looked at the very same time and come late.
+    await hub.database.query('update workflows set next_run_at = $2 where id = $1', [workflow.id, fire?.fire_at]);
+    await expect.poll(async () => (await hub.database.query<{ planned: boolean }>('select next_run_at > now() as planned from workflows where id = $1', [workflow.id]))[0]?.planned).toBe(true);
+    expect((await runsOf(workflow.id)).length).toBe(1);
+  });
+
+  test('while a run is under way, overlap skip leaves a fire out, queue lets it wait, allow starts it', async () => {
+    for (const [overlap, statuses] of [
+      ['skip', ['waiting_approval']],
+      ['queue', ['queued', 'waiting_approval']],
+      ['allow', ['waiting_approval', 'waiting_approval']],
+    ] as const) {
+      const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600, overlap } }, { stepsJson: waiting });
+      await becomeDue(workflow.id, '1 second');
+      await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(['waiting_approval']);
+      await becomeDue(workflow.id, '0 seconds');
+      await expect.poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from schedule_fires where workflow_id = $1', [workflow.id]))[0]?.n).toBe(2);
+      await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(statuses);
+      if (overlap !== 'queue') continue;
+      const [first] = (await workspace.api.call('listAutomationApprovals', { query: { runId: (await runsOf(workflow.id))[1]?.id as string } })).data;
+      await workspace.api.call('decideAutomationApproval', { params: { id: first?.id as string }, body: { decision: 'approved' } });
+      await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(['waiting_approval', 'succeeded']);
+    }
+  });
+
+  test('with jitter a run waits a little after its time', async () => {
+    const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 } });
+    await becomeDue(workflow.id, '1 second');
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
+    const [row] = await hub.database.query<{ later: boolean }>(`select wake_at > queued_at and wake_at < queued_at + interval '1 hour' as later from runs where workflow_id = $1`, [workflow.id]);
+    expect(row?.later).toBe(true);
+  });
+
+  test('the next fires can be looked at before anything is saved, over a change of the clocks', async () => {
+    const { fires } = await workspace.api.call('previewAutomationSchedule', { body: { schedule: { kind: 'cron', cron: '30 2 * * *', timezone: 'Europe/Berlin' }, after: '2026-03-28T00:00:00Z', count: 3 } });
+    expect(fires).toEqual(['2026-03-28T01:30:00.000Z', '2026-03-29T01:30:00.000Z', '2026-03-30T00:30:00.000Z']);
+    expect((await workspace.api.call('previewAutomationSchedule', { body: { schedule: { kind: 'interval', everySeconds: 5 } } })).fires.length).toBe(10);
+  });
+
+  test.each([
+    [{ kind: 'cron', cron: '61 * * * *' }, 'body.triggerJson.schedule.cron'],
+    [{ kind: 'cron', cron: '* * * *' }, 'body.triggerJson.schedule.cron'],
+    [{ kind: 'cron', cron: '0 0 31 2 *' }, 'body.triggerJson.schedule.cron'],
+    [{ kind: 'interval', everySeconds: 0 }, 'body.triggerJson.schedule.everySeconds'],
+    [{ kind: 'at', at: '2020-01-01T00:00:00Z' }, 'body.triggerJson.schedule.at'],
+    [{ kind: 'interval', everySeconds: 5, timezone: 'Mars/Olympus' }, 'body.triggerJson.schedule.timezone'],
+    [{ kind: 'interval', everySeconds: 5, onMissed: 'maybe' }, 'body.triggerJson.schedule.onMissed'],
+    [{ kind: 'weekly' }, 'body.triggerJson.schedule.kind'],
+  ])('%j is refused at its field', async (schedule, path) => {
+    expect(await refused({ type: 'schedule', schedule })).toMatchObject({ statusCode: 400, details: [{ path }] });
+  });
+});
+
+describe('events of Live Chat', () => {
+  const payload = (tenantId: string, source: string): ChatEventPayload => ({ tenantId, conversation: { id: 'c1', source, tags: ['a'] }, message: { id: 'm1', content: 'help' } });
+  const emit = async (tenantId: string, source: string, depth = 0) => {
+    const committed = await hub.app.db.workspace(tenantId, (tx) => hub.app.chatEvents.emit(tx, 'message.created', payload(tenantId, source), depth));
+    committed();
+  };
+
+  test('start the workflows that follow them and whose filter fits, in the transaction that caused them', async () => {
+    const all = await create({ type: 'event', event: { type: 'message.created' } }, { stepsJson: [{ type: 'log', message: '{{payload.message.content}} by {{trigger.event}}' }] });
+    const widget = await create({ type: 'event', event: { type: 'message.created', filter: { 'conversation.source': ['widget', 'api'], 'message.id': 'm1' } } });
+    const closed = await create({ type: 'event', event: { type: 'conversation.closed' } });
+    const inactive = await create({ type: 'event', event: { type: 'message.created' } }, { active: false });
+    await emit(workspace.tenantId, 'mail');
+    await emit(workspace.tenantId, 'widget');
+    await expect.poll(async () => (await runsOf(all.id)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+    expect((await runsOf(widget.id)).length).toBe(1);
+    expect([(await runsOf(closed.id)).length, (await runsOf(inactive.id)).length]).toEqual([0, 0]);
+    const first = await workspace.api.call('getAutomationRun', { params: { id: (await runsOf(all.id))[1]?.id as string } });
+    expect(first).toMatchObject({ trigger: { type: 'event', event: 'message.created' }, payload: { conversation: { source: 'mail' } }, stepsResultJson: [{ outputText: 'help by message.created' }] });
+    // What is rolled back never happened.
+    await expect(
+      hub.app.db.workspace(workspace.tenantId, async (tx) => {
+        await hub.app.chatEvents.emit(tx, 'message.created', payload(workspace.tenantId, 'widget'));
+        throw new Error('the message was not saved after all');
+      }),
+    ).rejects.toThrow('not saved');
+    expect((await runsOf(all.id)).length).toBe(2);
+    for (const id of [all.id, widget.id]) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
+  });
+
+  test('carry the depth of what caused them, and end a loop at 8', async () => {
+    const own = await hub.workspace();
+    const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'loop', stepsJson: log, triggerJson: { type: 'event', event: { type: 'message.created' } } } });
+    for (const depth of [1, 7, 8, 9]) await emit(own.tenantId, 'x', depth);
+    expect((await own.api.call('listAutomationRuns', { query: { workflowId: id } })).data.map(({ depth }) => depth)).toEqual([7, 1]);
+    const hook = await own.api.call('createAutomationWorkflow', { body: { name: 'hook', stepsJson: log, triggerJson: { type: 'webhook', webhook: { token: 'a-token-of-sixteen' } } } });
+    const call = (depth: string) => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': 'a-token-of-sixteen', 'x-outrigger-depth': depth }, body: { workflowId: hook.id } });
+    expect((await call('7')).status).toBe(200);
+    expect((await call('8')).body).toMatchObject({ statusCode: 409 });
+    expect((await call('nonsense')).status).toBe(200);
+  });
+
+  test('whose payload is not what they promise are refused where they are told', async () => {
+    await expect(hub.app.db.workspace(workspace.tenantId, (tx) => hub.app.chatEvents.emit(tx, 'csat.submitted', payload(workspace.tenantId, 'x')))).rejects.toThrow('csat');
+    expect(await refused({ type: 'event', event: { type: 'call.ended' } })).toMatchObject({ statusCode: 400, details: [{ path: 'body.triggerJson.event.type' }] });
+  });
+});
+
+describe('limits of a workflow', () => {
+  const approveFirst = async (id: string) => {
+    const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId: id, status: 'pending' } });
+    await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
+  };
+
+  test('queue lets runs wait their turn, however many workers look', async () => {
+    const { id } = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 2 }, stepsJson: waiting });
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index += 1) ids.push(await run(id));
+    const states = async () => (await Promise.all(ids.map(statusOf))).toSorted();
+    await expect.poll(states).toEqual(['queued', 'queued', 'queued', 'waiting_approval', 'waiting_approval']);
+    for (let done = 1; done <= 5; done += 1) {
+      const open = (await Promise.all(ids.map(async (runId) => ((await statusOf(runId)) === 'waiting_approval' ? runId : null)))).find((runId) => runId !== null);
+      await approveFirst(open as string);
+      await expect.poll(async () => (await states()).filter((status) => status === 'waiting_approval').length).toBe(Math.min(2, 5 - done));
+    }
+    expect(await states()).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
+  });
+
+  test('drop refuses what is too much, and replace cancels the oldest for it', async () => {
+    const dropping = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 1, onLimit: 'drop' }, stepsJson: waiting });
+    await run(dropping.id);
+    const refusal = await send(hub.url, 'POST', `/v1/automations/workflows/${dropping.id}/run`, { headers: { 'x-api-key': workspace.key }, body: {} });
+    expect(refusal.body).toMatchObject({ statusCode: 409, code: 'workflow_limit_reached' });
+    const replacing = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' }, stepsJson: waiting });
+    const first = await run(replacing.id);
+    await expect.poll(() => statusOf(first)).toBe('waiting_approval');
+    const second = await run(replacing.id);
+    await expect.poll(() => statusOf(first)).toBe('cancelled');
+    await expect.poll(() => statusOf(second)).toBe('waiting_approval');
+  });
+
+  test('a rate lets so many begin within a minute', async () => {
+    const { id } = await create({ type: 'manual' }, { limits: { maxRunsPerMinute: 3 } });
+    const ids = await Promise.all(Array.from({ length: 6 }, () => run(id)));
+    await expect.poll(async () => (await Promise.all(ids.map(statusOf))).filter((status) => status === 'succeeded').length).toBe(3);
+    const [held] = await hub.database.query<{ n: number }>(`select count(*)::int as n from runs where workflow_id = $1 and status = 'queued' and wake_at > now() + interval '20 seconds'`, [id]);
+    expect(held?.n).toBe(3);
+  });
+
+  test.each([[{}], [{ maxConcurrentRuns: 0 }], [{ maxRunsPerMinute: 5, onLimit: 'replace' }], [{ maxConcurrentRuns: 5, onLimit: 'explode' }]])('%j is refused', async (limits) => {
+    expect(await refused({ type: 'manual' }, { limits })).toMatchObject({ statusCode: 400 });
+  });
+});
+
+describe('the policy of a workspace', () => {
+  const stepsOf = (steps: (Record<string, unknown> & { type: Step['type'] })[]) => ({ body: { name: 'policy', stepsJson: steps as never } });
+
+  test('quiet hours hold runs back until their end', async () => {
+    const own = await hub.workspace();
+    const clock = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString().slice(11, 16);
+    await own.api.call('putAutomationPolicy', { body: { quietHours: { from: clock(-5), to: clock(30) } } });
+    const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
+    const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
+    const held = async () => (await hub.database.query<{ minutes: number }>('select extract(epoch from wake_at - now())::int / 60 as minutes from runs where id = $1', [runId]))[0]?.minutes ?? 0;
+    await expect.poll(held).toBeGreaterThan(20);
+    expect(await own.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({ status: 'queued', startedAt: null });
+  });
+
+  test('so many runs begin within an hour, and the others wait', async () => {
+    const own = await hub.workspace();
+    await own.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 2 } });
+    const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
+    for (let index = 0; index < 4; index += 1) await own.api.call('runAutomationWorkflow', { params: { id } });
+    await expect.poll(async () => (await own.api.call('listAutomationRuns', {})).data.map(({ status }) => status).toSorted()).toEqual(['queued', 'queued', 'succeeded', 'succeeded']);
+  });
+
+  test('the error workflow runs with what failed, and not for its own failures', async () => {
+    const own = await hub.workspace();
+    const handler = await own.api.call('createAutomationWorkflow', stepsOf([{ type: 'log', message: '{{payload.run.id}}: {{payload.run.error.code}}' }, { type: 'log', message: '{{payload.nothing}}' }]));
+    await own.api.call('putAutomationPolicy', { body: { errorWorkflowId: handler.id } });
+    const failing = await own.api.call('createAutomationWorkflow', stepsOf([{ type: 'log', message: '{{payload.missing}}' }]));
+    const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id: failing.id } }));
+    const handled = async () => (await own.api.call('listAutomationRuns', { query: { workflowId: handler.id } })).data;
+    await expect.poll(async () => (await handled()).map(({ status }) => status)).toEqual(['failed']);
+    const run_ = await own.api.call('getAutomationRun', { params: { id: (await handled())[0]?.id as string } });
+    expect(run_).toMatchObject({ trigger: { type: 'error', runId }, depth: 1, stepsResultJson: [{ output: { message: `${runId}: template_error` } }, {}] });
+    expect((await handled()).length).toBe(1);
+  });
+
+  test('is refused with skills and workflows that there are not', async () => {
+    const headers = { 'x-api-key': workspace.key };
+    const put = async (body: unknown) => (await send(hub.url, 'PUT', '/v1/automations/policies', { headers, body })).body;
+    expect(await put({ approvalsRequiredFor: ['no.such'] })).toMatchObject({ statusCode: 400, details: [{ path: 'body.approvalsRequiredFor[0]' }] });
+    expect(await put({ errorWorkflowId: '01890000-0000-7000-8000-000000000000' })).toMatchObject({ statusCode: 400, details: [{ path: 'body.errorWorkflowId' }] });
+    expect(await put({ quietHours: { from: '25:00', to: '06:00' } })).toMatchObject({ statusCode: 400, details: [{ path: 'body.quietHours.from' }] });
+    expect(await workspace.api.call('getAutomationPolicy', {})).toMatchObject({ standingOrders: '', approvalsRequiredFor: [], updatedAt: null });
+  });
+});
