@@ -14,7 +14,7 @@ import type { Workflows } from './modules/workflows/index.ts';
  */
 
 /** Stands in a file where the hub has a webhook token. */
-const keptToken = 'kept-in-the-hub';
+const keptToken = '(kept in the hub itself)';
 
 const fileShape = z.looseObject({ outrigger: z.literal('workflow'), id: z.uuid().optional() });
 

@@ -6,7 +6,8 @@ import type { Histogram } from './histogram.ts';
 export const sliceSeconds = 300;
 /** A run whose end is written may be seen so much later by others, in seconds. */
 const settleSeconds = 60;
-const maxSlices = 500;
+/** Slices of one workspace in one turn of the sweep: more than a month of them. */
+const maxSlices = 10_000;
 
 export interface SliceRow {
   [column: string]: unknown;
