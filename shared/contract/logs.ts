@@ -25,13 +25,18 @@ export const logLine = z.object({ id, runId: id, workflowId: id.nullable(), step
 
 const logFilter = { ...ofRun, level: z.enum(logLevels).optional() };
 
+const messageFilter = { ...ofRun, channel: text(1, 50).optional(), status: z.enum(['delivered', 'simulated', 'failed']).optional() };
+
+const live = { ...manage, method: 'GET', response: z.unknown(), binaryResponse: 'text/event-stream', holdSeconds: 600 } as const;
+const liveDescription = (what: string) => `Server-sent events, each with ${what} and its id; \`Last-Event-ID\` goes on after one. The stream closes after 10 minutes; clients come back by themselves.`;
+
 export const logs = defineResource({
   listAutomationMessages: {
     ...manage,
     method: 'GET',
     path: '/v1/automations/messages',
     summary: 'List what left the platform',
-    query: listQuery.extend({ ...ofRun, ...period, channel: text(1, 50).optional(), status: z.enum(['delivered', 'simulated', 'failed']).optional() }),
+    query: listQuery.extend({ ...messageFilter, ...period }),
     response: page(message),
   },
   listAutomationLogs: {
@@ -42,15 +47,6 @@ export const logs = defineResource({
     query: listQuery.extend({ ...logFilter, ...period }),
     response: page(logLine),
   },
-  streamAutomationLogs: {
-    ...manage,
-    method: 'GET',
-    path: '/v1/automations/logs/live',
-    summary: 'Follow the log lines of runs live',
-    description: 'Server-sent events `log`, each with a log line and its id; `Last-Event-ID` goes on after a line. The stream closes after 10 minutes; clients come back by themselves.',
-    query: z.strictObject(logFilter),
-    response: z.unknown(),
-    binaryResponse: 'text/event-stream',
-    holdSeconds: 600,
-  },
+  streamAutomationMessages: { ...live, path: '/v1/automations/messages/live', summary: 'Follow what leaves the platform live', description: liveDescription('a `message`'), query: z.strictObject(messageFilter) },
+  streamAutomationLogs: { ...live, path: '/v1/automations/logs/live', summary: 'Follow the log lines of runs live', description: liveDescription('a `log` line'), query: z.strictObject(logFilter) },
 });

@@ -113,6 +113,10 @@ test('a mail that a crash cut off is not sent again', async () => {
 
 test('lists and campaigns are changed and deleted, in their order, and foreign ones are not found', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Gone' } });
+  await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'one@example.org' }] } });
+  const [contact] = (await workspace.session.call('listContacts', { params: { id: list.id } })).data;
+  expect(await workspace.session.call('deleteContact', { params: { id: contact?.id as string } })).toEqual({ id: contact?.id, deleted: true });
+  expect((await workspace.session.call('listContacts', { params: { id: list.id } })).data).toEqual([]);
   const campaign = await workspace.session.call('createCampaign', { body: { name: 'Gone', listId: list.id, subject: 'S', text: 'T' } });
   expect(await workspace.session.call('updateCampaign', { params: { id: campaign.id }, body: { subject: 'Other' } })).toMatchObject({ subject: 'Other', text: 'T' });
   const headers = { authorization: `Bearer ${workspace.jwt}` };

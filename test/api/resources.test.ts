@@ -211,6 +211,17 @@ describe('logs and messages', () => {
     again.abort();
   });
 
+  test('messages are followed live as well', async () => {
+    const { key } = await workspace.createKey({ environment: 'test' });
+    const { id } = await workspace.api.call('createAutomationWorkflow', body([{ type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://example.org/' } }]));
+    const stop = new AbortController();
+    const first = events('/v1/automations/messages/live?status=simulated', stop.signal).next();
+    await new Promise((done) => setTimeout(done, 300));
+    await hub.client(key).call('runAutomationWorkflow', { params: { id } });
+    expect((await first).value).toMatchObject({ event: 'message', data: { channel: 'webhook', recipient: 'https://example.org/', status: 'simulated', workflowId: id } });
+    stop.abort();
+  });
+
   test('a run is followed live from step to step to its end', async () => {
     const runId = await start([{ type: 'log', message: 'a' }, { type: 'approval', title: 'ok?' }, { type: 'log', message: 'b' }]);
     await settled(runId);

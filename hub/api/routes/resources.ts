@@ -12,13 +12,14 @@ import type { Ai } from '../../modules/ai/index.ts';
 import type { Channels } from '../../modules/channels/index.ts';
 import type { Insight } from '../../modules/insight/index.ts';
 import type { Logs } from '../../modules/logs/index.ts';
-import { presentLog } from '../../modules/logs/index.ts';
+import { presentLog, presentMessage } from '../../modules/logs/index.ts';
 import type { Memory } from '../../modules/memory/index.ts';
 import type { Packs } from '../../modules/packs/index.ts';
 import type { Policies } from '../../modules/policies/index.ts';
 import type { Sessions } from '../../modules/sessions/index.ts';
 import { idBefore } from '../../platform/ids.ts';
 import { pause, streamEvents } from '../event-stream.ts';
+import type { EventStream } from '../event-stream.ts';
 import { actorOf, implement } from '../implement.ts';
 
 export const policyRoutes = (policies: Policies) =>
@@ -70,39 +71,49 @@ export const channelRoutes = (channels: Channels) =>
     },
   });
 
-/** How often a stream of log lines looks, in milliseconds. */
+/** How often a stream looks, in milliseconds. */
 const lookEveryMs = 500;
 /** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
 const lateCommitMs = 10_000;
-const linesAtOnce = 500;
+const rowsAtOnce = 500;
+
+/** Sends rows as they are written, each once, beginning after the last one that the caller saw. */
+async function followRows<Row extends { id: string }>(stream: EventStream, lastEventId: string | string[] | undefined, event: string, read: (after: string, limit: number) => Promise<Row[]>, show: (row: Row) => unknown): Promise<void> {
+  const isId = typeof lastEventId === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
+  const from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
+  let after = from;
+  const shown = new Set<string>();
+  while (!stream.signal.aborted) {
+    for (;;) {
+      const rows = await read(after, rowsAtOnce);
+      for (const row of rows.filter(({ id }) => !shown.has(id))) {
+        shown.add(row.id);
+        stream.send(event, show(row), row.id);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < rowsAtOnce) break;
+      after = last.id;
+    }
+    // Once what there was is sent, only what is written from now on matters, and what commits late.
+    const late = idBefore(new Date(Date.now() - lateCommitMs));
+    after = from > late ? from : late;
+    for (const id of shown) if (id < late) shown.delete(id);
+    await pause(lookEveryMs, stream.signal);
+  }
+}
 
 export const logRoutes = (logs: Logs) =>
   implement(logsResource, {
     listAutomationMessages: ({ principal, query }) => logs.listMessages(principal.tenantId, query),
     listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
-    async streamAutomationLogs({ principal, query, signal, headers, raw: { response } }) {
-      const resumed = headers['last-event-id'];
-      const from = typeof resumed === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(resumed) ? resumed.toLowerCase() : idBefore(new Date());
-      await streamEvents(response, signal, logsResource.streamAutomationLogs.holdSeconds, async (stream) => {
-        const shown = new Set<string>();
-        while (!stream.signal.aborted) {
-          const late = idBefore(new Date(Date.now() - lateCommitMs));
-          for (const id of shown) if (id < late) shown.delete(id);
-          let after = from > late ? from : late;
-          for (;;) {
-            const lines = await logs.readAfter(principal.tenantId, query, after, linesAtOnce);
-            for (const line of lines.filter(({ id }) => !shown.has(id))) {
-              shown.add(line.id);
-              stream.send('log', presentLog(line), line.id);
-            }
-            const last = lines.at(-1);
-            if (last === undefined || lines.length < linesAtOnce) break;
-            after = last.id;
-          }
-          await pause(lookEveryMs, stream.signal);
-        }
-      });
-    },
+    streamAutomationMessages: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
+      streamEvents(response, signal, logsResource.streamAutomationMessages.holdSeconds, (stream) =>
+        followRows(stream, headers['last-event-id'], 'message', (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit), presentMessage),
+      ),
+    streamAutomationLogs: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
+      streamEvents(response, signal, logsResource.streamAutomationLogs.holdSeconds, (stream) =>
+        followRows(stream, headers['last-event-id'], 'log', (after, limit) => logs.readLogsAfter(tenantId, query, after, limit), presentLog),
+      ),
   });
 
 export const packRoutes = (packs: Packs) =>

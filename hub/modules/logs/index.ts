@@ -1,2 +1,2 @@
 export { recordMessage } from './record.ts';
-export { Logs, presentLog } from './service.ts';
+export { Logs, presentLog, presentMessage } from './service.ts';

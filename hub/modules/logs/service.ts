@@ -11,6 +11,8 @@ type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
 type LogQuery = z.output<typeof resource.listAutomationLogs.query>;
 export type LogFilter = z.output<typeof resource.streamAutomationLogs.query>;
 type LogRow = typeof runLogs.$inferSelect;
+export type MessageFilter = z.output<typeof resource.streamAutomationMessages.query>;
+type MessageRow = typeof messages.$inferSelect;
 
 /** Ids follow the time of their making; the clocks of two processes may differ by so much, in milliseconds. */
 const clockSlackMs = 60_000;
@@ -38,6 +40,19 @@ function matchesLog(filter: LogFilter) {
   );
 }
 
+function matchesMessage(filter: MessageFilter) {
+  return and(
+    filter.runId === undefined ? undefined : eq(messages.runId, filter.runId),
+    filter.workflowId === undefined ? undefined : eq(messages.workflowId, filter.workflowId),
+    filter.channel === undefined ? undefined : eq(messages.channel, filter.channel),
+    filter.status === undefined ? undefined : eq(messages.status, filter.status),
+  );
+}
+
+export function presentMessage({ tenantId: _own, createdAt, ...row }: MessageRow) {
+  return { ...row, createdAt: createdAt.toISOString() };
+}
+
 export function presentLog(row: LogRow) {
   return { id: row.id, runId: row.runId, workflowId: row.workflowId, stepIndex: row.stepIndex, level: row.level, message: row.message, createdAt: row.createdAt.toISOString() };
 }
@@ -56,21 +71,11 @@ export class Logs {
         tx
           .select()
           .from(messages)
-          .where(
-            and(
-              eq(messages.tenantId, tenantId),
-              query.runId === undefined ? undefined : eq(messages.runId, query.runId),
-              query.workflowId === undefined ? undefined : eq(messages.workflowId, query.workflowId),
-              query.channel === undefined ? undefined : eq(messages.channel, query.channel),
-              query.status === undefined ? undefined : eq(messages.status, query.status),
-              within(messages, query),
-              before === undefined ? undefined : lt(messages.id, before),
-            ),
-          )
+          .where(and(eq(messages.tenantId, tenantId), matchesMessage(query), within(messages, query), before === undefined ? undefined : lt(messages.id, before)))
           .orderBy(desc(messages.id))
           .limit(limit),
       );
-    return readPage(this.#deps.cursors, `messages:${tenantId}`, query, read, ({ tenantId: _own, createdAt, ...row }) => ({ ...row, createdAt: createdAt.toISOString() }));
+    return readPage(this.#deps.cursors, `messages:${tenantId}`, query, read, presentMessage);
   }
 
   listLogs(tenantId: string, query: LogQuery) {
@@ -86,8 +91,13 @@ export class Logs {
     return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
   }
 
+  /** Messages with ids greater than one, oldest first. */
+  readMessagesAfter(tenantId: string, filter: MessageFilter, afterId: string, limit: number): Promise<MessageRow[]> {
+    return this.#deps.db.workspace(tenantId, (tx) => tx.select().from(messages).where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId))).orderBy(asc(messages.id)).limit(limit), { durable: false });
+  }
+
   /** Log lines with ids greater than one, oldest first. */
-  readAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
+  readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
     return this.#deps.db.workspace(tenantId, (tx) => tx.select().from(runLogs).where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId))).orderBy(asc(runLogs.id)).limit(limit), { durable: false });
   }
 }

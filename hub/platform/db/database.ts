@@ -56,6 +56,7 @@ export function violatedConstraint(error: unknown): string | undefined {
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #systemPool: Pool;
+  #closing = false;
 
   constructor(options: DatabaseOptions) {
     const open = (max: number, settings: string) => {
@@ -70,7 +71,8 @@ export class Database implements AsyncDisposable {
         idle_in_transaction_session_timeout: 60_000,
         options: settings,
       });
-      pool.on('error', options.onError);
+      // Connections that end while the pool does are no news.
+      pool.on('error', (error) => this.#closing || options.onError(error));
       return pool;
     };
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
@@ -123,6 +125,7 @@ export class Database implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing = true;
     await Promise.all([this.#pool.end(), this.#systemPool.end()]);
   }
 
