@@ -275,7 +275,9 @@ CREATE INDEX "schedule_fires_age" ON "schedule_fires" USING btree ("created_at")
 CREATE INDEX "sequences_tenant" ON "sequences" USING btree ("tenant_id","id");--> statement-breakpoint
 CREATE INDEX "session_messages_session" ON "session_messages" USING btree ("session_id","id");--> statement-breakpoint
 CREATE INDEX "tool_profiles_tenant" ON "tool_profiles" USING btree ("tenant_id","id");--> statement-breakpoint
+CREATE INDEX "approvals_pending" ON "approvals" USING btree ("id") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "approvals_escalation" ON "approvals" USING btree ("escalate_at") WHERE status = 'pending' and escalate_at is not null;--> statement-breakpoint
+CREATE INDEX "memory_entries_expiry" ON "memory_entries" USING btree ("expires_at") WHERE expires_at is not null;--> statement-breakpoint
 CREATE INDEX "messages_run" ON "messages" USING btree ("run_id","id");--> statement-breakpoint
 CREATE INDEX "messages_channel" ON "messages" USING btree ("tenant_id","channel","created_at","status");--> statement-breakpoint
 CREATE INDEX "messages_workflow" ON "messages" USING btree ("tenant_id","workflow_id","id");--> statement-breakpoint

@@ -21,6 +21,11 @@ a { color: var(--accent); }
 nav { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin-top: 2rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
 button { font: inherit; font-weight: 600; padding: .65rem 1.25rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--card); cursor: pointer; }
 button.quiet { background: transparent; color: var(--bad); box-shadow: inset 0 0 0 1px currentColor; }
+dl { margin: .5rem 0; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; background: var(--paper); }
+dt { padding: .65rem 1rem 0; font-size: .8rem; color: var(--soft); }
+dd { margin: 0; padding: 0 1rem .65rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+dd + dt { border-top: 1px solid var(--line); }
+.small { font-size: .85rem; margin-top: 1.25rem; }
 textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: .65rem .85rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 `;

@@ -50,6 +50,7 @@ async function pruneBatch(db: Database, blobs: Blobs, tenantId: string, name: st
       const runIds = due.map((row) => row.id);
       if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
       const { rows: gone } = await tx.query<{ id: string }>('prune_artifacts', 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id', [runIds]);
+      await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
       const { rows: flows } = await tx.query<{ flow_id: string }>('prune_runs', 'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id', [runIds]);
       await tx.query('prune_flows', 'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)', [flows.map((row) => row.flow_id)]);
       return { ids: runIds, artifactIds: gone.map((row) => row.id) };

@@ -304,6 +304,7 @@ export const approvals = pgTable(
     createdAt: createdAt(),
   },
   (table) => [
+    index('approvals_pending').on(table.id).where(sql`status = 'pending'`),
     index('approvals_escalation').on(table.escalateAt).where(sql`status = 'pending' and escalate_at is not null`),
     unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('approvals_tenant').on(table.tenantId, table.id),
@@ -392,7 +393,7 @@ export const memoryEntries = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
+  (table) => [index('memory_entries_expiry').on(table.expiresAt).where(sql`expires_at is not null`), unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
 );
 
 export const nodes = pgTable(
