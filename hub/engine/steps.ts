@@ -2,6 +2,7 @@ import type { Step } from '../../shared/contract/steps.ts';
 import { canonicalJson, toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { TemplateError, isTruthy, renderTemplates } from '../../shared/template.ts';
+import type { TemplateScope } from '../../shared/template.ts';
 import { findApproval, openApproval } from '../modules/approvals/index.ts';
 import { runAgentStep } from './agent-step.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -52,8 +53,8 @@ export function callOf(step: SkillStep): { skillId: string; input: JsonObject } 
   return { skillId: 'channel.deliver', input: { provider: step.provider, to: step.to, text: step.text, ...(JSON.parse(JSON.stringify(optional)) as JsonObject) } };
 }
 
-function renderCall(held: HeldRun, index: number, step: SkillStep, now?: Date): JsonValue {
-  const rendered = renderTemplates(callOf(step).input, scopeOf(held, index, now));
+function renderCall(step: SkillStep, scope: TemplateScope): JsonValue {
+  const rendered = renderTemplates(callOf(step).input, scope);
   // Whatever a reference brings, these are lines for people.
   if (step.type === 'log') return { ...(rendered as JsonObject), message: asLine((rendered as JsonObject)['message'] ?? '') };
   if (step.type === 'deliver') return { ...(rendered as JsonObject), text: asLine((rendered as JsonObject)['text'] ?? '') };
@@ -65,12 +66,12 @@ async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: numb
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: step.timeoutSeconds, state: null };
   const begin = async () => {
     const approved = await approvedBefore(deps, held, index);
-    const rendered = renderCall(held, index, step, approved?.at);
+    const rendered = renderCall(step, scopeOf(held, index, approved?.at));
     if (approved !== null && approved.skillId === skill.id && canonicalJson(approved.input) !== canonicalJson(rendered)) {
       const message = 'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
-      return askOnce(deps, held, site, skill, () => askApproval(held, site, { ...approved.terms, kind: 'step', title, message, request, onTimeout: 'reject', expiresInSeconds: undefined }));
+      return askOnce(deps, held, site, skill, () => askApproval(held, site, { ...approved.terms, kind: 'step', title, message, request, onTimeout: 'reject' }));
     }
     return beginCall(deps, held, site, skill, rendered);
   };
@@ -117,8 +118,10 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
   const step = held.run.steps[index + 1];
   if (step === undefined || step.type === 'agent' || step.type === 'approval') return null;
   const at = new Date();
+  // To the step after it, the last result is that of the approval, which there is not yet.
+  const { last: _unknown, ...scope } = scopeOf(held, index + 1, at);
   try {
-    return { skillId: callOf(step).skillId, input: toStorableJson(renderCall(held, index + 1, step, at)), at: at.toISOString() };
+    return { skillId: callOf(step).skillId, input: toStorableJson(renderCall(step, scope as TemplateScope)), at: at.toISOString() };
   } catch (error) {
     if (error instanceof TemplateError) return null;
     throw error;
@@ -135,6 +138,6 @@ async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: nu
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;
   if (typeof skillId !== 'string' || input === undefined || typeof at !== 'string') return null;
-  const terms = { ...openApproval, approvers: row.approvers, required: row.required, requestedBy: row.requestedBy };
+  const terms = { ...openApproval, approvers: row.approvers, required: row.required, requestedBy: row.requestedBy, expiresInSeconds: before.expiresInSeconds };
   return { skillId, input, at: new Date(at), terms };
 }

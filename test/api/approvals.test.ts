@@ -153,6 +153,12 @@ test('an approval binds what the next step does; when that changed meanwhile, it
   await workspace.api.call('decideAutomationApproval', { params: { id: second.id }, body: { decision: 'rejected' } });
   expect((await settled(runId)).status).toBe('failed');
   expect((await workspace.api.call('listAutomationMemory', { query: { key: 'bound' } })).data).toMatchObject([{ value: 'old' }]);
+  // What the approval itself brings can't be shown before it, so it binds nothing and the step runs.
+  const noted = await start([{ type: 'approval', title: 'Note?' }, { type: 'log', message: 'noted: {{last.outputText}}' }]);
+  const asking = await pendingOf(noted);
+  expect(asking.request).not.toHaveProperty('next');
+  await workspace.api.call('decideAutomationApproval', { params: { id: asking.id }, body: { decision: 'approved', note: 'good' } });
+  expect(await settled(noted)).toMatchObject({ status: 'succeeded', stepsResultJson: [{}, { output: { message: 'noted: good' } }] });
   // Unchanged, it runs as it was shown.
   const honest = await start(steps, { value: 'new' });
   await workspace.api.call('decideAutomationApproval', { params: { id: (await pendingOf(honest)).id }, body: { decision: 'approved' } });

@@ -143,6 +143,11 @@ describe('memory', () => {
     await put({ key: 'a', value: 2, sessionId: session.id });
     const read = async (query: Record<string, unknown>) => (await workspace.api.call('listAutomationMemory', { query: query as never })).data.map(({ value }) => value);
     expect([await read({ key: 'a' }), await read({ key: 'a', sessionId: session.id }), await read({ key: 'none' })]).toEqual([[{ n: 1 }], [2], []]);
+    // A text that looks like a number stays a text.
+    for (const value of ['12', '1e999', 'null', '"x"', '{}', 0, false, ['1']]) {
+      expect(await put({ key: 'typed', value })).toMatchObject({ value });
+      expect(await read({ key: 'typed' })).toEqual([value]);
+    }
     await put({ key: 'a', value: null });
     expect(await read({ key: 'a' })).toEqual([]);
     await put({ key: 'short', value: 1, ttlSeconds: 1 });

@@ -1,4 +1,4 @@
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { PackManifest } from '../../../shared/contract/packs.ts';
 import type { ChannelProvider } from '../../../shared/contract/channel-providers.ts';
 import type { ModelProvider } from '../../../shared/contract/models.ts';
@@ -7,7 +7,7 @@ import type { SessionScope } from '../../../shared/contract/sessions.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { approvals } from './schema.ts';
-import { bytea, createdAt, instant, policies, tenantId, updatedAt } from './tenancy.ts';
+import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from './tenancy.ts';
 
 /** The resources of Automations beside workflows, runs and nodes. */
 

@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
-import { bigint, bigserial, boolean, index, integer, jsonb, pgPolicy, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, boolean, index, integer, pgPolicy, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Permission, Product, Role } from '../../../shared/contract/define.ts';
 import type { RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
 import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { Trigger } from '../../../shared/contract/triggers.ts';
-import { bytea, createdAt, instant, policies, systemRole, tenantId, updatedAt } from './tenancy.ts';
+import { bytea, createdAt, instant, jsonb, policies, systemRole, tenantId, updatedAt } from './tenancy.ts';
 
 /** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */
 

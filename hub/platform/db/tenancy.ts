@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { customType, jsonb, pgPolicy, pgRole, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { customType, pgPolicy, pgRole, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 
 /**
@@ -11,6 +11,8 @@ import type { Entitlement } from '../../../shared/contract/define.ts';
 export const appRole = pgRole('outrigger_app').existing();
 export const systemRole = pgRole('outrigger_system').existing();
 
+/** JSON as it is. The driver has parsed it already: Drizzle's own type would parse a JSON text once more, and make a number of "12". */
+export const jsonb = customType<{ data: unknown; driverData: unknown }>({ dataType: () => 'jsonb', toDriver: (value) => JSON.stringify(value) });
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 export const createdAt = () => instant('created_at').notNull().defaultNow();
