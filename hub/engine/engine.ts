@@ -70,10 +70,11 @@ export class Engine {
     }
     for (let index = run.next_step; index < run.steps.length; index += 1) {
       held.signal.throwIfAborted();
-      const outcome = await this.#tryStep(held, index);
+      let outcome = await this.#tryStep(held, index);
       if (outcome.kind === 'waiting') {
-        await this.#suspend(held, index, outcome);
-        return;
+        const refusal = await this.#suspend(held, index, outcome);
+        if (refusal === null) return;
+        outcome = { kind: 'failed', attempt: outcome.attempt, failure: refusal, ...(outcome.state === null ? {} : { state: outcome.state }) };
       }
       if (outcome.kind === 'delayed') {
         await this.#delay(held, index, outcome);
@@ -189,7 +190,8 @@ export class Engine {
     this.#deps.dispatch([job]);
   }
 
-  async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<void> {
+  /** Lets a run wait without a worker; answers why what it would wait for could not be set going, if so. */
+  async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<StepFailure | null> {
     const { run } = held;
     const begin = async (tx: Transaction) => {
       await suspendRun(tx, held, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
@@ -197,9 +199,15 @@ export class Engine {
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
     };
-    await this.#write(run.tenant_id, begin, outcome.durable ?? true);
+    try {
+      await this.#write(run.tenant_id, begin, outcome.durable ?? true);
+    } catch (error) {
+      if (error instanceof StepFailure) return error;
+      throw error;
+    }
     outcome.committed?.();
     if (outcome.status === 'waiting_approval') void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
+    return null;
   }
 
   async #renew(held: HeldRun, taken: AbortController): Promise<void> {

@@ -126,6 +126,13 @@ describe('flows and attempts', () => {
     await workspace.api.call('cancelAutomationRun', { params: { id: (await childRun())?.id as string } });
     expect(await settled(second)).toMatchObject({ status: 'failed', error: { code: 'subagent_cancelled' } });
 
+    for (const [change, complaint] of [[{ active: false }, 'not active'], [null, 'no workflow']] as const) {
+      if (change === null) await workspace.api.call('deleteAutomationWorkflow', { params: { id: child.id } });
+      else await workspace.api.call('updateAutomationWorkflow', { params: { id: child.id }, body: change });
+      const orphan = await start([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: '{{payload.id}}' } }], { id: child.id });
+      expect(await settled(orphan)).toMatchObject({ status: 'failed', error: { code: 'subagent_refused', message: expect.stringContaining(complaint) as string } });
+    }
+
     const loop = await workspace.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
     await workspace.api.call('updateAutomationWorkflow', { params: { id: loop.id }, body: { stepsJson: [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: loop.id } }] } });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: loop.id } }));

@@ -8,6 +8,7 @@ import { productPermissions } from '../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
 import { identity as resource } from '../../../shared/contract/identity.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -153,16 +154,9 @@ export class Identity {
     return { ...presentToken(row), key };
   }
 
-  async listTokens(tenantId: string, query: ListTokensQuery) {
-    const scope = `tokens:${tenantId}`;
-    const before = query.cursor === undefined ? undefined : this.#deps.cursors.decode(scope, query.cursor);
-    const rows = await this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, query.limit + 1, before));
-    const pageRows = rows.slice(0, query.limit);
-    const last = pageRows.at(-1);
-    return {
-      data: pageRows.map(presentToken),
-      meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? this.#deps.cursors.encode(scope, last.id) : null },
-    };
+  listTokens(tenantId: string, query: ListTokensQuery) {
+    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
+    return readPage(this.#deps.cursors, `tokens:${tenantId}`, query, read, presentToken);
   }
 
   /** @throws AppError `not_found`. */

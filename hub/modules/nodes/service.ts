@@ -2,6 +2,7 @@ import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { nodes } from '../../platform/db/schema.ts';
@@ -37,16 +38,12 @@ export class Nodes {
     this.#deps = dependencies;
   }
 
-  async list(tenantId: string, query: ListQuery) {
-    const scope = `nodes:${tenantId}`;
-    const before = query.cursor === undefined ? undefined : this.#deps.cursors.decode(scope, query.cursor);
-    const rows = await this.#deps.db.workspace(tenantId, (tx) => listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, query.limit + 1, before));
-    const pageRows = rows.slice(0, query.limit);
-    const last = pageRows.at(-1);
-    return {
-      data: pageRows.map(({ row, status }) => presentNode(row, status)),
-      meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? this.#deps.cursors.encode(scope, last.row.id) : null },
+  list(tenantId: string, query: ListQuery) {
+    const read = async (limit: number, before: string | undefined) => {
+      const rows = await this.#deps.db.workspace(tenantId, (tx) => listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before));
+      return rows.map(({ row, status }) => ({ id: row.id, row, status }));
     };
+    return readPage(this.#deps.cursors, `nodes:${tenantId}`, query, read, ({ row, status }) => presentNode(row, status));
   }
 
   /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. */
