@@ -49,9 +49,17 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   return [...codes].toSorted();
 }
 
+/** Whole numbers carry the bounds of exact ones, which say nothing to a reader and make odd examples. */
+function withoutSafeBounds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSafeBounds);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key, bound]) => !((key === 'minimum' && bound === Number.MIN_SAFE_INTEGER) || (key === 'maximum' && bound === Number.MAX_SAFE_INTEGER)));
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutSafeBounds(item)]));
+}
+
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' }) as Json;
-  return json;
+  return withoutSafeBounds(json) as Json;
 }
 
 function parametersOf(operation: Operation): Json[] {

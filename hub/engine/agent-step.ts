@@ -72,6 +72,14 @@ export async function runAgentStep(deps: EngineDependencies, held: HeldRun, inde
   }
 }
 
+/** The state of a step whose open tool call could not be set going: the model is told why, like of any other failure. */
+export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonObject {
+  const state = structuredClone(stored) as unknown as AgentState;
+  const open = state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
+  if (open !== undefined) Object.assign(open, { status: 'failed', error: { code: failure.code, message: failure.message } });
+  return toJson(state);
+}
+
 function newState(held: HeldRun, index: number, step: AgentStep): AgentState {
   const rendered = renderTemplates(step.prompt, scopeOf(held, index));
   return { prompt: typeof rendered === 'string' ? rendered : JSON.stringify(rendered), turns: [], usage: { inputTokens: 0, outputTokens: 0 }, activeMs: 0 };

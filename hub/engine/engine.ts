@@ -5,6 +5,7 @@ import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { RunFailure } from '../platform/db/schema.ts';
 import { admitClaimed, wakeHeld } from './admission.ts';
+import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { callOf, runStep } from './steps.ts';
@@ -74,6 +75,11 @@ export class Engine {
       if (outcome.kind === 'waiting') {
         const refusal = await this.#suspend(held, index, outcome);
         if (refusal === null) return;
+        if (outcome.state !== null && run.steps[index]?.type === 'agent') {
+          await this.#goOn(held, index, outcome.attempt, refuseOpenCall(outcome.state, refusal));
+          index -= 1;
+          continue;
+        }
         outcome = { kind: 'failed', attempt: outcome.attempt, failure: refusal, ...(outcome.state === null ? {} : { state: outcome.state }) };
       }
       if (outcome.kind === 'delayed') {
@@ -82,6 +88,16 @@ export class Engine {
       }
       if (!(await this.#finishStep(held, index, outcome))) return;
     }
+  }
+
+  /** Writes a new state of a step that goes on at once. */
+  async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
+    const { run } = held;
+    await this.#write(run.tenant_id, async (tx) => {
+      await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
+      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+    });
+    held.results.set(index, { index, status: 'running', attempts: attempt, wait: null, state, output: null, output_text: null, error: null, started_at: null });
   }
 
   async #tryStep(held: HeldRun, index: number): Promise<StepOutcome> {

@@ -21,8 +21,6 @@ import { workflows } from './workflows.ts';
 
 /** Every operation of the hub, by id. */
 export const api = {
-  ...system,
-  ...identity,
   ...workflows,
   ...sequences,
   ...runs,
@@ -43,6 +41,8 @@ export const api = {
   ...artifacts,
   ...growth,
   ...marketing,
+  ...identity,
+  ...system,
 };
 
 export type Api = typeof api;

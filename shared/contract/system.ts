@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
 
-const tag = 'Operation';
+const tag = 'Health';
 
 const part = z.object({ ok: z.boolean(), message: z.string().optional() });
 

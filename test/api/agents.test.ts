@@ -135,6 +135,15 @@ describe('an agent step', () => {
     expect(turnsOf(run)[0]?.calls).toMatchObject([{ status: 'succeeded', output: { status: 'succeeded', output: { message: 'child says hi' } } }]);
   });
 
+  test('is told when a workflow that it spawns can not be started, and goes on', async () => {
+    const off = await workspace.api.call('createAutomationWorkflow', { body: { name: 'off', active: false, stepsJson: [{ type: 'log', message: 'x' }] } });
+    const toolProfileId = await profile(['subagent.spawn']);
+    model.reply = (_request, turn) => [`TOOL_CALL:subagent.spawn|{"workflowId":"${off.id}"}`, 'FINAL: I could not'][turn] ?? '';
+    const run = await settled(await start([{ type: 'agent', prompt: 'go', toolProfileId }]));
+    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ outputText: 'I could not' }] });
+    expect(turnsOf(run)[0]?.calls).toMatchObject([{ status: 'failed', error: { code: 'subagent_refused' } }]);
+  });
+
   test('continues a session, and sums its older part up once it is long', async () => {
     const session = await workspace.api.call('createAutomationSession', { body: { scope: 'dm', key: 'long' } });
     model.reply = ({ messages }) => (messages[0]?.content.startsWith('Sum up') === true ? 'They counted to twenty.' : `FINAL: heard ${messages.at(-1)?.content}`);
