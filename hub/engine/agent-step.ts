@@ -12,12 +12,11 @@ import type { Transaction } from '../platform/db/database.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import type { Skill } from '../skills/define.ts';
 import { parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
-import { StepFailure, toStepFailure } from './failure.ts';
-import { LeaseLost } from './failure.ts';
+import type { CallOutcome, CallSite } from './call.ts';
+import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
-import type { CallOutcome, CallSite } from './skill-call.ts';
 import type { StepOutcome } from './outcome.ts';
 import { advanceRun, writeReceipt, writeStep } from './store.ts';
 

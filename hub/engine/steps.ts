@@ -5,11 +5,12 @@ import { TemplateError, isTruthy, renderTemplates } from '../../shared/template.
 import type { TemplateScope } from '../../shared/template.ts';
 import { findApproval, openApproval } from '../modules/approvals/index.ts';
 import { runAgentStep } from './agent-step.ts';
+import { askApproval, requesterOf, settledApproval } from './approval-gate.ts';
+import type { CallOutcome, CallSite } from './call.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
-import { askApproval, askOnce, assertNotInDoubt, beginCall, requesterOf, resumeCall, settledApproval, skillOf } from './skill-call.ts';
-import type { CallOutcome, CallSite } from './skill-call.ts';
+import { askOnce, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
 import type { StepRow } from './store.ts';
 
 /** Visits a step: begins it, or goes on where it waited or was left by a worker that died. */

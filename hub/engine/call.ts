@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+import type { StepWait } from '../platform/db/schema.ts';
+import type { EffectKind, SkillOutcome } from '../skills/define.ts';
+
+/** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
+export interface CallSite {
+  index: number;
+  attempt: number;
+  /** 0 for the step itself. */
+  call: number;
+  /** What people call it, in an approval. */
+  label: string | undefined;
+  timeoutSeconds: number | undefined;
+  /** What the step has done so far, to be kept with whatever is written. */
+  state: JsonObject | null;
+}
+
+/** What a call waits for without a worker. */
+export interface Waiting {
+  kind: 'waiting';
+  status: 'running' | 'waiting_approval';
+  /** When to look again even if nobody wakes the run, in seconds; null for never. */
+  wakeInSeconds: number | null;
+  /** Writes what is waited for, in the transaction that lets the run go. */
+  begin: (tx: Transaction) => Promise<StepWait>;
+  /** Told after that commit. */
+  committed?: () => void;
+  /** False when it could be asked for again without harm, so that its commit need not wait for the disk. */
+  durable?: boolean;
+}
+
+/** A wait for an approval that was not asked for before. */
+export interface Asked extends Waiting {
+  requestHash: string;
+}
+
+export type CallOutcome = { kind: 'done'; output: JsonValue; outputText: string; effect: EffectKind; persist?: SkillOutcome['persist'] } | Waiting;
+
+/** SHA-256 of a text, in hex. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

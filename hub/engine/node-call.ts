@@ -1,0 +1,78 @@
+import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import { toStorableJson } from '../../shared/json.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { openApproval } from '../modules/approvals/index.ts';
+import { assertNodeUsable } from '../modules/nodes/index.ts';
+import { splitNodeInput } from '../skills/define.ts';
+import type { NodeSkill } from '../skills/define.ts';
+import { approvalSeconds, askApproval } from './approval-gate.ts';
+import { hashOf } from './call.ts';
+import type { CallOutcome, CallSite, Waiting } from './call.ts';
+import { StepFailure, commandFailure } from './failure.ts';
+import type { EngineDependencies, HeldRun } from './held-run.ts';
+
+/** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
+const commandGraceSeconds = 60;
+
+/** Sends a command to a node, or asks for the approval that must come first. @throws AppError when the node can't be used. */
+export async function beginCommand(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: NodeSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+  const { command } = skill;
+  const { nodeId } = splitNodeInput(input);
+  await deps.db.workspace(held.run.tenant_id, (tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
+  if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
+  const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
+  return askApproval(held, site, {
+    ...openApproval,
+    kind: 'system.run',
+    title: `${site.label ?? skill.title}: ${(input['argv'] as string[]).join(' ')}`.slice(0, 500),
+    message: 'A workflow asks to run exactly this on the node.',
+    request: toStorableJson(input) as JsonObject,
+    requestHash: hashOf(text),
+    onTimeout: 'reject',
+    expiresInSeconds: site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
+  });
+}
+
+/** Waits for a command, which is written in the transaction that lets the run go. */
+export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: NodeSkill, input: JsonObject, approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null): Waiting {
+  const { run } = held;
+  const { index: stepIndex, attempt, call, timeoutSeconds } = site;
+  const { nodeId, waitMs, command } = splitNodeInput(input);
+  const timeoutMs = (command as { timeoutMs?: number }).timeoutMs ?? skill.command.timeoutMs;
+  const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
+  return {
+    kind: 'waiting',
+    status: 'running',
+    wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
+    begin: async (tx) => {
+      const { commandId } = await deps.nodeCommands.dispatch(tx, { tenantId: run.tenant_id, nodeId, runId: run.id, stepIndex, attempt, call, command: skill.command, input: command, waitMs, deadlineAt, approval });
+      return { kind: 'node_command', commandId };
+    },
+    committed: () => deps.nodeCommands.announce(nodeId),
+    durable: skill.command.acts,
+  };
+}
+
+/** Goes on once a command ended. @throws StepFailure when it failed. */
+export async function resumeCommand(deps: EngineDependencies, held: HeldRun, commandId: string): Promise<CallOutcome> {
+  const command = await deps.db.workspace(held.run.tenant_id, (tx) => deps.nodeCommands.find(tx, commandId));
+  if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
+  if (command.status === 'pending' || command.status === 'leased') {
+    return { kind: 'waiting', status: 'running', wakeInSeconds: commandGraceSeconds, begin: async () => ({ kind: 'node_command', commandId }) };
+  }
+  if (command.status !== 'succeeded') {
+    throw command.status === 'withdrawn' ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false }) : commandFailure(command.error);
+  }
+  return { kind: 'done', output: command.output, outputText: textOf(command.output), effect: 'pure' };
+}
+
+/** What a person would read of a node's answer: its text, else its JSON. */
+function textOf(output: JsonValue): string {
+  if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
+    for (const key of ['stdout', 'text', 'content']) {
+      const value = output[key];
+      if (typeof value === 'string') return value;
+    }
+  }
+  return JSON.stringify(output);
+}
