@@ -1,4 +1,5 @@
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { openApproval } from '../modules/approvals/index.ts';
@@ -8,7 +9,7 @@ import type { NodeSkill } from '../skills/define.ts';
 import { approvalSeconds, askApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';
-import { StepFailure, commandFailure } from './failure.ts';
+import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 
 /** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
@@ -18,7 +19,8 @@ const commandGraceSeconds = 60;
 export async function beginCommand(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: NodeSkill, input: Record<string, unknown>): Promise<CallOutcome> {
   const { command } = skill;
   const { nodeId } = splitNodeInput(input);
-  await deps.db.workspace(held.run.tenant_id, (tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
+  // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
+  if (command.needsApproval || site.call > 0) await deps.db.workspace(held.run.tenant_id, (tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
   if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
   const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
   return askApproval(held, site, {
@@ -45,6 +47,9 @@ export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite
     status: 'running',
     wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
     begin: async (tx) => {
+      await assertNodeUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
+        throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
+      });
       const { commandId } = await deps.nodeCommands.dispatch(tx, { tenantId: run.tenant_id, nodeId, runId: run.id, stepIndex, attempt, call, command: skill.command, input: command, waitMs, deadlineAt, approval });
       return { kind: 'node_command', commandId };
     },
@@ -55,7 +60,7 @@ export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite
 
 /** Goes on once a command ended. @throws StepFailure when it failed. */
 export async function resumeCommand(deps: EngineDependencies, held: HeldRun, commandId: string): Promise<CallOutcome> {
-  const command = await deps.db.workspace(held.run.tenant_id, (tx) => deps.nodeCommands.find(tx, commandId));
+  const command = await deps.nodeCommands.readOutcome(held.run.tenant_id, commandId);
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
     return { kind: 'waiting', status: 'running', wakeInSeconds: commandGraceSeconds, begin: async () => ({ kind: 'node_command', commandId }) };

@@ -4,7 +4,6 @@ import { canonicalJson, toStorableJson, toStorableText } from '../../shared/json
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { findApprovedRequest, openApproval } from '../modules/approvals/index.ts';
 import type { ApprovalRow } from '../modules/approvals/index.ts';
-import { assertNodeUsable } from '../modules/nodes/index.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import { splitNodeInput } from '../skills/define.ts';
 import type { DirectSkill, Skill, SkillContext } from '../skills/define.ts';
@@ -96,7 +95,6 @@ async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: C
     const { nodeId, command } = splitNodeInput(input);
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(command)));
     if (requestHash !== approval.requestHash) throw mismatch();
-    await deps.db.workspace(held.run.tenant_id, (tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, skill.command));
     return dispatch(deps, held, site, skill, input as JsonObject, { id: approval.id, requestHash, approvedBy: approval.decidedBy ?? 'unknown', approvedAt: (approval.decidedAt ?? new Date()).toISOString() });
   }
   const { skillId, input } = approval.request as { skillId?: string; input?: JsonValue };

@@ -85,9 +85,10 @@ export class NodeCommands {
     void this.#deps.events.publish(nodeTopic(nodeId), {});
   }
 
-  async find(tx: Transaction, commandId: string): Promise<NodeCommandRow | null> {
-    const [row] = await tx.select().from(nodeCommands).where(eq(nodeCommands.id, commandId));
-    return row ?? null;
+  /** How a command of a run stands: in one round trip, for a run that was just woken by it. */
+  async readOutcome(tenantId: string, commandId: string): Promise<Pick<NodeCommandRow, 'status' | 'output' | 'error'> | null> {
+    const rows = await this.#deps.db.systemStatement<Pick<NodeCommandRow, 'status' | 'output' | 'error'>>('read_command_outcome', 'SELECT status, output, error FROM node_commands WHERE id = $1 AND tenant_id = $2', [commandId, tenantId]);
+    return rows[0] ?? null;
   }
 
   /**

@@ -25,7 +25,7 @@ import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByOrigin, findWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, readEntitlements, updateWorkflow } from './store.ts';
+import { findByOrigin, findStartable, findWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, readEntitlements, updateWorkflow } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -129,9 +129,9 @@ export class Workflows {
 
   /** Starts a run in the caller's transaction. @throws AppError as `run` does. */
   async startWithin(tx: Transaction, tenantId: string, id: string, request: StartRequest): Promise<StartedRun> {
-    const workflow = await findWorkflow(tx, tenantId, id);
-    if (workflow === null) throw notFound(id);
-    return startRun(tx, this.#deps, workflow, await readEntitlements(tx, tenantId), request);
+    const found = await findStartable(tx, tenantId, id);
+    if (found === null) throw notFound(id);
+    return startRun(tx, this.#deps, found.workflow, found.entitlements, request);
   }
 
   /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */

@@ -26,6 +26,12 @@ export async function findWorkflow(tx: Transaction, tenantId: string, id: string
   return row ?? null;
 }
 
+/** A workflow with what its workspace is entitled to, in one round trip. */
+export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
+  const [row] = await tx.select({ workflow: workflows, entitlements: tenants.entitlements }).from(workflows).innerJoin(tenants, eq(tenants.id, workflows.tenantId)).where(and(live(tenantId), eq(workflows.id, id)));
+  return row ?? null;
+}
+
 /** Active webhook workflows of one workspace. */
 export async function listWebhookWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
   return tx
