@@ -40,6 +40,18 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return false;
 }
 
+/** SQLSTATEs of what went wrong only because of what else went on: deadlock, serialization, a lock or a statement that took too long. */
+const passingCodes = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
+
+/** Whether the same transaction may succeed when it is tried again, although the database can be reached. */
+function isPassing(error: unknown): boolean {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === 'string' && passingCodes.has(code)) return true;
+  }
+  return false;
+}
+
 /** The constraint that a statement broke, or undefined when the error is another one. */
 export function violatedConstraint(error: unknown): string | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
@@ -105,6 +117,7 @@ export class Database implements AsyncDisposable {
       return (await this.#systemPool.query<Row>({ name, text, values })).rows;
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw outOfReach(error);
+      if (isPassing(error)) throw tooBusy(error);
       throw error;
     }
   }
@@ -158,12 +171,18 @@ export class Database implements AsyncDisposable {
       await client.query('ROLLBACK').catch((rollbackError: Error) => {
         broken = rollbackError;
       });
+      // Nobody's fault, and no reason to fail a run: whoever asked may ask again.
+      if (isPassing(error)) throw tooBusy(error);
       throw error;
     } finally {
       client.off('error', onError);
       client.release(broken ?? false);
     }
   }
+}
+
+function tooBusy(cause: unknown): AppError {
+  return new AppError('unavailable', 'The database is too busy now; try again shortly.', { cause, retryAfterSeconds: 1 });
 }
 
 function outOfReach(cause: unknown): AppError {
