@@ -17,6 +17,7 @@ CREATE TABLE "approval_links" (
 	"approver" text NOT NULL,
 	"tenant_id" uuid NOT NULL,
 	"used_at" timestamp (3) with time zone,
+	"mailing_until" timestamp (3) with time zone,
 	"created_at" timestamp (3) with time zone DEFAULT now() NOT NULL
 );
 --> statement-breakpoint
@@ -264,6 +265,7 @@ ALTER TABLE "session_messages" ADD CONSTRAINT "session_messages_tenant_id_tenant
 ALTER TABLE "session_messages" ADD CONSTRAINT "session_messages_session_id_automation_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."automation_sessions"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tool_profiles" ADD CONSTRAINT "tool_profiles_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "agents_tenant" ON "agents" USING btree ("tenant_id","id");--> statement-breakpoint
+CREATE INDEX "approval_links_mailing" ON "approval_links" USING btree ("mailing_until") WHERE mailing_until is not null;--> statement-breakpoint
 CREATE INDEX "approval_links_approval" ON "approval_links" USING btree ("approval_id");--> statement-breakpoint
 CREATE INDEX "automation_sessions_tenant" ON "automation_sessions" USING btree ("tenant_id","id");--> statement-breakpoint
 CREATE INDEX "campaigns_tenant" ON "campaigns" USING btree ("tenant_id","id");--> statement-breakpoint

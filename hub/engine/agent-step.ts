@@ -1,4 +1,3 @@
-import type { ToolProfile } from '../../shared/contract/agents.ts';
 import type { Step } from '../../shared/contract/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../shared/json.ts';
@@ -6,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { renderTemplates } from '../../shared/template.ts';
 import { allowsSkill } from '../modules/agents/index.ts';
 import { readPolicy } from '../modules/policies/index.ts';
+import { readEntitlements } from '../modules/workflows/index.ts';
 import { appendMessage, findSession, keptMessages, readUnsummarised, summariseAfterMessages, writeSummary } from '../modules/sessions/index.ts';
 import type { SessionRow } from '../modules/sessions/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -15,9 +15,9 @@ import { parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
-import type { StepOutcome } from './outcome.ts';
 import { advanceRun, writeReceipt, writeStep } from './store.ts';
 
 type AgentStep = Extract<Step, { type: 'agent' }>;
@@ -95,7 +95,7 @@ class AgentLoop {
   readonly #state: AgentState;
   #instructions = '';
   #model: string | null = null;
-  #profile: ToolProfile | null = null;
+  #tools: Skill[] = [];
   #session: SessionRow | null = null;
   #history: { role: 'user' | 'assistant'; content: string }[] = [];
 
@@ -139,9 +139,12 @@ class AgentLoop {
     const agent = agentId === undefined ? null : await this.#deps.findAgent(tx, tenantId, agentId);
     if (agentId !== undefined && agent === null) throw new StepFailure('unknown_agent', `There is no agent ${agentId} any more.`, { retryable: false });
     const profileId = toolProfileId ?? agent?.toolProfileId ?? null;
-    this.#profile = profileId === null ? null : await this.#deps.findToolProfile(tx, tenantId, profileId);
-    if (profileId !== null && this.#profile === null) throw new StepFailure('unknown_tool_profile', `There is no tool profile ${profileId} any more.`, { retryable: false });
+    const profile = profileId === null ? null : await this.#deps.findToolProfile(tx, tenantId, profileId);
+    if (profileId !== null && profile === null) throw new StepFailure('unknown_tool_profile', `There is no tool profile ${profileId} any more.`, { retryable: false });
     this.#model = agent?.model ?? null;
+    // What a step of its own may not call, an agent may not either.
+    const entitlements = await readEntitlements(tx, tenantId);
+    this.#tools = profile === null ? [] : this.#deps.skills.list().filter((skill) => allowsSkill(profile, skill.id) && skill.requires.every((entitlement) => entitlements[entitlement]));
     const policy = await readPolicy(tx, tenantId);
     const sessionId = this.#step.sessionId === undefined ? trigger['sessionId'] : renderTemplates(this.#step.sessionId, scopeOf(this.#held, this.#index));
     if (typeof sessionId === 'string' && sessionId !== '') {
@@ -161,15 +164,10 @@ class AgentLoop {
       agent?.systemPrompt ?? 'You are a helpful agent of an automation platform.',
       policy.standingOrders === '' ? '' : `Standing orders of this workspace, which come before everything else:\n${policy.standingOrders}`,
       summary === '' ? '' : `What you remember of the earlier part of this conversation:\n${summary}`,
-      toolsText(this.#tools()),
+      toolsText(this.#tools),
     ]
       .filter((part) => part !== '')
       .join('\n\n');
-  }
-
-  #tools(): Skill[] {
-    const profile = this.#profile;
-    return profile === null ? [] : this.#deps.skills.list().filter((skill) => allowsSkill(profile, skill.id));
   }
 
   #assertWithinBudget(): void {
@@ -232,7 +230,7 @@ class AgentLoop {
 
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */
   async #callTool(call: ToolCall, wait: StepWait | null): Promise<StepOutcome | null> {
-    const skill = this.#tools().find((known) => known.id === call.skillId);
+    const skill = this.#tools.find((known) => known.id === call.skillId);
     const site: CallSite = { index: this.#index, attempt: this.#attempt, call: call.call, label: undefined, timeoutSeconds: this.#remainingSeconds(), state: toJson(this.#state) };
     const startedAt = performance.now();
     let outcome: CallOutcome;

@@ -8,8 +8,8 @@ import { admitClaimed, wakeHeld } from './admission.ts';
 import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { callOf, runStep } from './steps.ts';
 import type { StepOutcome } from './outcome.ts';
+import { callOf, runStep } from './steps.ts';
 import { advanceRun, claimRun, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
 import type { Hold } from './store.ts';
 
@@ -154,7 +154,10 @@ export class Engine {
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     void this.#deps.events.publish(runTopic(run.id), { status: ends });
     if (jobs.length > 0) this.#deps.dispatch(jobs);
-    const waiting = await wakeHeld(this.#deps.db, run).catch(() => []);
+    const waiting = await wakeHeld(this.#deps.db, run).catch((wakeError: unknown) => {
+      this.#deps.logger.warn({ err: wakeError, runId: run.id }, 'could not wake the next run of a workflow; it looks again by itself');
+      return [];
+    });
     if (waiting.length > 0) this.#deps.dispatch(waiting);
     return false;
   }

@@ -81,6 +81,18 @@ describe('an agent step', () => {
     expect(model.requests[5]?.messages.at(-1)?.content).toContain('neither a TOOL_CALL line nor FINAL');
   });
 
+  test('may not call what its workspace is not entitled to, whatever its profile says', async () => {
+    const own = await hub.workspace();
+    await own.api.call('putAutomationModels', { body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] } });
+    const { id: toolProfileId } = await own.api.call('putAutomationToolProfile', { body: { name: 't', allow: ['*'] } });
+    await hub.client('platform-admin-key-of-the-tests').call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_email: false } });
+    model.reply = (_request, turn) => ['TOOL_CALL:email.send|{"to":["a@example.org"],"subject":"s","text":"t"}', 'FINAL: no'][turn] ?? '';
+    const run = await settled(await start([{ type: 'agent', prompt: 'go', toolProfileId }], undefined, own), own);
+    expect(turnsOf(run)[0]?.calls).toMatchObject([{ status: 'failed', error: { code: 'unknown_tool' } }]);
+    expect(model.requests[0]?.messages[0]?.content).toContain('- memory.read:');
+    expect(model.requests[0]?.messages[0]?.content).not.toContain('- email.send:');
+  });
+
   test('offers no tool without a profile, and reads JSON that goes over several lines', async () => {
     model.reply = (_request, turn) => ['TOOL_CALL:memory.read|{\n  "key":\n  "a"\n}\nFINAL: too early', 'FINAL: now'][turn] ?? '';
     const run = await settled(await start([{ type: 'agent', prompt: 'go' }]));

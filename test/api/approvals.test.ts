@@ -107,6 +107,17 @@ test('each named person is mailed a link of their own, which shows what is asked
   expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
 });
 
+test('a link whose mail was cut off by a crash is replaced, and mailed', async () => {
+  const runId = await start([{ type: 'approval', title: 'Cut off?', approvers: [emailOf('bob')] }]);
+  const approval = await pendingOf(runId);
+  const mailed = () => mail.mails.filter(({ raw }) => raw.includes('Cut off?')).length;
+  await until(() => mailed() === 1, () => 'nobody was mailed');
+  expect(await hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id])).toEqual([{ mailing_until: null }]);
+  // What a process leaves behind that died between making the link and sending its mail.
+  await hub.database.query(`update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`, [approval.id]);
+  await until(() => mailed() === 2, () => 'the link was not mailed again');
+});
+
 test('an admin makes new links, which take the place of the old ones', async () => {
   const runId = await start([{ type: 'approval', title: 'Again?', approvers: [emailOf('ann')] }]);
   const approval = await pendingOf(runId);

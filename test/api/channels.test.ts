@@ -148,6 +148,15 @@ describe('what comes in', () => {
     expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).body).toMatchObject({ statusCode: 400, code: 'channel_inactive' });
   });
 
+  test('senders and messages whose long names begin alike are kept apart', async () => {
+    const { id } = await channel('webhook', 'Long');
+    const { id: workflowId } = await workflowFor(id);
+    const say = async (end: string) => (await inbound(id, { 'x-service-automation-token': secret }, JSON.stringify({ text: end, from: `${'x'.repeat(600)}${end}`, messageId: `${'m'.repeat(600)}${end}` }))).body['sessionId'];
+    const sessions = [await say('a'), await say('b')];
+    expect(new Set(sessions).size).toBe(2);
+    expect((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length).toBe(2);
+  });
+
   test('an agent is chosen by its most exact route key, answers, and remembers', async () => {
     const own = await hub.workspace();
     await own.api.call('putAutomationModels', { body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] } });

@@ -99,6 +99,25 @@ test('a campaign reaches each contact once, whatever is retried, with a way out 
   expect(mail.mails.slice(3).map(({ to }) => to[0]).toSorted()).toEqual(['bob@example.org', 'cem@example.org']);
 });
 
+test('a mail that nobody knows the fate of is not sent a second time, by a step or a campaign', async () => {
+  mail.mails.length = 0;
+  mail.breaks = true;
+  try {
+    const sent = await run([{ type: 'skill', skillId: 'email.send', input: { to: ['doubt@example.org'], subject: 'S', text: 'T' }, retry: { maxAttempts: 3, backoffSeconds: 0 } }]);
+    expect(sent).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' }, stepsResultJson: [{ attempts: 1 }] });
+    const list = await workspace.session.call('createContactList', { body: { name: 'Doubt' } });
+    await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'first@example.org' }, { email: 'second@example.org' }] } });
+    const campaign = await workspace.session.call('createCampaign', { body: { name: 'Doubt', listId: list.id, subject: 'S', text: 'T' } });
+    const step = { type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } };
+    expect(await run([step])).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { sent: 0, unknown: 2 } }] });
+    mail.breaks = false;
+    await run([step]);
+    expect(mail.mails.map(({ to }) => to[0])).toEqual(['doubt@example.org', 'first@example.org', 'second@example.org']);
+  } finally {
+    mail.breaks = false;
+  }
+});
+
 test('a mail that a crash cut off is not sent again', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Cut' } });
   await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'cut@example.org' }, { email: 'rest@example.org' }] } });

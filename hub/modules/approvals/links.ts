@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import { approvalLinks, approvalVotes } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { approvals } from '../../platform/db/schema.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { MailError } from '../../platform/mail/mail.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Email } from '../email/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
@@ -31,6 +32,8 @@ export interface LinkedApproval {
 }
 
 const mailDeadlineMs = 30_000;
+/** A mail that is on its way for so long was in the hands of a process that died, in seconds. */
+const abandonedSeconds = 120;
 /** A mail that could not be sent is tried again after so long, in seconds. */
 const retrySeconds = 60;
 
@@ -93,6 +96,8 @@ export class ApprovalLinks {
   async mailNew(): Promise<void> {
     const { db, email, publicUrl, logger } = this.#deps;
     if (!email.isConfigured || publicUrl === null) return;
+    // Their tokens went with the process that made them: nobody has such a link, so another takes its place.
+    await db.system((tx) => tx.delete(approvalLinks).where(and(lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt))), { durable: false });
     const waiting = await db.system((tx) =>
       tx
         .select()
@@ -114,12 +119,18 @@ export class ApprovalLinks {
         const url = await db.workspace(row.tenantId, async (tx) => {
           await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, row.id)).for('update');
           const [known] = await tx.select({ approver: approvalLinks.approver }).from(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver)));
-          return known === undefined ? insertLink(tx, row, approver, publicUrl) : null;
+          return known === undefined ? insertLink(tx, row, approver, publicUrl, abandonedSeconds) : null;
         });
         if (url === null) continue;
         try {
           await email.notify({ to: approver, subject: `To approve: ${row.title}`.slice(0, 200), text: `${row.title}\n\n${row.message}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+          await this.#settleMail(row, approver);
         } catch (error) {
+          if (error instanceof MailError && !error.retryable) {
+            logger.warn({ err: error, approvalId: row.id }, 'an approval link can not be mailed; an admin can make another');
+            await this.#settleMail(row, approver);
+            continue;
+          }
           this.#failedAt.set(key, performance.now());
           logger.warn({ err: error, approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
           await db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
@@ -129,6 +140,10 @@ export class ApprovalLinks {
     if (waiting.length === 0) this.#failedAt.clear();
   }
 
+  async #settleMail(row: ApprovalRow, approver: string): Promise<void> {
+    await this.#deps.db.workspace(row.tenantId, (tx) => tx.update(approvalLinks).set({ mailingUntil: null }).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
+  }
+
   async #undecided(tx: Transaction, row: ApprovalRow): Promise<string[]> {
     const votes = await tx.select({ approver: approvalVotes.approver }).from(approvalVotes).where(eq(approvalVotes.approvalId, row.id));
     const decided = new Set(votes.map((vote) => vote.approver));
@@ -136,8 +151,8 @@ export class ApprovalLinks {
   }
 }
 
-async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string): Promise<string> {
+async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string, mailingSeconds?: number): Promise<string> {
   const token = newToken();
-  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId });
+  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId, mailingUntil: mailingSeconds === undefined ? null : sql`now() + make_interval(secs => ${mailingSeconds})` });
   return `${baseUrl}/approve/${token}`;
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { and, eq, gt, lte, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
@@ -11,7 +12,6 @@ import { appendMessage, ensureSession } from '../sessions/index.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import type { InboundMessage } from './providers/provider.ts';
 
-
 export interface Received {
   received: true;
   runIds: string[];
@@ -21,6 +21,13 @@ export interface Received {
 
 /** How long a provider may send the same message again, in hours. */
 const rememberedHours = 72;
+
+/** A key that fits: one that is too long ends in its hash, so that two that begin alike stay two. */
+function bounded(key: string, most: number): string {
+  if (key.length <= most) return key;
+  const hash = createHash('sha256').update(key).digest('hex');
+  return `${key.slice(0, most - hash.length - 1)}~${hash}`;
+}
 
 /** Enters a message; answers the runs that it started before when it is not new. */
 async function claim(tx: Transaction, channel: ChannelRow, messageId: string): Promise<string[] | null> {
@@ -57,13 +64,14 @@ export async function receiveMessages(deps: ChannelsDependencies, channel: Chann
     let duplicates = 0;
     for (const message of messages) {
       const text = toStorableText(message.text).slice(0, 50_000);
-      const earlier = message.messageId === null ? null : await claim(tx, channel, message.messageId.slice(0, 500));
+      const messageId = message.messageId === null ? null : bounded(message.messageId, 500);
+      const earlier = messageId === null ? null : await claim(tx, channel, messageId);
       if (earlier !== null) {
         duplicates += 1;
         runIds.push(...earlier);
         continue;
       }
-      const key = `${channel.id}:${message.sessionKey}`.slice(0, 200);
+      const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
       const session = await ensureSession(tx, tenantId, { scope: message.scope, key, title: toStorableText(message.title).slice(0, 200) });
       sessionId = session.id;
       const payload = toStorableJson({ text, from: message.from, replyTo: message.replyTo, sessionId: session.id, sessionKey: message.sessionKey, messageId: message.messageId, channelId: channel.id, provider: channel.provider, message: body }) as JsonObject;
@@ -89,8 +97,8 @@ export async function receiveMessages(deps: ChannelsDependencies, channel: Chann
         }
       }
       await appendMessage(tx, tenantId, session.id, { role: 'user', content: text, runId: started[0] ?? null });
-      if (message.messageId !== null) {
-        await tx.update(channelReceipts).set({ runIds: started }).where(and(eq(channelReceipts.channelId, channel.id), eq(channelReceipts.messageId, message.messageId.slice(0, 500))));
+      if (messageId !== null) {
+        await tx.update(channelReceipts).set({ runIds: started }).where(and(eq(channelReceipts.channelId, channel.id), eq(channelReceipts.messageId, messageId)));
       }
       runIds.push(...started);
     }

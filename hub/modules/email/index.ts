@@ -45,7 +45,7 @@ export class Email {
 
   /**
    * Sends a mail; in the test environment it only records what it would have sent.
-   * @throws AppError `not_available` without an SMTP server, `skill_failed` when that did not take the mail for now, `delivery_refused` when it never will.
+   * @throws AppError `not_available` without an SMTP server, `skill_failed` when that did not take the mail for now, `delivery_refused` when it never will, `outcome_unknown` when nobody knows.
    */
   async send(request: EmailRequest, context: EmailContext, channel = 'email'): Promise<EmailOutcome> {
     const { tenantId, runId, stepIndex } = context;
@@ -64,7 +64,7 @@ export class Email {
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
       await this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message }));
-      throw new AppError(error.retryable ? 'skill_failed' : 'delivery_refused', error.message, { cause: error });
+      throw new AppError(error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused', error.message, { cause: error });
     }
   }
 

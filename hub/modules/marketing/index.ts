@@ -167,7 +167,7 @@ export class Marketing {
     if (found === undefined) throw campaignNotFound(campaignId);
     const campaign = found.row;
     if (mailer === null && environment === 'live') throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
-    const counts = { sent: 0, simulated: 0, failed: 0 };
+    const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
     let after: string | undefined;
     for (;;) {
       const batch = await db.workspace(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
@@ -207,7 +207,7 @@ export class Marketing {
     return true;
   }
 
-  async #mailOne(campaign: CampaignRow, contact: ContactRow, { tenantId, environment, signal }: EmailContext): Promise<'sent' | 'simulated' | 'failed'> {
+  async #mailOne(campaign: CampaignRow, contact: ContactRow, { tenantId, environment, signal }: EmailContext): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
     const { db, mailer } = this.#deps;
     const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) => db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error));
     if (environment === 'test' || mailer === null) {
@@ -233,6 +233,8 @@ export class Marketing {
       return 'sent';
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
+      // The mail stays claimed: it may have gone out, and a second one must not.
+      if (error.inDoubt) return 'unknown';
       if (!error.retryable) {
         await settle('failed', error.message.slice(0, 500));
         return 'failed';

@@ -27,8 +27,8 @@ export interface PackRules {
   callOf: (step: Extract<Step, { type: 'skill' | 'log' | 'deliver' }>) => { skillId: string; input: JsonObject };
 }
 
-/** Skills that a pack may use: none that starts other workflows, mails campaigns, or is unknown here. */
-const forbidden = new Set(['subagent.spawn', 'marketing.campaign_send']);
+/** Skills that no pack may use: they start other workflows, mail campaigns, or reach from a page whatever a script likes. */
+const forbidden = new Set(['subagent.spawn', 'marketing.campaign_send', 'browser.evaluate']);
 export const isAllowedInPacks = (skillId: string) => !forbidden.has(skillId);
 
 function powerOf(skillId: string): NodePower | null {
@@ -138,12 +138,13 @@ function addressesIn(raw: JsonObject): { path: string; url: string }[] {
 }
 
 function checkHost({ hosts }: PackManifest, url: string, path: string, add: Add): void {
-  const input = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}/.exec(url)?.[1];
+  // Anything behind the input could change its host.
+  const input = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}$/.exec(url)?.[1];
   if (input !== undefined) {
     if (!hosts.includes(`inputs.${input}`)) add(path, `needs "inputs.${input}" in hosts`);
     return;
   }
   const host = /^https?:\/\/([^/?#:{}]+)(?=[/?#:]|$)/i.exec(url)?.[1]?.toLowerCase();
-  if (host === undefined) add(path, 'must begin with a host that is written out, or with an input of format uri');
+  if (host === undefined) add(path, 'must begin with a host that is written out, or be an input of format uri and nothing else');
   else if (!hosts.includes(host)) add(path, `needs "${host}" in hosts`);
 }

@@ -1,1 +1,2 @@
 export { createWorkflows, Workflows } from './service.ts';
+export { readEntitlements } from './store.ts';

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { PackManifest } from '../../../shared/contract/packs.ts';
 import type { ChannelProvider } from '../../../shared/contract/channel-providers.ts';
@@ -48,9 +49,11 @@ export const approvalLinks = pgTable(
     approver: text('approver').notNull(),
     tenantId: tenantId(),
     usedAt: instant('used_at'),
+    /** While the mail that carries it is on its way; past that time whoever was sending it died. */
+    mailingUntil: instant('mailing_until'),
     createdAt: createdAt(),
   },
-  (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
+  (table) => [index('approval_links_mailing').on(table.mailingUntil).where(sql`mailing_until is not null`), index('approval_links_approval').on(table.approvalId), ...policies()],
 );
 
 export const sequences = pgTable(

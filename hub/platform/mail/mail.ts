@@ -11,16 +11,26 @@ export interface Mail {
   messageId?: string | undefined;
 }
 
-/** A mail that the server did not take; `retryable` when it said so for now, or could not be reached. */
+/**
+ * A mail that the server did not take; `retryable` when it said so for now, or could not be reached. `inDoubt` when the connection
+ * broke after the mail may have been handed over: nobody knows, so it must not be sent again by itself.
+ */
 export class MailError extends Error {
   readonly retryable: boolean;
+  readonly inDoubt: boolean;
 
-  constructor(message: string, options: { retryable: boolean; cause?: unknown }) {
+  constructor(message: string, options: { retryable: boolean; inDoubt?: boolean; cause?: unknown }) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'MailError';
     this.retryable = options.retryable;
+    this.inDoubt = options.inDoubt ?? false;
   }
 }
+
+/** Codes of failures in which no mail can have left. */
+const neverSentCodes = new Set(['EDNS', 'EAUTH', 'EENVELOPE', 'ETLS']);
+/** The library tells a connection that never came to be from one that broke later by its words alone. */
+const neverConnected = /^(connect |Connection timeout|Greeting never received)/;
 
 /** The way out for mail. */
 export interface Mailer extends AsyncDisposable {
@@ -58,8 +68,10 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
         return { messageId, accepted: addresses(accepted), rejected: addresses(rejected) };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        const { responseCode, response, code } = error as { responseCode?: number; response?: string; code?: string };
-        const said = (response ?? (error as Error).message).slice(0, 300);
+        const { responseCode, response, code, message } = error as Error & { responseCode?: number; response?: string; code?: string };
+        const said = (response ?? message).slice(0, 300);
+        const inDoubt = responseCode === undefined && !neverSentCodes.has(code ?? '') && !neverConnected.test(message);
+        if (inDoubt) throw new MailError(`The connection to the mail server broke while it took the mail: ${said}`, { retryable: false, inDoubt, cause: error });
         throw new MailError(`The mail server did not take the mail: ${said}`, { retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500, cause: error });
       } finally {
         signal.removeEventListener('abort', onAbort);
