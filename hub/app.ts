@@ -191,7 +191,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const sessions = new Sessions({ db, cursors });
   const logs = new Logs({ db, cursors });
   const audit = new Audit({ db, cursors });
-  const schedules = new Schedules({ db, logger, dispatch, validateSteps: checkSteps });
+  const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
   const packSkills = skills.list().map((skill) => ({ id: skill.id, title: skill.title, effect: describeEffect(skill), needsApproval: skill.kind === 'node' && skill.command.needsApproval }));
   const packs = new Packs({ db, workflows, rules: { skills: packSkills, validateSteps: checkSteps, callOf }, sdkSkills: () => skills.list().map(describeSkill) });
 

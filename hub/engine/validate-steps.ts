@@ -87,6 +87,8 @@ export function validateSteps(steps: readonly Step[], skills: SkillCatalog, enti
         }
       }
     }
+    const mails = step.type === 'deliver' ? step.provider === 'email' && step.channelId !== undefined : step.type === 'skill' && step.skillId === 'channel.deliver' && step.input['provider'] === 'email';
+    if (mails && !entitlements.business_email) missingEntitlements.push({ path: formatPath([...path, 'provider']), message: 'a channel of email needs the entitlement business_email' });
     if (step.type === 'agent' && !entitlements.ai_agent) missingEntitlements.push({ path: formatPath([...path, 'type']), message: 'an agent step needs the entitlement ai_agent' });
     if (step.type === 'approval') details.push(...approvalProblems(step, path));
     if (step.id !== undefined) {

@@ -157,5 +157,11 @@ test('what a workspace is not entitled to is refused at save and at run', async 
   const headers = { 'x-api-key': own.key };
   expect((await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: steps } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].skillId' }] });
   expect((await send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, { headers, body: {} })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+  const mailing = [{ type: 'skill' as const, skillId: 'channel.deliver', input: { provider: 'email', to: 'a@example.org', text: 'T' } }];
+  expect((await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: mailing } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].provider' }] });
+  await own.api.call('putAutomationChannel', { body: { provider: 'email', name: 'mail', config: { inboundSecret: 'sixteen-characters' } } });
+  const hidden = await own.api.call('createAutomationWorkflow', { body: { name: 'h', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input: { provider: '{{payload.p}}', to: 'a@example.org', text: 'T' } }] } });
+  const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id: hidden.id }, body: { payload: { p: 'email' } } }));
+  expect(await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'failed', error: { code: 'product_not_entitled' } });
   expect((await send(hub.url, 'GET', '/growth/marketing/lists', { headers: { authorization: `Bearer ${own.jwt}` } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
 });

@@ -190,9 +190,20 @@ describe('logs and messages', () => {
     expect((await own.api.call('listAutomationLogs', { query: { limit: 2, cursor: page.meta.nextCursor as string } })).data.map(({ message }) => message)).toEqual(['one']);
   });
 
-  async function* events(path: string, signal: AbortSignal, headers: Record<string, string> = {}): AsyncGenerator<{ event: string; id: string | undefined; data: Record<string, unknown> }> {
+  interface Sent {
+    event: string;
+    id: string | undefined;
+    data: Record<string, unknown>;
+  }
+
+  /** Opens a stream; from then on nothing is missed. */
+  async function open(path: string, signal: AbortSignal, headers: Record<string, string> = {}): Promise<AsyncGenerator<Sent>> {
     const response = await fetch(`${hub.url}${path}`, { headers: { 'x-api-key': workspace.key, ...headers }, signal });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    return read(response);
+  }
+
+  async function* read(response: Response): AsyncGenerator<Sent> {
     let text = '';
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
       text += Buffer.from(chunk).toString();
@@ -207,9 +218,8 @@ describe('logs and messages', () => {
 
   test('are followed live, and go on after the last line that was seen', async () => {
     const stop = new AbortController();
-    const stream = events('/v1/automations/logs/live?level=warn', stop.signal);
+    const stream = await open('/v1/automations/logs/live?level=warn', stop.signal);
     const first = stream.next();
-    await new Promise((done) => setTimeout(done, 300));
     await start([{ type: 'log', message: 'quiet' }, { type: 'log', message: 'loud', level: 'warn' }]);
     const line = (await first).value as { event: string; id: string; data: Record<string, unknown> };
     expect(line).toMatchObject({ event: 'log', data: { message: 'loud', level: 'warn' } });
@@ -218,7 +228,7 @@ describe('logs and messages', () => {
     expect(((await stream.next()).value as typeof line).data['message']).toBe('louder');
     stop.abort();
     const again = new AbortController();
-    const resumed = events('/v1/automations/logs/live?level=warn', again.signal, { 'last-event-id': line.id });
+    const resumed = await open('/v1/automations/logs/live?level=warn', again.signal, { 'last-event-id': line.id });
     expect(((await resumed.next()).value as typeof line).data['message']).toBe('louder');
     again.abort();
   });
@@ -227,8 +237,7 @@ describe('logs and messages', () => {
     const { key } = await workspace.createKey({ environment: 'test' });
     const { id } = await workspace.api.call('createAutomationWorkflow', body([{ type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://example.org/' } }]));
     const stop = new AbortController();
-    const first = events('/v1/automations/messages/live?status=simulated', stop.signal).next();
-    await new Promise((done) => setTimeout(done, 300));
+    const first = (await open('/v1/automations/messages/live?status=simulated', stop.signal)).next();
     await hub.client(key).call('runAutomationWorkflow', { params: { id } });
     expect((await first).value).toMatchObject({ event: 'message', data: { channel: 'webhook', recipient: 'https://example.org/', status: 'simulated', workflowId: id } });
     stop.abort();
@@ -238,7 +247,7 @@ describe('logs and messages', () => {
     const runId = await start([{ type: 'log', message: 'a' }, { type: 'approval', title: 'ok?' }, { type: 'log', message: 'b' }]);
     await settled(runId);
     const seen: string[] = [];
-    for await (const { event, data } of events(`/v1/automations/runs/${runId}/events`, AbortSignal.timeout(20_000))) {
+    for await (const { event, data } of await open(`/v1/automations/runs/${runId}/events`, AbortSignal.timeout(20_000))) {
       seen.push(event === 'run' ? String(data['status']) : `${String(data['index'])} ${String(data['status'])}`);
       if (data['status'] === 'waiting_approval' && event === 'run') {
         const { data: pending } = await workspace.api.call('listAutomationApprovals', { query: { runId } });

@@ -213,6 +213,28 @@ describe('limits of a workflow', () => {
     await expect.poll(() => statusOf(second)).toBe('waiting_approval');
   });
 
+  test('hold for schedules too: drop leaves a fire out, replace cancels the run before it', async () => {
+    const trigger = { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } };
+    for (const [onLimit, statuses] of [['drop', ['waiting_approval']], ['replace', ['waiting_approval', 'cancelled']]] as const) {
+      const { id } = await create(trigger, { limits: { maxConcurrentRuns: 1, onLimit }, stepsJson: waiting });
+      for (let fire = 1; fire <= 2; fire += 1) {
+        await becomeDue(id, '0 seconds');
+        await expect.poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from schedule_fires where workflow_id = $1', [id]))[0]?.n).toBe(fire);
+        await expect.poll(async () => (await runsOf(id))[0]?.status).toBe('waiting_approval');
+      }
+      await expect.poll(async () => (await runsOf(id)).map(({ status }) => status)).toEqual(statuses);
+    }
+  });
+
+  test('a schedule that can not be reckoned any more holds up no other', async () => {
+    const broken = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * *' } });
+    await hub.database.query(`update workflows set trigger = jsonb_set(trigger, '{schedule,cron}', '"nonsense"') where id = $1`, [broken.id]);
+    const sound = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
+    await Promise.all([becomeDue(broken.id, '2 seconds'), becomeDue(sound.id, '1 second')]);
+    await expect.poll(async () => (await runsOf(sound.id)).length).toBe(1);
+    expect(await hub.database.query('select next_run_at from workflows where id = $1', [broken.id])).toEqual([{ next_run_at: null }]);
+  });
+
   test('a rate lets so many begin within a minute', async () => {
     const { id } = await create({ type: 'manual' }, { limits: { maxRunsPerMinute: 3 } });
     const ids = await Promise.all(Array.from({ length: 6 }, () => run(id)));

@@ -12,6 +12,7 @@ import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { recordMessage } from '../logs/index.ts';
+import { readEntitlements } from '../workflows/index.ts';
 import { openConfig, sealConfig, secretsSet } from './config.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { receiveMessages } from './inbound.ts';
@@ -130,7 +131,11 @@ export class Channels {
    */
   async deliver(request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
     const { tenantId, runId, stepIndex } = context;
-    const channel = await this.#deps.db.workspace(tenantId, (tx) => pickChannel(tx, tenantId, request));
+    const channel = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const picked = await pickChannel(tx, tenantId, request);
+      if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email) throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
+      return picked;
+    });
     const config = openConfig(this.#deps.secrets, channel);
     if (channel.provider === 'email') {
       return this.#deps.email.send({ to: [request.to], subject: request.subject ?? 'Message', text: request.text, from: config['from'] }, context, 'email');

@@ -2,17 +2,20 @@ import { sql } from 'drizzle-orm';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { Schedule, Trigger } from '../../../shared/contract/triggers.ts';
+import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { acceptRuns } from '../runs/index.ts';
-import type { NewRun, PromisedJob } from '../runs/index.ts';
+import type { NewRun, PromisedJob, Runs } from '../runs/index.ts';
 import { dueFires } from './due.ts';
+import type { DueFires } from './due.ts';
 
 export interface SchedulesDependencies {
   db: Database;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
+  runs: Pick<Runs, 'admit'>;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
@@ -23,6 +26,7 @@ interface DueWorkflow {
   version: number;
   trigger: Trigger;
   steps: Step[];
+  limits: WorkflowLimits | null;
   next_run_at: Date;
   entitlements: Record<Entitlement, boolean>;
   is_open: boolean;
@@ -47,46 +51,77 @@ export class Schedules {
   /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. */
   async fireDue(): Promise<number> {
     const jobs: PromisedJob[] = [];
+    const after: (() => void)[] = [];
     for (;;) {
       const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx));
       jobs.push(...batch.jobs);
+      after.push(...batch.after);
       // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
       if (batch.looked < batchSize) break;
     }
+    after.forEach((tell) => tell());
     this.#deps.dispatch(jobs);
     return jobs.length;
   }
 
-  async #fireBatch(tx: Transaction): Promise<{ jobs: PromisedJob[]; looked: number }> {
+  async #fireBatch(tx: Transaction): Promise<{ jobs: PromisedJob[]; after: (() => void)[]; looked: number }> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.next_run_at, t.entitlements,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.next_run_at, t.entitlements,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id
        WHERE w.next_run_at <= now() ORDER BY w.next_run_at LIMIT $1 FOR UPDATE OF w SKIP LOCKED`,
       [batchSize],
     );
-    if (due.length === 0) return { jobs: [], looked: 0 };
+    if (due.length === 0) return { jobs: [], after: [], looked: 0 };
     const now = new Date();
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
+    const after: (() => void)[] = [];
     for (const workflow of due) {
       const schedule = scheduleOf(workflow.trigger);
       if (schedule === null) {
         next.push({ id: workflow.id, next_run_at: null });
         continue;
       }
-      const plan = dueFires(schedule, workflow.next_run_at, now);
+      const plan = this.#plan(workflow, schedule, now);
       if (plan.missed > 0) this.#deps.logger.warn({ workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed }, 'a schedule was missed and is not made up for');
       next.push({ id: workflow.id, next_run_at: plan.next?.toISOString() ?? null });
-      plan.start.forEach((fireAt, index) => fires.push({ workflow, fireAt, outcome: this.#outcome(workflow, schedule, index) }));
+      for (const [index, fireAt] of plan.start.entries()) {
+        const outcome = this.#outcome(workflow, schedule, index);
+        const isLast = index === plan.start.length - 1;
+        fires.push({ workflow, fireAt, outcome: outcome === 'started' ? await this.#admit(tx, workflow, isLast, after) : outcome });
+      }
     }
     await tx.query(
       'advance_schedules',
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires), looked: due.length };
+    return { jobs: await startFires(tx, fires), after, looked: due.length };
+  }
+
+  /** What is due of a schedule. One that can't be reckoned any more is switched off, so that it holds up no other. */
+  #plan(workflow: DueWorkflow, schedule: Schedule, now: Date): DueFires {
+    try {
+      return dueFires(schedule, workflow.next_run_at, now);
+    } catch (error) {
+      this.#deps.logger.error({ err: error, workflowId: workflow.id }, 'a schedule can not be reckoned and is switched off');
+      return { start: [], missed: 0, next: null };
+    }
+  }
+
+  /** Makes room for a run by the limits of its workflow, or says that there is none. Of several fires at once only the last asks. */
+  async #admit(tx: Transaction, workflow: DueWorkflow, isLast: boolean, after: (() => void)[]): Promise<Fire['outcome']> {
+    if (workflow.limits === null || workflow.limits.onLimit === 'queue') return 'started';
+    if (!isLast) return 'overlapped';
+    try {
+      after.push(await this.#deps.runs.admit(tx, { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits }));
+      return 'started';
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'workflow_limit_reached') return 'overlapped';
+      throw error;
+    }
   }
 
   #outcome(workflow: DueWorkflow, schedule: Schedule, index: number): Fire['outcome'] {
