@@ -108,7 +108,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const dispatch = (jobs: PromisedJob[]) => dispatchAfter.outbox?.offer(jobs);
 
   const databaseUrl = config.database.url ?? stack.use(await startPostgresServer({ home: config.home, onNotice })).url;
-  await migrateDatabase(databaseUrl).catch((error: unknown) => {
+  await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
     throw new AppError('unavailable', `The database can't be used: ${reasonOf(error)}; check DATABASE_URL.`, { cause: error });
   });
   const db = stack.use(
