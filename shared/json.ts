@@ -11,19 +11,51 @@ export function isStorableText(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed();
 }
 
+/** A value that can't be stored: it nests too deeply, or is no JSON. */
+export class UnstorableError extends TypeError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnstorableError';
+  }
+}
+
 /**
  * Makes what a machine or a stranger's server answered fit to be stored: what PostgreSQL can't hold becomes U+FFFD.
- * @throws TypeError when it nests too deeply or is not JSON.
+ * @param maxDepth how deep it may nest: less for what is stored inside other JSON.
+ * @throws UnstorableError when it nests too deeply or is not JSON.
  */
-export function toStorableJson(value: unknown, depth = 0): JsonValue {
-  if (depth > maxJsonDepth) throw new TypeError(`nests more than ${maxJsonDepth} levels`);
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'boolean') return value;
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (typeof value === 'string') return toStorableText(value);
-  if (Array.isArray(value)) return value.map((item) => toStorableJson(item, depth + 1));
-  if (typeof value !== 'object') throw new TypeError(`not JSON: ${typeof value}`);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [toStorableText(key), toStorableJson(item, depth + 1)]));
+export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonValue {
+  const store = (inner: unknown, depth: number): JsonValue => {
+    if (depth > maxDepth) throw new UnstorableError(`nests more than ${maxDepth} levels`);
+    if (inner === null || inner === undefined) return null;
+    if (typeof inner === 'boolean') return inner;
+    if (typeof inner === 'number') return Number.isFinite(inner) ? inner : null;
+    if (typeof inner === 'string') return toStorableText(inner);
+    if (Array.isArray(inner)) return inner.map((item) => store(item, depth + 1));
+    if (typeof inner !== 'object') throw new UnstorableError(`not JSON: ${typeof inner}`);
+    return Object.fromEntries(Object.entries(inner).map(([key, item]) => [toStorableText(key), store(item, depth + 1)]));
+  };
+  return store(value, 0);
+}
+
+/** How many characters a JSON value has as text, escapes aside; counts little further than `atMost`. */
+export function jsonLength(value: JsonValue, atMost: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (value === null || typeof value === 'boolean') return 4;
+  if (typeof value === 'number') return String(value).length;
+  let length = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      length += 1 + jsonLength(item, atMost - length);
+      if (length > atMost) break;
+    }
+    return length;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    length += key.length + 4 + jsonLength(item, atMost - length);
+    if (length > atMost) break;
+  }
+  return length;
 }
 
 /** A text with what PostgreSQL can't hold replaced by U+FFFD. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { TemplateScope } from './template.ts';
-import { findTemplateProblems, isTruthy, renderTemplates, TemplateError } from './template.ts';
+import { findTemplateProblems, isTruthy, maxRenderedLength, maxRenderedTotal, renderKnownTemplates, renderTemplates, TemplateError } from './template.ts';
 
 const scope: TemplateScope = {
   context: 'ctx',
@@ -42,6 +42,38 @@ describe('templates', () => {
 
   test('are checked before anything runs, with the path of each problem', () => {
     expect(findTemplateProblems({ a: ['{{payload.x}}', '{{steps.one.output}}', '{{steps.later.output}}'], b: '{{nope}}' }, new Set(['one'])).map(({ path }) => path)).toEqual([['a', 2], ['b']]);
+  });
+
+  describe('are bounded before they are joined', () => {
+    const big = { ...scope, payload: { text: 'x'.repeat(1_000_000), tree: { a: 'y'.repeat(1_000_000) } } };
+    const values = {
+      'one text': '{{payload}}'.repeat(12_000),
+      'one text of texts': '{{payload.text}} '.repeat(12_000),
+      'many texts': Array.from({ length: 12_000 }, () => 'a {{payload}}'),
+      'many whole references': Array.from({ length: 12_000 }, () => '{{payload.tree}}'),
+      'many whole references to text': Object.fromEntries(Array.from({ length: 12_000 }, (_none, index) => [`key${index}`, '{{payload.text}}'])),
+    };
+    const renderers = {
+      'at a run': (value: never) => renderTemplates(value, big),
+      'at a dry run': (value: never) => renderKnownTemplates(value, big),
+    };
+
+    test.each(Object.keys(renderers).flatMap((when) => Object.keys(values).map((what) => [when, what] as const)))('%s: %s', (when, what) => {
+      const stringify = vi.spyOn(JSON, 'stringify');
+      try {
+        expect(() => renderers[when as keyof typeof renderers](values[what as keyof typeof values] as never)).toThrow(new RegExp(`longer than (${maxRenderedLength}|${maxRenderedTotal}) characters`));
+        // Each text that was made has a megabyte: as many as fit, and none beyond.
+        expect(stringify.mock.calls.length).toBeLessThanOrEqual(maxRenderedTotal / 1_000_000 + 1);
+      } finally {
+        stringify.mockRestore();
+      }
+    });
+
+    test('up to the bound, and not below it', () => {
+      const exact = { ...scope, payload: { text: 'x'.repeat(maxRenderedLength / 4) } };
+      expect((renderTemplates('{{payload.text}}'.repeat(4), exact) as string).length).toBe(maxRenderedLength);
+      expect(() => renderTemplates(`${'{{payload.text}}'.repeat(4)}.`, exact)).toThrow(`longer than ${maxRenderedLength}`);
+    });
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import { jsonLength } from './json.ts';
 import type { JsonValue } from './json.ts';
 
 /**
@@ -23,8 +24,31 @@ export const templateRoots = ['context', 'payload', 'last', 'steps', 'trigger', 
 export type TemplateScope = Record<(typeof templateRoots)[number], JsonValue>;
 
 const segmentPattern = /^[A-Za-z0-9_$-]{1,128}$/;
-const referencePattern = /\{\{(.*?)\}\}/gs;
-const maxRenderedLength = 4 * 1024 * 1024;
+/** The most characters that one text may have once its references are filled in. */
+export const maxRenderedLength = 4 * 1024 * 1024;
+/** The most characters that one rendered value, such as the input of a step, may have in all. */
+export const maxRenderedTotal = 8 * 1024 * 1024;
+
+/** What rendering may still make. It is spent before anything is made of it, so that what is too much never exists. */
+export class RenderBudget {
+  #left: number;
+  readonly #limit: number;
+
+  constructor(limit: number = maxRenderedTotal) {
+    this.#limit = limit;
+    this.#left = limit;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  /** @throws TemplateError that names the limit. */
+  spend(characters: number, template: string): void {
+    this.#left -= characters;
+    if (this.#left < 0) throw new TemplateError(`the rendered values are longer than ${this.#limit} characters in all; refer to less of what came before`, template.slice(0, 80));
+  }
+}
 
 /** Whether a string holds at least one `{{...}}`. */
 export function hasTemplate(text: string): boolean {
@@ -46,17 +70,26 @@ function parseReference(reference: string): string[] {
   return segments;
 }
 
-function splitTemplate(text: string): (string | { reference: string; segments: string[] })[] {
-  const parts: (string | { reference: string; segments: string[] })[] = [];
+/** What the scanner asks of a text; a string has it. */
+export type ScannedText = Pick<string, 'indexOf' | 'slice'>;
+
+type TemplatePart = string | { reference: string; segments: string[] };
+
+/** The literal texts and references of a template, in order; each character is looked at a fixed number of times. @throws TemplateError. */
+export function splitTemplate(text: ScannedText): TemplatePart[] {
+  const parts: TemplatePart[] = [];
   let end = 0;
-  for (const match of text.matchAll(referencePattern)) {
-    if (match.index > end) parts.push(text.slice(end, match.index));
-    const reference = match[1] ?? '';
+  for (;;) {
+    const open = text.indexOf('{{', end);
+    if (open === -1) break;
+    const close = text.indexOf('}}', open + 2);
+    if (close === -1) throw new TemplateError('a {{ has no closing }}', text.slice(open, open + 40));
+    if (open > end) parts.push(text.slice(end, open));
+    const reference = text.slice(open + 2, close);
     parts.push({ reference: reference.trim(), segments: parseReference(reference) });
-    end = match.index + match[0].length;
+    end = close + 2;
   }
   const rest = text.slice(end);
-  if (rest.includes('{{')) throw new TemplateError('a {{ has no closing }}', rest.slice(rest.indexOf('{{'), rest.indexOf('{{') + 40));
   if (rest !== '') parts.push(rest);
   return parts;
 }
@@ -72,34 +105,57 @@ function lookUp(reference: string, segments: string[], scope: TemplateScope): Js
   return value;
 }
 
-function asText(value: JsonValue): string {
-  if (typeof value === 'string') return value;
+/** The text of a value inside other text, unless it has more characters than `room`: then null, and no text is made. */
+function asText(value: JsonValue, room: number): string | null {
+  if (typeof value === 'string') return value.length > room ? null : value;
   if (value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (typeof value !== 'object') return String(value);
+  if (jsonLength(value, room) > room) return null;
+  const text = JSON.stringify(value);
+  return text.length > room ? null : text;
 }
 
-function renderString(text: string, scope: TemplateScope): JsonValue {
-  if (!hasTemplate(text)) return text;
-  const parts = splitTemplate(text);
+const tooLong = (text: string) => new TemplateError(`the rendered text is longer than ${maxRenderedLength} characters; refer to less of what came before`, text.slice(0, 80));
+
+/** Fills in the parts of one text: a single reference keeps the type of what it refers to. `find` answers what a reference stands for, or a text to stand in its place. */
+function fillParts(text: string, parts: readonly TemplatePart[], budget: RenderBudget, find: (part: Exclude<TemplatePart, string>) => JsonValue): JsonValue {
   const [first] = parts;
-  if (parts.length === 1 && typeof first === 'object') return lookUp(first.reference, first.segments, scope);
-  const rendered = parts
-    .map((part) => (typeof part === 'string' ? part : asText(lookUp(part.reference, part.segments, scope))))
-    .join('');
-  if (rendered.length > maxRenderedLength) throw new TemplateError(`the rendered text is longer than ${maxRenderedLength} characters`, text.slice(0, 80));
-  return rendered;
+  if (parts.length === 1 && typeof first === 'object') {
+    const found = find(first);
+    budget.spend(jsonLength(found, budget.left), text);
+    return found;
+  }
+  const texts: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const filled = typeof part === 'string' ? part : asText(find(part), maxRenderedLength - length);
+    length += filled?.length ?? 0;
+    if (filled === null || length > maxRenderedLength) throw tooLong(text);
+    budget.spend(filled.length, text);
+    texts.push(filled);
+  }
+  return texts.join('');
+}
+
+function renderString(text: string, scope: TemplateScope, budget: RenderBudget): JsonValue {
+  if (!hasTemplate(text)) {
+    budget.spend(text.length, text);
+    return text;
+  }
+  return fillParts(text, splitTemplate(text), budget, ({ reference, segments }) => lookUp(reference, segments, scope));
 }
 
 /**
  * Renders every string inside a JSON value. A string that is one whole reference keeps the type of what it refers to;
  * inside other text, objects become JSON and null becomes nothing.
- * @throws TemplateError on an unknown reference, naming it.
+ * @param budget what it may make in all; `maxRenderedTotal` characters when left out.
+ * @throws TemplateError on an unknown reference, naming it, and on more than the budget, before that much is made.
  */
-export function renderTemplates(value: JsonValue, scope: TemplateScope): JsonValue {
-  if (typeof value === 'string') return renderString(value, scope);
-  if (Array.isArray(value)) return value.map((item) => renderTemplates(item, scope));
+export function renderTemplates(value: JsonValue, scope: TemplateScope, budget = new RenderBudget()): JsonValue {
+  if (typeof value === 'string') return renderString(value, scope, budget);
+  if (Array.isArray(value)) return value.map((item) => renderTemplates(item, scope, budget));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderTemplates(item, scope)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderTemplates(item, scope, budget)]));
   }
   return value;
 }
@@ -110,25 +166,24 @@ export type KnownScope = Partial<TemplateScope>;
 /**
  * Renders what is known already, and leaves each other reference as it stands; `unresolved` names those, and those that are
  * unknown even though their first name is known.
+ * @throws TemplateError on more than the budget, before that much is made.
  */
-export function renderKnownTemplates(value: JsonValue, known: KnownScope): { value: JsonValue; unresolved: string[] } {
+export function renderKnownTemplates(value: JsonValue, known: KnownScope, budget = new RenderBudget()): { value: JsonValue; unresolved: string[] } {
   const unresolved = new Set<string>();
+  const find = ({ reference, segments }: Exclude<TemplatePart, string>): JsonValue => {
+    try {
+      return lookUp(reference, segments, known as TemplateScope);
+    } catch {
+      unresolved.add(reference);
+      return `{{${reference}}}`;
+    }
+  };
   const render = (item: JsonValue): JsonValue => {
     if (Array.isArray(item)) return item.map(render);
     if (typeof item === 'object' && item !== null) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
-    if (typeof item !== 'string' || !hasTemplate(item)) return item;
-    const parts = splitTemplate(item).map((part) => {
-      if (typeof part === 'string') return part;
-      try {
-        return { found: lookUp(part.reference, part.segments, known as TemplateScope) };
-      } catch {
-        unresolved.add(part.reference);
-        return `{{${part.reference}}}`;
-      }
-    });
-    const [first] = parts;
-    if (parts.length === 1 && typeof first === 'object') return first.found;
-    return parts.map((part) => (typeof part === 'string' ? part : asText(part.found))).join('');
+    if (typeof item === 'string' && hasTemplate(item)) return fillParts(item, splitTemplate(item), budget, find);
+    if (typeof item === 'string') budget.spend(item.length, item);
+    return item;
   };
   return { value: render(value), unresolved: [...unresolved] };
 }

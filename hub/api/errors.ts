@@ -2,12 +2,14 @@ import type { Response } from 'express';
 import type { z } from 'zod';
 import { AppError, errorCodes, reasonPhrase } from '../../shared/errors.ts';
 import type { ErrorDetail } from '../../shared/errors.ts';
+import { UnstorableError } from '../../shared/json.ts';
 import { isDatabaseUnavailable } from '../platform/db/database.ts';
 import type { Logger } from '../platform/logger.ts';
 
 /** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  if (error instanceof UnstorableError) return new AppError('validation_failed', `body ${error.message}; send it flatter.`, { cause: error });
   if (isDatabaseUnavailable(error)) return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
   return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
 }

@@ -8,9 +8,13 @@ import type { Skill } from '../skills/define.ts';
  * goes back to it as `TOOL_RESULT` lines.
  */
 
-const callMarker = /^\s*TOOL_CALL:\s*(.*)$/;
-const finalMarker = /^\s*FINAL:\s?(.*)$/;
+const callMarker = 'TOOL_CALL:';
+const finalMarker = 'FINAL:';
 const maxCallsPerTurn = 10;
+/** How deep the input and output of a tool call may nest: they are stored inside the state of their step. */
+export const maxToolDepth = 48;
+/** Beyond these a model learns nothing from a further one, and the rest of its answer is not read. */
+const maxProblemsPerTurn = 20;
 const maxResultCharacters = 20_000;
 
 export interface ParsedTurn {
@@ -21,32 +25,48 @@ export interface ParsedTurn {
   problems: string[];
 }
 
-/** Reads one answer of a model. Never throws: what is wrong goes back to the model. */
-export function parseTurn(text: string): ParsedTurn {
-  const lines = text.split('\n');
+/** What the parser asks of an answer; a string has it. */
+export type ModelAnswer = Pick<string, 'indexOf' | 'slice' | 'length'>;
+
+/** A line of an answer: where it ends, and what it marks. */
+interface Line {
+  text: string;
+  /** Where the next line begins. */
+  next: number;
+  kind: 'call' | 'final' | 'other';
+}
+
+function readLine(answer: ModelAnswer, at: number): Line {
+  const end = answer.indexOf('\n', at);
+  const text = answer.slice(at, end === -1 ? answer.length : end).trimStart();
+  const kind = text.startsWith(callMarker) ? 'call' : text.startsWith(finalMarker) ? 'final' : 'other';
+  return { text, next: end === -1 ? answer.length : end + 1, kind };
+}
+
+/** Reads one answer of a model, each of its lines twice at most. Never throws: what is wrong goes back to the model. */
+export function parseTurn(answer: ModelAnswer): ParsedTurn {
   const calls: ParsedTurn['calls'] = [];
   const problems: string[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] as string;
-    const final = finalMarker.exec(line);
-    if (final !== null) {
+  let at = 0;
+  while (at < answer.length && problems.length < maxProblemsPerTurn) {
+    const line = readLine(answer, at);
+    at = line.next;
+    if (line.kind === 'final') {
       // Whatever is said before the results of its own calls are known is a guess.
       if (calls.length > 0 || problems.length > 0) {
         problems.push('FINAL came together with TOOL_CALL; wait for the results of your calls first.');
         break;
       }
-      return { calls: [], final: [final[1] ?? '', ...lines.slice(at + 1)].join('\n').trim(), problems: [] };
+      const rest = answer.slice(at);
+      return { calls: [], final: `${line.text.slice(finalMarker.length)}${rest === '' ? '' : `\n${rest}`}`.trim(), problems: [] };
     }
-    const call = callMarker.exec(line);
-    if (call === null) continue;
-    const [skillId, json] = splitOnce(call[1] ?? '');
-    // JSON may go over several lines, up to the next marker.
-    const rest = lines.slice(at + 1);
-    const end = rest.findIndex((next) => callMarker.test(next) || finalMarker.test(next));
-    const parsed = parseJson(json, rest.slice(0, end === -1 ? rest.length : end));
-    if ('problem' in parsed) problems.push(`TOOL_CALL:${skillId.slice(0, 100)} ${parsed.problem}`);
-    else if (calls.length >= maxCallsPerTurn) problems.push(`only ${maxCallsPerTurn} calls a turn are carried out; TOOL_CALL:${skillId.slice(0, 100)} was not.`);
-    else calls.push({ skillId, input: parsed.value });
+    if (line.kind === 'other') continue;
+    const [skillId, json] = splitOnce(line.text.slice(callMarker.length));
+    const read = readJson(answer, json, at);
+    at = read.next;
+    if (calls.length >= maxCallsPerTurn) problems.push(`only ${maxCallsPerTurn} calls a turn are carried out; TOOL_CALL:${skillId.slice(0, 100)} was not.`);
+    else if ('problem' in read) problems.push(`TOOL_CALL:${skillId.slice(0, 100)} ${read.problem}`);
+    else calls.push({ skillId, input: read.value });
   }
   if (calls.length === 0 && problems.length === 0) problems.push('Your answer held neither a TOOL_CALL line nor FINAL. End with FINAL:<text>.');
   return { calls, final: null, problems };
@@ -57,21 +77,44 @@ function splitOnce(text: string): [string, string] {
   return bar === -1 ? [text.trim(), ''] : [text.slice(0, bar).trim(), text.slice(bar + 1).trim()];
 }
 
-function parseJson(first: string, more: string[]): { value: JsonValue } | { problem: string } {
-  if (first === '') return { problem: 'needs a | and its input as JSON, such as TOOL_CALL:memory.read|{"key":"name"}' };
-  let problem = '';
-  let text = first;
-  for (const next of [null, ...more]) {
-    if (next !== null) text += `\n${next}`;
-    try {
-      const value = toStorableJson(JSON.parse(text));
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'needs a JSON object as its input' };
-      return { value };
-    } catch (error) {
-      problem ||= (error as Error).message;
-    }
+/** How many brackets of JSON are open after a line, and whether it ends within a string. */
+interface Nesting {
+  open: number;
+  inString: boolean;
+}
+
+function nestingAfter(text: string, { open, inString }: Nesting): Nesting {
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (inString && character === '\\') at += 1;
+    else if (character === '"') inString = !inString;
+    else if (!inString && (character === '{' || character === '[')) open += 1;
+    else if (!inString && (character === '}' || character === ']')) open -= 1;
   }
-  return { problem: `has an input that is not JSON: ${problem.slice(0, 200)}` };
+  return { open, inString };
+}
+
+/** The input of a call: JSON that begins on the line of its marker and may go on, until its brackets close, up to the next marker. */
+function readJson(answer: ModelAnswer, first: string, after: number): ({ value: JsonValue } | { problem: string }) & { next: number } {
+  if (first === '') return { problem: 'needs a | and its input as JSON, such as TOOL_CALL:memory.read|{"key":"name"}', next: after };
+  const lines = [first];
+  let next = after;
+  let nesting = nestingAfter(first, { open: 0, inString: false });
+  // No string of JSON goes over the end of a line.
+  while (nesting.open > 0 && !nesting.inString && next < answer.length) {
+    const line = readLine(answer, next);
+    if (line.kind !== 'other') break;
+    lines.push(line.text);
+    next = line.next;
+    nesting = nestingAfter(line.text, nesting);
+  }
+  try {
+    const value = toStorableJson(JSON.parse(lines.join('\n')), maxToolDepth);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'needs a JSON object as its input', next };
+    return { value, next };
+  } catch (error) {
+    return { problem: `has an input that is not JSON: ${(error as Error).message.slice(0, 200)}`, next };
+  }
 }
 
 /** What came of a call, for the model. Its content is data: it may come from a stranger. */

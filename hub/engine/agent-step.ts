@@ -11,7 +11,7 @@ import type { SessionRow } from '../modules/sessions/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import type { Skill } from '../skills/define.ts';
-import { parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
+import { maxToolDepth, parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -240,6 +240,7 @@ class AgentLoop {
       if (wait === null) await assertNotInDoubt(this.#deps, this.#held, site, tool);
       const begin = () => beginCall(this.#deps, this.#held, site, tool, call.input);
       outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#held, site, tool, wait, begin);
+      if (outcome.kind === 'done') toStorableJson(outcome.output, maxToolDepth);
     } catch (error) {
       if (this.#held.signal.aborted) throw this.#held.signal.reason;
       if (error instanceof LeaseLost || (error instanceof AppError && error.code === 'unavailable')) throw error;

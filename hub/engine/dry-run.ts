@@ -2,7 +2,8 @@ import type { DryRun } from '../../shared/contract/workflows.ts';
 import type { Step } from '../../shared/contract/steps.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { isTruthy, renderKnownTemplates } from '../../shared/template.ts';
+import { AppError } from '../../shared/errors.ts';
+import { RenderBudget, TemplateError, isTruthy, renderKnownTemplates } from '../../shared/template.ts';
 import type { KnownScope } from '../../shared/template.ts';
 import { describeEffect } from '../skills/define.ts';
 import type { Skill, SkillCatalog } from '../skills/define.ts';
@@ -10,10 +11,37 @@ import { callOf } from './steps.ts';
 
 type DryStep = DryRun['steps'][number];
 
-function willRun(step: Step, scope: KnownScope): DryStep['willRun'] {
+/** The most characters that the inputs of all steps may have in one answer. */
+const maxShownCharacters = 4 * 1024 * 1024;
+
+/** What is known before the run, and what may still be shown of it. */
+interface Known {
+  scope: KnownScope;
+  budget: RenderBudget;
+}
+
+/**
+ * Renders what can be known of a value. What would fail the step in a run is told as a problem, with the value as it is written.
+ * @throws AppError `payload_too_large` when the answer as a whole would be too long.
+ */
+function render(value: JsonValue, { scope, budget }: Known): { value: JsonValue; unresolved: string[]; problems: string[] } {
+  const own = new RenderBudget();
+  const room = own.left;
+  try {
+    const rendered = renderKnownTemplates(value, scope, own);
+    budget.spend(room - own.left, '');
+    return { ...rendered, problems: [] };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    if (own.left >= 0 && budget.left < 0) throw new AppError('payload_too_large', `A dry run shows at most ${maxShownCharacters} characters of all its inputs together, and these steps would have more; try it with a smaller context or payload.`);
+    return { value, unresolved: [], problems: [error.message] };
+  }
+}
+
+function willRun(step: Step, known: Known): DryStep['willRun'] {
   if (step.when === undefined) return 'yes';
-  const { value, unresolved } = renderKnownTemplates(step.when, scope);
-  if (unresolved.length > 0) return 'unknown';
+  const { value, unresolved, problems } = render(step.when, known);
+  if (unresolved.length > 0 || problems.length > 0) return 'unknown';
   return isTruthy(value) ? 'yes' : 'no';
 }
 
@@ -26,26 +54,27 @@ function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): strin
     .map((issue) => `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`);
 }
 
-function dryStep(step: Step, index: number, scope: KnownScope, skills: SkillCatalog, approvalsRequiredFor: readonly string[]): DryStep {
-  const common = { index, id: step.id ?? null, type: step.type, willRun: willRun(step, scope) };
+function dryStep(step: Step, index: number, known: Known, skills: SkillCatalog, approvalsRequiredFor: readonly string[]): DryStep {
+  const common = { index, id: step.id ?? null, type: step.type, willRun: willRun(step, known) };
   if (step.type === 'approval') {
-    const { value, unresolved } = renderKnownTemplates({ title: step.title, message: step.message }, scope);
-    return { ...common, skillId: null, input: value, unresolved, effect: 'waits for a person', needsApproval: true, problems: [] };
+    const { value, unresolved, problems } = render({ title: step.title, message: step.message }, known);
+    return { ...common, skillId: null, input: value, unresolved, effect: 'waits for a person', needsApproval: true, problems };
   }
   if (step.type === 'agent') {
-    const { value, unresolved } = renderKnownTemplates({ prompt: step.prompt }, scope);
-    return { ...common, skillId: null, input: value, unresolved, effect: 'asks a model, which may call the skills of its tool profile', needsApproval: false, problems: [] };
+    const { value, unresolved, problems } = render({ prompt: step.prompt }, known);
+    return { ...common, skillId: null, input: value, unresolved, effect: 'asks a model, which may call the skills of its tool profile', needsApproval: false, problems };
   }
   const { skillId, input } = callOf(step);
   const skill = skills.find(skillId);
-  const { value, unresolved } = renderKnownTemplates(input, scope);
+  const { value, unresolved, problems } = render(input, known);
   const needsApproval = approvalsRequiredFor.some((pattern) => matchesGlob(pattern, skillId)) || (skill?.kind === 'node' && skill.command.needsApproval);
-  return { ...common, skillId, input: value, unresolved, effect: skill === undefined ? 'unknown' : describeEffect(skill), needsApproval, problems: skill === undefined ? [`there is no skill "${skillId}"`] : problemsOf(skill, value, unresolved) };
+  return { ...common, skillId, input: value, unresolved, effect: skill === undefined ? 'unknown' : describeEffect(skill), needsApproval, problems: skill === undefined ? [`there is no skill "${skillId}"`] : problems.length > 0 ? problems : problemsOf(skill, value, unresolved) };
 }
 
 /** What a run of these steps would do, with its templates resolved as far as they can be; nothing is done. */
 export function dryRunSteps(steps: readonly Step[], skills: SkillCatalog, policy: { approvalsRequiredFor: readonly string[] }, input: { workflowId: string; context: string | null; payload: JsonObject | null }): DryRun {
   const scope: KnownScope = { context: input.context ?? '', payload: input.payload ?? {}, trigger: { type: 'manual' }, now: new Date().toISOString() };
-  const dry = steps.map((step, index) => dryStep(step, index, scope, skills, policy.approvalsRequiredFor));
+  const known: Known = { scope, budget: new RenderBudget(maxShownCharacters) };
+  const dry = steps.map((step, index) => dryStep(step, index, known, skills, policy.approvalsRequiredFor));
   return { dryRun: true, runnable: dry.every((step) => step.problems.length === 0), steps: dry };
 }

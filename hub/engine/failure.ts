@@ -1,4 +1,5 @@
 import { AppError, errorCodes } from '../../shared/errors.ts';
+import { UnstorableError } from '../../shared/json.ts';
 import { TemplateError } from '../../shared/template.ts';
 import type { RunFailure } from '../platform/db/schema.ts';
 
@@ -43,6 +44,7 @@ export function commandFailure(error: { code: string; message: string } | null):
 export function toStepFailure(error: unknown): StepFailure {
   if (error instanceof StepFailure) return error;
   if (error instanceof TemplateError) return new StepFailure('template_error', error.message, { retryable: false, cause: error });
+  if (error instanceof UnstorableError) return new StepFailure('unstorable_value', `What the step was given, or was answered, ${error.message}, so it can't be kept.`, { retryable: false, cause: error });
   if (error instanceof AppError) return new StepFailure(error.code, error.message, { retryable: errorCodes[error.code].retryable, retryAfterSeconds: error.retryAfterSeconds, cause: error });
   return new StepFailure('internal', 'The step failed for a reason of the hub\'s own; its log has the details.', { retryable: true, cause: error });
 }

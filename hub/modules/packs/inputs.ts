@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { PackManifest } from '../../../shared/contract/packs.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
@@ -52,7 +53,7 @@ function problemOf(property: Property, value: JsonValue): string | null {
     case 'uri':
       return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol) ? null : 'must be an http or https address';
     case 'email':
-      return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? null : 'must be an email address';
+      return z.email().safeParse(value).success ? null : 'must be an email address';
     case 'uuid':
     case 'node':
       return uuid.test(value) ? null : 'must be a UUID';
