@@ -168,7 +168,7 @@ export class NodeCommands {
       const due = await tx
         .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
         .from(nodeCommands)
-        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`(coalesce(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now() or ${nodeCommands.expiresAt} < now())`))
+        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`))
         .orderBy(nodeCommands.id)
         .limit(100)
         .for('update', { skipLocked: true });

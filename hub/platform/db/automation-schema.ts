@@ -112,7 +112,7 @@ export const agents = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('agents_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [index('agents_tenant').on(table.tenantId, table.id), index('agents_tool_profile').on(table.toolProfileId).concurrently(), ...policies()],
 );
 
 /** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */
@@ -130,7 +130,13 @@ export const automationSessions = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [unique('automation_sessions_key').on(table.tenantId, table.scope, table.key), index('automation_sessions_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [
+    unique('automation_sessions_key').on(table.tenantId, table.scope, table.key),
+    index('automation_sessions_tenant').on(table.tenantId, table.id),
+    index('automation_sessions_scope').on(table.tenantId, table.scope, table.id).concurrently(),
+    index('automation_sessions_by_key').on(table.tenantId, table.key, table.id).concurrently(),
+    ...policies(),
+  ],
 );
 
 export const sessionMessages = pgTable(
@@ -238,7 +244,7 @@ export const contacts = pgTable(
     unsubscribedAt: instant('unsubscribed_at'),
     createdAt: createdAt(),
   },
-  (table) => [unique('contacts_email').on(table.listId, table.email), index('contacts_list').on(table.listId, table.id), ...policies()],
+  (table) => [unique('contacts_email').on(table.listId, table.email), index('contacts_list').on(table.listId, table.id), index('contacts_address').on(table.tenantId, table.email).concurrently(), ...policies()],
 );
 
 export const campaigns = pgTable(
@@ -254,7 +260,7 @@ export const campaigns = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('campaigns_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [index('campaigns_tenant').on(table.tenantId, table.id), index('campaigns_list').on(table.listId).concurrently(), ...policies()],
 );
 
 /** One mail of a campaign to one contact: the row is claimed before the mail goes out, so that a contact never gets two. */
@@ -270,7 +276,7 @@ export const campaignMails = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [primaryKey({ columns: [table.campaignId, table.contactId] }), ...policies()],
+  (table) => [primaryKey({ columns: [table.campaignId, table.contactId] }), index('campaign_mails_contact').on(table.contactId).concurrently(), ...policies()],
 );
 
 /** How the runs ended that finished in one slice of time; the sweep fills it once the slice is over. */
@@ -286,5 +292,5 @@ export const runRollups = pgTable(
     queueHistogram: jsonb('queue_histogram').$type<Record<string, number>>().notNull(),
     runHistogram: jsonb('run_histogram').$type<Record<string, number>>().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.sliceAt] }), ...policies()],
+  (table) => [primaryKey({ columns: [table.tenantId, table.sliceAt] }), index('run_rollups_age').on(table.sliceAt).concurrently(), ...policies()],
 );

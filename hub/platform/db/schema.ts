@@ -33,7 +33,7 @@ export const sessions = pgTable(
     revokedAt: instant('revoked_at'),
     createdAt: createdAt(),
   },
-  (table) => [index('sessions_expiry').on(table.expiresAt), ...policies()],
+  (table) => [index('sessions_expiry').on(table.expiresAt), index('sessions_user').on(table.userId).concurrently(), ...policies()],
 );
 
 export const signInCodes = pgTable(
@@ -46,7 +46,7 @@ export const signInCodes = pgTable(
     usedAt: instant('used_at'),
     createdAt: createdAt(),
   },
-  () => policies(),
+  (table) => [index('sign_in_codes_expiry').on(table.expiresAt).concurrently(), index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(), ...policies()],
 );
 
 export const apiTokens = pgTable(
@@ -99,7 +99,15 @@ export const auditLog = pgTable(
     details: jsonb('details').$type<JsonObject>().notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('audit_log_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [
+    index('audit_log_tenant').on(table.tenantId, table.id),
+    index('audit_log_actor').on(table.tenantId, table.actor, table.id).concurrently(),
+    index('audit_log_type').on(table.tenantId, table.targetType, table.id).concurrently(),
+    index('audit_log_target').on(table.tenantId, table.targetId, table.id).concurrently(),
+    index('audit_log_actor_type').on(table.tenantId, table.actor, table.targetType, table.id).concurrently(),
+    index('audit_log_actor_target').on(table.tenantId, table.actor, table.targetId, table.id).concurrently(),
+    ...policies(),
+  ],
 );
 
 export const workflows = pgTable(
@@ -128,6 +136,10 @@ export const workflows = pgTable(
   },
   (table) => [
     index('workflows_tenant').on(table.tenantId, table.id).where(sql`deleted_at is null`),
+    index('workflows_active').on(table.tenantId, table.active, table.id).where(sql`deleted_at is null`).concurrently(),
+    index('workflows_webhook').on(table.tenantId, table.id).where(sql`deleted_at is null and active and webhook_token_hash is not null`).concurrently(),
+    index('workflows_channel').on(table.tenantId, table.id).where(sql`deleted_at is null and active and trigger->>'type' = 'channel'`).concurrently(),
+    index('workflows_deleted').on(table.deletedAt).where(sql`deleted_at is not null`).concurrently(),
     index('workflows_event').on(table.tenantId, table.eventType).where(sql`deleted_at is null and active and event_type is not null`),
     index('workflows_next_run').on(table.nextRunAt).where(sql`next_run_at is not null`),
     index('workflows_origin').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin is not null`),
@@ -161,7 +173,7 @@ export const flows = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('flows_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [index('flows_tenant').on(table.tenantId, table.id), index('flows_workflow').on(table.tenantId, table.workflowId, table.id).concurrently(), ...policies()],
 );
 
 export interface RunFailure {
@@ -212,6 +224,7 @@ export const runs = pgTable(
     index('runs_tenant').on(table.tenantId, table.id),
     index('runs_tenant_status').on(table.tenantId, table.status, table.id),
     index('runs_tenant_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('runs_workflow_status').on(table.tenantId, table.workflowId, table.status, table.id).concurrently(),
     index('runs_tenant_finished').on(table.tenantId, table.finishedAt, table.status, table.queuedAt, table.startedAt).where(sql`finished_at is not null`),
     index('runs_open').on(table.workflowId, table.id).where(sql`finished_at is null`),
     index('runs_started').on(table.tenantId, table.startedAt).where(sql`started_at is not null`),
@@ -359,6 +372,7 @@ export const runLogs = pgTable(
     index('run_logs_run').on(table.runId, table.id),
     index('run_logs_workflow').on(table.tenantId, table.workflowId, table.id),
     index('run_logs_level').on(table.tenantId, table.level, table.id),
+    index('run_logs_workflow_level').on(table.tenantId, table.workflowId, table.level, table.id).concurrently(),
     ...policies(),
   ],
 );
@@ -378,7 +392,17 @@ export const messages = pgTable(
     summary: jsonb('summary').$type<JsonObject>().notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('messages_tenant').on(table.tenantId, table.id), index('messages_run').on(table.runId, table.id), index('messages_channel').on(table.tenantId, table.channel, table.createdAt, table.status), index('messages_workflow').on(table.tenantId, table.workflowId, table.id), ...policies()],
+  (table) => [
+    index('messages_tenant').on(table.tenantId, table.id),
+    index('messages_run').on(table.runId, table.id),
+    index('messages_channel').on(table.tenantId, table.channel, table.createdAt, table.status),
+    index('messages_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('messages_status').on(table.tenantId, table.status, table.id).concurrently(),
+    index('messages_channel_status').on(table.tenantId, table.channel, table.status, table.id).concurrently(),
+    index('messages_workflow_status').on(table.tenantId, table.workflowId, table.status, table.id).concurrently(),
+    index('messages_workflow_channel').on(table.tenantId, table.workflowId, table.channel, table.status, table.id).concurrently(),
+    ...policies(),
+  ],
 );
 
 export const memoryEntries = pgTable(
@@ -393,7 +417,7 @@ export const memoryEntries = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('memory_entries_expiry').on(table.expiresAt).where(sql`expires_at is not null`), unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
+  (table) => [index('memory_entries_expiry').on(table.expiresAt).where(sql`expires_at is not null`), index('memory_entries_session').on(table.tenantId, table.sessionId, table.id).concurrently(), unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
 );
 
 export const nodes = pgTable(
@@ -416,7 +440,13 @@ export const nodes = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('nodes_tenant').on(table.tenantId, table.id), ...policies()],
+  (table) => [
+    index('nodes_tenant').on(table.tenantId, table.id),
+    index('nodes_live').on(table.tenantId, table.id).where(sql`revoked_at is null`).concurrently(),
+    index('nodes_revoked').on(table.tenantId, table.id).where(sql`revoked_at is not null`).concurrently(),
+    index('nodes_unclaimed').on(table.pairingExpiresAt).where(sql`paired_at is null and revoked_at is null`).concurrently(),
+    ...policies(),
+  ],
 );
 
 /**
@@ -456,7 +486,8 @@ export const nodeCommands = pgTable(
     unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('node_commands_finished').on(table.tenantId, table.finishedAt).where(sql`status = 'succeeded'`),
     index('node_commands_open').on(table.nodeId, table.id).where(sql`status in ('pending', 'leased')`),
-    index('node_commands_due').on(sql`coalesce(${table.leaseExpiresAt}, ${table.expiresAt})`).where(sql`status in ('pending', 'leased')`),
+    index('node_commands_node').on(table.nodeId).concurrently(),
+    index('node_commands_late').on(sql`least(${table.leaseExpiresAt}, ${table.expiresAt})`).where(sql`status in ('pending', 'leased')`).concurrently(),
     ...policies(),
   ],
 );
