@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../shared/errors.ts';
+import { createIdempotency } from './api/idempotency.ts';
 import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
 import { createPages } from './api/pages.ts';
@@ -50,9 +51,11 @@ import type { Workflows } from './modules/workflows/index.ts';
 import { createFileBlobs } from './platform/blobs/blobs.ts';
 import { createCursors } from './platform/cursor.ts';
 import { Database } from './platform/db/database.ts';
+import { afterCommit } from './platform/db/joined-transaction.ts';
 import { migrateDatabase } from './platform/db/migrate.ts';
 import { hubSettings } from './platform/db/schema.ts';
 import { createEgress } from './platform/egress/egress.ts';
+import { publishAfterCommit } from './platform/events/publish-after-commit.ts';
 import { PostgresEvents } from './platform/events/postgres-events.ts';
 import { RedisEvents } from './platform/events/redis-events.ts';
 import { createInference } from './platform/inference/inference.ts';
@@ -105,7 +108,7 @@ const checkDeadlineMs = 2_000;
 export async function createApp(config: Config, { logger, onNotice, serves = true }: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const dispatchAfter: { outbox: Outbox | null } = { outbox: null };
-  const dispatch = (jobs: PromisedJob[]) => dispatchAfter.outbox?.offer(jobs);
+  const dispatch = (jobs: PromisedJob[]) => afterCommit(() => dispatchAfter.outbox?.offer(jobs));
 
   const databaseUrl = config.database.url ?? stack.use(await startPostgresServer({ home: config.home, onNotice })).url;
   await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
@@ -126,7 +129,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const unreachable = (error: unknown) => {
     throw new AppError('unavailable', `Redis can't be reached: ${reasonOf(error)}; check REDIS_URL.`, { cause: error });
   };
-  const events = stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable));
+  const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
   const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : createRedisRateLimiter(redisUrl, logger));
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(config.artifactsFolder ?? join(config.home, 'artifacts')));
@@ -293,7 +296,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
         down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
       }),
       auth: { identity, authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret), platformAdminKey: config.secrets.platformAdminKey },
-      db,
+      idempotency: createIdempotency(db, secrets),
       rateLimiter,
       logger,
       publicUrl: config.http.publicUrl,

@@ -3,7 +3,9 @@ import type { Operation } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import { canonicalJson } from '../../shared/json.ts';
 import type { JsonValue } from '../../shared/json.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Principal } from './implement.ts';
 
 export interface StoredAnswer {
   status: number;
@@ -12,14 +14,26 @@ export interface StoredAnswer {
 
 /** A POST that named an `Idempotency-Key`. */
 export interface IdempotentRequest {
-  tenantId: string;
-  tokenId: string;
+  /** The credential that the key belongs to. */
+  caller: string;
+  /** Its workspace; null when only the request itself will tell. */
+  tenantId: string | null;
   key: string;
   fingerprint: string;
 }
 
-/** A request that was begun and not finished blocks its key for so long, in seconds; a crash frees it then. */
-const lockSeconds = 60;
+/** Carries requests out once for each key of a caller. */
+export interface Idempotency {
+  /**
+   * Answers what the first request under this key was answered, or performs it. All that `perform` writes and the row of the key
+   * are one transaction, so whatever dies at whatever moment, a repeat finds both or neither. A request that fails leaves its
+   * key free, because it changed nothing.
+   * @throws AppError `idempotency_key_reused` for another request under the same key, `idempotency_in_progress` while the first runs.
+   */
+  once(request: IdempotentRequest, perform: () => Promise<StoredAnswer>): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+}
+
+const sealPurpose = 'idempotent answer';
 
 /** Reads the header. @throws AppError `idempotency_key_invalid`. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
@@ -29,48 +43,61 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
   return key;
 }
 
+/** The credential whose keys a request uses; null for callers that have no keys of their own. */
+export function idempotentCallerOf(principal: Principal): string | null {
+  if (principal.kind === 'token') return `token:${principal.tokenId}`;
+  if (principal.kind === 'webhook-token') return `webhook:${createHash('sha256').update(principal.token).digest('hex')}`;
+  return null;
+}
+
 /** What makes two requests the same one. */
 export function fingerprintOf(operation: Operation, path: string, body: unknown): string {
   return createHash('sha256').update(`${operation.id}\n${path}\n${canonicalJson(body ?? null)}`).digest('hex');
 }
 
-/**
- * Begins a request under its key: null when it is the first, else the answer that the first one had.
- * @throws AppError `idempotency_key_reused` for another request under the same key, `idempotency_in_progress` while the first runs.
- */
-export async function beginIdempotent(db: Database, { tenantId, tokenId, key, fingerprint }: IdempotentRequest): Promise<StoredAnswer | null> {
-  return db.workspace(tenantId, async (tx) => {
-    const { rowCount } = await tx.query(
-      'begin_idempotent',
-      `INSERT INTO idempotency_keys AS k (tenant_id, token_id, key, fingerprint, locked_until, expires_at)
-       VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), now() + interval '24 hours')
-       ON CONFLICT (token_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, locked_until = excluded.locked_until, expires_at = excluded.expires_at,
-         response_status = NULL, response_body = NULL, created_at = now()
-       WHERE k.expires_at <= now() OR (k.response_status IS NULL AND k.locked_until <= now() AND k.fingerprint = excluded.fingerprint)`,
-      [tenantId, tokenId, key, fingerprint, lockSeconds],
-    );
-    if (rowCount === 1) return null;
-    const { rows } = await tx.query<{ fingerprint: string; response_status: number | null; response_body: JsonValue }>(
-      'read_idempotent',
-      'SELECT fingerprint, response_status, response_body FROM idempotency_keys WHERE token_id = $1 AND key = $2',
-      [tokenId, key],
-    );
-    const row = rows[0];
-    if (row !== undefined && row.fingerprint !== fingerprint) {
-      throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
-    }
-    if (row?.response_status === null || row === undefined) {
-      throw new AppError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running; try again shortly.', { retryAfterSeconds: 1 });
-    }
-    return { status: row.response_status, body: row.response_body };
-  });
+/** The lock under which a key is used: held by the transaction, so that it ends with the process at the latest. */
+function lockOf({ caller, key }: IdempotentRequest): string {
+  return createHash('sha256').update(`idempotency\n${caller}\n${key}`).digest().readBigInt64BE().toString();
 }
 
-/** Keeps the answer of the first request; without one (it failed for a reason of ours) the key is free again. */
-export async function finishIdempotent(db: Database, { tenantId, tokenId, key }: IdempotentRequest, answer: StoredAnswer | null): Promise<void> {
-  await db.workspace(tenantId, (tx) =>
-    answer === null
-      ? tx.query('free_idempotent', 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 AND response_status IS NULL', [tokenId, key])
-      : tx.query('finish_idempotent', 'UPDATE idempotency_keys SET response_status = $3, response_body = $4 WHERE token_id = $1 AND key = $2', [tokenId, key, answer.status, JSON.stringify(answer.body)]),
-  );
+/** A rate limit or a fault of ours is no answer to keep: the same request may succeed later. */
+const isFinal = ({ status }: StoredAnswer) => status < 500 && status !== 429;
+
+/** Keeps answers for a day, sealed: some of them hold keys and codes that are shown once. */
+export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
+  const read = async (tx: Transaction, { caller, key, fingerprint }: IdempotentRequest): Promise<StoredAnswer | null> => {
+    const { rows } = await tx.query<{ fingerprint: string; response_status: number; sealed_answer: string }>(
+      'read_idempotent',
+      'SELECT fingerprint, response_status, sealed_answer FROM idempotency_keys WHERE caller = $1 AND key = $2 AND expires_at > now()',
+      [caller, key],
+    );
+    const [row] = rows;
+    if (row === undefined) return null;
+    if (row.fingerprint !== fingerprint) throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
+    return { status: row.response_status, body: JSON.parse(secrets.open(sealPurpose, row.sealed_answer)) as JsonValue };
+  };
+  const write = async (tx: Transaction, tenantId: string, { caller, key, fingerprint }: IdempotentRequest, answer: StoredAnswer): Promise<void> => {
+    await tx.query(
+      'write_idempotent',
+      `INSERT INTO idempotency_keys (tenant_id, caller, key, fingerprint, response_status, sealed_answer, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, now() + interval '24 hours')
+       ON CONFLICT (caller, key) DO UPDATE SET tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, response_status = excluded.response_status,
+         sealed_answer = excluded.sealed_answer, expires_at = excluded.expires_at, created_at = now()`,
+      [tenantId, caller, key, fingerprint, answer.status, secrets.seal(sealPurpose, JSON.stringify(answer.body))],
+    );
+  };
+  return {
+    once: (request, perform) =>
+      db.joined(async (tx, joined) => {
+        const { rows } = await tx.query<{ locked: boolean }>('lock_idempotent', 'SELECT pg_try_advisory_xact_lock($1) AS locked', [lockOf(request)]);
+        if (rows[0]?.locked !== true) throw new AppError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running; try again shortly.', { retryAfterSeconds: 1 });
+        const earlier = await read(tx, request);
+        if (earlier !== null) return { answer: earlier, replayed: true };
+        const answer = await perform();
+        const tenantId = request.tenantId ?? joined.tenantId;
+        // What touched no workspace did nothing that must not be done twice.
+        if (tenantId !== null && isFinal(answer)) await write(tx, tenantId, request, answer);
+        return { answer, replayed: false };
+      }),
+  };
 }

@@ -9,15 +9,14 @@ import { z } from 'zod';
 import type { Operation } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonValue } from '../../shared/json.ts';
-import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { authenticate, clientAddress } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import { mediaType, readJsonBody } from './body.ts';
-import { parsePart, sendError, toAppError } from './errors.ts';
-import { beginIdempotent, fingerprintOf, finishIdempotent, idempotencyKeyOf } from './idempotency.ts';
-import type { IdempotentRequest } from './idempotency.ts';
+import { parsePart, sendError } from './errors.ts';
+import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
+import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Principal, Route } from './implement.ts';
 
 export interface HttpServerOptions {
@@ -25,7 +24,7 @@ export interface HttpServerOptions {
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
   auth: AuthDependencies;
-  db: Database;
+  idempotency: Idempotency;
   rateLimiter: RateLimiter;
   logger: Logger;
   publicUrl: string | null;
@@ -200,35 +199,25 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;
 
-  const idempotent = operation.method === 'POST' && principal.kind === 'token' ? idempotentRequest(operation, request, principal, input) : null;
+  const idempotent = idempotentRequest(operation, request, principal, input);
   if (idempotent === null) {
     send(response, await answer(options, route, operationRequest));
     return;
   }
-  const earlier = await beginIdempotent(options.db, idempotent);
-  if (earlier !== null) {
-    response.setHeader('Idempotency-Replayed', 'true');
-    send(response, earlier);
-    return;
-  }
-  try {
-    const first = await answer(options, route, operationRequest);
-    await finishIdempotent(options.db, idempotent, first);
-    send(response, first);
-  } catch (error) {
-    // A refusal changed nothing, so the caller may mend the request and use the key again.
-    await finishIdempotent(options.db, idempotent, null).catch((cause: unknown) => options.logger.warn({ err: cause, requestId }, 'an idempotency key stays locked for a minute'));
-    throw toAppError(error);
-  }
+  const { answer: first, replayed } = await options.idempotency.once(idempotent, () => answer(options, route, operationRequest));
+  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
+  send(response, first);
 }
 
-function idempotentRequest(operation: Operation, request: Request, principal: Extract<Principal, { kind: 'token' }>, input: unknown): IdempotentRequest | null {
-  const key = idempotencyKeyOf(request.headers['idempotency-key']);
-  return key === null ? null : { tenantId: principal.tenantId, tokenId: principal.tokenId, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
+function idempotentRequest(operation: Operation, request: Request, principal: Principal, input: unknown): IdempotentRequest | null {
+  const caller = operation.method === 'POST' ? idempotentCallerOf(principal) : null;
+  const key = caller === null ? null : idempotencyKeyOf(request.headers['idempotency-key']);
+  if (caller === null || key === null) return null;
+  return { caller, tenantId: principal.kind === 'token' ? principal.tenantId : null, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
 }
 
 /** What a handler's result is sent as; undefined when it wrote the answer itself. */
-async function answer(options: HttpServerOptions, { operation, handle }: Route, request: OperationRequest<Operation>): Promise<{ status: number; body: JsonValue }> {
+async function answer(options: HttpServerOptions, { operation, handle }: Route, request: OperationRequest<Operation>): Promise<StoredAnswer> {
   const result = await handle(request);
   if (operation.binaryResponse !== undefined) return { status: 200, body: null };
   if (options.validateResponses) {
@@ -238,7 +227,7 @@ async function answer(options: HttpServerOptions, { operation, handle }: Route, 
   return { status: request.raw.response.statusCode, body: result as JsonValue };
 }
 
-function send(response: Response, { status, body }: { status: number; body: JsonValue }): void {
+function send(response: Response, { status, body }: StoredAnswer): void {
   if (response.headersSent || response.writableEnded) return;
   response.status(status).json(body);
 }

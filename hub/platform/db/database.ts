@@ -3,6 +3,7 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
+import { JoinedTransaction } from './joined-transaction.ts';
 
 /** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
 export type Transaction = NodePgDatabase & { query: PreparedQuery };
@@ -25,6 +26,7 @@ export interface TransactionOptions {
   durable?: boolean;
 }
 
+const systemScope = 'SET LOCAL ROLE outrigger_system';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** SQLSTATEs and socket errors that say that the database can't be reached now, rather than that a query was wrong. */
@@ -99,12 +101,36 @@ export class Database implements AsyncDisposable {
   workspace<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
     // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
     if (!uuidPattern.test(tenantId)) throw new TypeError('a workspace id is a UUID');
-    return this.#transaction(`SET LOCAL outrigger.tenant_id = '${tenantId}'`, work, options);
+    const scope = `SET LOCAL outrigger.tenant_id = '${tenantId}'`;
+    const joined = JoinedTransaction.of(this);
+    return joined === undefined ? this.#transaction(scope, work, options) : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
   }
 
   /** Runs `work` in a transaction that sees every workspace. Only for what belongs to no single one. */
   system<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
-    return this.#transaction('SET LOCAL ROLE outrigger_system', work, options);
+    const joined = JoinedTransaction.of(this);
+    return joined === undefined ? this.#transaction(systemScope, work, options) : joined.part({ begin: systemScope, tenantId: null }, work);
+  }
+
+  /**
+   * Runs `work` in one transaction that sees every workspace and that all `workspace` and `system` transactions within it join:
+   * they are committed together with what `work` itself writes, or not at all. What `afterCommit` was given waits for that commit.
+   * Such work must not wait for the network: it holds a connection and locks.
+   * @throws AppError `unavailable` when the database is out of reach; whatever `work` throws, after a rollback.
+   */
+  async joined<Result>(work: (tx: Transaction, joined: JoinedTransaction) => Promise<Result>): Promise<Result> {
+    let last: JoinedTransaction | undefined;
+    const result = await this.#transaction(
+      systemScope,
+      (tx) => {
+        const joined = new JoinedTransaction(this, tx, systemScope);
+        last = joined;
+        return joined.run(() => work(tx, joined));
+      },
+      {},
+    );
+    last?.tell();
+    return result;
   }
 
   /**

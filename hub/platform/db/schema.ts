@@ -69,22 +69,22 @@ export const apiTokens = pgTable(
   (table) => [index('api_tokens_tenant').on(table.tenantId, table.id), ...policies()],
 );
 
-/** The first answer to a POST with an `Idempotency-Key`, for 24 hours; without a response while the first is under way. */
+/** The first answer to a POST with an `Idempotency-Key`, for 24 hours; written by the transaction of what it did. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
     tenantId: tenantId(),
-    tokenId: uuid('token_id').notNull(),
+    /** The credential that the key belongs to: `token:` and its id, or `webhook:` and the hash of a webhook token. */
+    caller: text('caller').notNull(),
     key: text('key').notNull(),
     fingerprint: text('fingerprint').notNull(),
-    responseStatus: integer('response_status'),
-    responseBody: jsonb('response_body').$type<JsonValue>(),
-    /** Until then the first request counts as under way; a crash frees the key. */
-    lockedUntil: instant('locked_until').notNull(),
+    responseStatus: integer('response_status').notNull(),
+    /** Sealed, because some answers hold secrets that are shown once. */
+    sealedAnswer: text('sealed_answer').notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.tokenId, table.key] }), index('idempotency_keys_expiry').on(table.expiresAt), ...policies()],
+  (table) => [primaryKey({ columns: [table.caller, table.key] }), index('idempotency_keys_expiry').on(table.expiresAt), ...policies()],
 );
 
 export const auditLog = pgTable(
