@@ -173,31 +173,3 @@ describe('limits', () => {
     expect((await claim(pairingCode, '198.51.100.8')).body.code).toBe('pairing_code_invalid');
   });
 });
-
-describe('Idempotency-Key', () => {
-  const create = (key: string, name = 'idempotent') => send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key, 'idempotency-key': key }, body: { name, stepsJson: [{ type: 'log', message: 'x' }] } });
-
-  test('replays the first answer, and refuses the key for another body', async () => {
-    const first = await create('one');
-    const second = await create('one');
-    expect(second.body).toEqual(first.body);
-    expect(first.headers.get('idempotency-replayed')).toBeNull();
-    expect(second.headers.get('idempotency-replayed')).toBe('true');
-    expect(await create('one', 'another')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } });
-    expect((await create('x'.repeat(256))).status).toBe(400);
-  });
-
-  test('carries a request out once, however many come at the same moment', async () => {
-    const before = (await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } })).data.length;
-    const answers = await Promise.all(Array.from({ length: 10 }, () => create('two')));
-    const done = answers.filter(({ status }) => status === 200);
-    expect(new Set(done.map(({ body }) => body['id'])).size).toBe(1);
-    expect(answers.filter(({ status }) => status !== 200).every(({ status, body }) => status === 409 && body.code === 'idempotency_in_progress')).toBe(true);
-    expect((await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } })).data.length).toBe(before + 1);
-  });
-
-  test('is free again after a request that was refused', async () => {
-    expect((await create('three', '')).status).toBe(400);
-    expect((await create('three')).status).toBe(200);
-  });
-});

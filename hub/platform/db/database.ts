@@ -1,13 +1,11 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryResultRow } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
+import type { PreparedQuery, Transaction } from './transaction.ts';
 
-/** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
-export type Transaction = NodePgDatabase & { query: PreparedQuery };
-type PreparedQuery = <Row extends QueryResultRow>(name: string, text: string, values: unknown[]) => Promise<QueryResult<Row>>;
+export type { Transaction };
 
 export interface DatabaseOptions {
   /** postgres:// URL of a user that owns the tables or is a member of both roles. */
