@@ -50,6 +50,7 @@ import { createWorkflows } from './modules/workflows/index.ts';
 import type { Workflows } from './modules/workflows/index.ts';
 import { createFileBlobs } from './platform/blobs/blobs.ts';
 import { createCursors } from './platform/cursor.ts';
+import { explainError } from './platform/describe-error.ts';
 import { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { migrateDatabase } from './platform/db/migrate.ts';
@@ -59,6 +60,7 @@ import { publishAfterCommit } from './platform/events/publish-after-commit.ts';
 import { PostgresEvents } from './platform/events/postgres-events.ts';
 import { RedisEvents } from './platform/events/redis-events.ts';
 import { createInference } from './platform/inference/inference.ts';
+import { RecoveryWatch } from './platform/log-repeats.ts';
 import type { Logger } from './platform/logger.ts';
 import { createSmtpMailer } from './platform/mail/mail.ts';
 import { startPostgresServer } from './platform/postgres-server/server.ts';
@@ -119,9 +121,10 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
       url: databaseUrl,
       maxConnections: config.database.maxConnections,
       applicationName: 'outrigger',
-      onError: (error) => logger.warn({ err: error }, 'a database connection broke; it is replaced'),
+      onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection broke; it is replaced'),
     }),
   );
+  stack.use(new RecoveryWatch(logger, { database: (signal) => db.ping(signal) }));
   const secrets = createSecrets(config.secrets.key ?? loadSecretKey(config.home));
   await checkSecretKey(db, secrets.fingerprint);
   const cursors = createCursors(secrets.subkey('cursors'));
@@ -363,5 +366,5 @@ function reasonOf(error: unknown): string {
     const { code } = current as { code?: string };
     if (typeof code === 'string' && code !== '') return `${code}${current.message === '' ? '' : ` (${current.message})`}`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return explainError(error);
 }

@@ -14,6 +14,7 @@ import { ConfigError, parseConfig, settingsTable } from './config.ts';
 import type { Config } from './config.ts';
 import { readEnvironment } from './environment.ts';
 import { FolderLock, prepareDataFolder, readFolderOwner } from './platform/data-folder.ts';
+import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 import { readPostgresUrl } from './platform/postgres-server/server.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
@@ -291,7 +292,7 @@ program
 
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
-  return error instanceof Error ? error.message : String(error);
+  return explainError(error);
 }
 
 try {

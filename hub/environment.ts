@@ -18,7 +18,7 @@ export function readEnvironment(env: Record<string, string | undefined>, path = 
   }
   for (const [index, line] of text.split('\n').entries()) {
     if (!/^\s*(#.*|(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=.*)?$/.test(line.replace(/\r$/, ''))) {
-      throw new AppError('unavailable', `${path}, line ${index + 1}, is not NAME=value: ${line.slice(0, 60)}`);
+      throw new AppError('unavailable', `${path}, line ${index + 1}, is not NAME=value.`);
     }
   }
   return { env: { ...parseEnv(text), ...env }, readFile };

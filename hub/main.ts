@@ -8,6 +8,7 @@ import { ConfigError, parseConfig } from './config.ts';
 import type { Config, HubRole } from './config.ts';
 import { readEnvironment } from './environment.ts';
 import { FolderLock, prepareDataFolder } from './platform/data-folder.ts';
+import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 
 const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
@@ -28,8 +29,7 @@ function refuse(message: string): never {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
   if (error instanceof AppError) return error.message;
-  const { code, message } = error as NodeJS.ErrnoException;
-  return `could not start: ${message}${code === undefined ? '' : ` (${code})`}`;
+  return `could not start: ${explainError(error)}`;
 }
 
 function readArguments(): { role: HubRole; port: string | undefined } {
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   await stop.promise;
 }
 
-process.on('uncaughtException', (error) => refuse(`stopped by a fault of its own: ${error.message}`));
+process.on('uncaughtException', (error) => refuse(`stopped by a fault of its own: ${explainError(error)}`));
 try {
   await main();
   process.exit(0);

@@ -10,7 +10,7 @@ import type { Logger } from '../platform/logger.ts';
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof UnstorableError) return new AppError('validation_failed', `body ${error.message}; send it flatter.`, { cause: error });
-  if (isDatabaseUnavailable(error)) return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+  if (isDatabaseUnavailable(error)) return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1, internal: { part: 'database' } });
   return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
 }
 
@@ -18,7 +18,7 @@ export function toAppError(error: unknown): AppError {
 export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
   const appError = toAppError(error);
   const { status } = errorCodes[appError.code];
-  if (status >= 500 && appError.code !== 'not_available') logger.error({ err: error, requestId, code: appError.code }, 'a request failed');
+  if (status >= 500 && appError.code !== 'not_available') logger.error({ err: appError, requestId, code: appError.code }, 'a request failed');
   if (response.headersSent) {
     response.destroy();
     return;

@@ -1,5 +1,6 @@
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
+import { logRecovery } from '../platform/log-repeats.ts';
 import type { Logger } from '../platform/logger.ts';
 
 export interface SweeperOptions {
@@ -61,14 +62,16 @@ export class Sweeper implements AsyncDisposable {
       },
     };
     for (const task of [repair, ...options.tasks]) {
+      const part = `sweep of ${task.name}`;
       let busy = false;
       const beat = async () => {
         if (busy || this.#closed) return;
         busy = true;
         try {
           await task.run();
+          logRecovery(options.logger, part);
         } catch (error) {
-          options.logger.warn({ err: error, task: task.name }, 'a sweep failed; it comes again');
+          options.logger.warn({ err: error, part }, 'a sweep failed; it comes again');
         } finally {
           busy = false;
         }

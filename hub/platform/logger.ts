@@ -1,5 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
+import { describeError } from './describe-error.ts';
+import { attachRepeats, LogRepeats, withholdRepeats } from './log-repeats.ts';
 
 export type Logger = pino.Logger;
 
@@ -9,28 +11,14 @@ export interface LogOptions {
   color: boolean;
 }
 
-/**
- * What of an error is logged: what it is, and where it comes from. Libraries hang connections, statements with their parameters and
- * keys on their errors; none of that belongs into a log.
- */
-export function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return typeof error === 'string' ? error : String(error);
-  const { code, internal, cause } = error as { code?: unknown; internal?: unknown; cause?: unknown };
-  return {
-    type: error.constructor.name,
-    message: error.message,
-    stack: error.stack,
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(internal === undefined ? {} : { internal }),
-    ...(cause === undefined || depth >= 4 ? {} : { cause: describeError(cause, depth + 1) }),
-  };
-}
-
-/** Logs JSON lines to standard error, or lines for people. Ids may stand in them, payloads and secrets never. */
-export function createLogger({ level, format, color }: LogOptions): Logger {
+/** Logs JSON lines to standard error, or lines for people. Ids may stand in them, payloads and secrets never; what repeats itself is counted. */
+export function createLogger({ level, format, color }: LogOptions, destination?: pino.DestinationStream, repeats = new LogRepeats()): Logger {
   const redact = { paths: ['*.password', '*.secret', '*.key', '*.token', '*.authorization', 'headers.authorization', 'headers["x-api-key"]'], censor: '[redacted]' };
   const serializers = { err: describeError };
-  if (format === 'json') return pino({ level, redact, serializers, base: { app: 'outrigger' } }, pino.destination({ fd: 2, sync: false }));
-  const stream = pretty({ destination: 2, sync: true, ignore: 'pid,hostname,app', translateTime: 'SYS:HH:MM:ss', colorize: color });
-  return pino({ level, redact, serializers }, stream);
+  const hooks = { logMethod: withholdRepeats(repeats) } as pino.LoggerOptions['hooks'];
+  if (format === 'json') {
+    return attachRepeats(pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? pino.destination({ fd: 2, sync: false })), repeats);
+  }
+  const stream = pretty({ destination: destination ?? 2, sync: true, ignore: 'pid,hostname,app', translateTime: 'SYS:HH:MM:ss', colorize: color });
+  return attachRepeats(pino({ level, redact, serializers, hooks }, stream), repeats);
 }

@@ -4,6 +4,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { approvalLinks, approvalVotes } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { approvals } from '../../platform/db/schema.ts';
+import { logRecovery } from '../../platform/log-repeats.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import { recordAudit } from '../audit/index.ts';
@@ -125,6 +126,7 @@ export class ApprovalLinks {
         try {
           await email.notify({ to: approver, subject: `To approve: ${row.title}`.slice(0, 200), text: `${row.title}\n\n${row.message}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
           await this.#settleMail(row, approver);
+          logRecovery(logger, 'mail');
         } catch (error) {
           if (error instanceof MailError && !error.retryable) {
             logger.warn({ err: error, approvalId: row.id }, 'an approval link can not be mailed; an admin can make another');
@@ -132,7 +134,7 @@ export class ApprovalLinks {
             continue;
           }
           this.#failedAt.set(key, performance.now());
-          logger.warn({ err: error, approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
+          logger.warn({ err: error, part: 'mail', approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
           await db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
         }
       }

@@ -132,7 +132,7 @@ export class Schedules {
       return 'started';
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      this.#deps.logger.warn({ workflowId: workflow.id, reason: error.message }, 'a schedule could not start its workflow');
+      this.#deps.logger.warn({ workflowId: workflow.id, err: error }, 'a schedule could not start its workflow');
       return 'refused';
     }
   }

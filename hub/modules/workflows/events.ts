@@ -64,7 +64,7 @@ export async function startByEvent(tx: Transaction, deps: { runs: Runs; validate
       after.push(run.committed);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      deps.logger.warn({ workflowId: workflow.id, eventId: event.eventId, reason: error.message }, 'an event could not start a workflow');
+      deps.logger.warn({ workflowId: workflow.id, eventId: event.eventId, err: error }, 'an event could not start a workflow');
     }
   }
   return { jobs, committed: () => after.forEach((tell) => tell()) };

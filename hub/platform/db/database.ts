@@ -210,5 +210,5 @@ function tooBusy(cause: unknown): AppError {
 }
 
 function outOfReach(cause: unknown): AppError {
-  return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause, retryAfterSeconds: 1 });
+  return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause, retryAfterSeconds: 1, internal: { part: 'database' } });
 }

@@ -69,7 +69,8 @@ function openRedis(address: string): Backend {
 
 /** The queue over BullMQ, on PostgreSQL or on Redis. */
 export async function createBullMqQueue({ backend: { kind, url }, name, logger }: BullMqQueueOptions): Promise<Queue> {
-  const onError = (error: Error) => logger.warn({ err: error, queue: name }, 'the queue had an error; it reconnects by itself');
+  const part = kind === 'postgres' ? 'database' : 'redis';
+  const onError = (error: Error) => logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects by itself');
   const backend = kind === 'postgres' ? await openPostgres(url, onError) : openRedis(url);
   const queue = backend.queue(name);
   queue.on('error', onError);
@@ -89,7 +90,7 @@ export async function createBullMqQueue({ backend: { kind, url }, name, logger }
     },
 
     async work(workOptions: WorkOptions) {
-      const worker = await BullMqWorker.start(backend, name, workOptions, logger);
+      const worker = await BullMqWorker.start(backend, name, workOptions, logger, part);
       workers.add(worker);
       return worker;
     },
@@ -117,7 +118,7 @@ class BullMqWorker implements QueueWorker {
     this.#logger = logger;
   }
 
-  static async start(backend: Backend, name: string, { concurrency, handler }: WorkOptions, logger: Logger): Promise<BullMqWorker> {
+  static async start(backend: Backend, name: string, { concurrency, handler }: WorkOptions, logger: Logger, part: string): Promise<BullMqWorker> {
     const process = async (job: Job) => {
       try {
         await handler({ name: job.name, id: job.id ?? '', data: job.data as JsonObject });
@@ -126,7 +127,7 @@ class BullMqWorker implements QueueWorker {
       }
     };
     const worker = backend.worker(name, process, concurrency);
-    worker.on('error', (error) => logger.warn({ err: error, queue: name }, 'a worker had an error; it reconnects by itself'));
+    worker.on('error', (error) => logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself'));
     await worker.waitUntilReady();
     return new BullMqWorker(worker, logger);
   }
