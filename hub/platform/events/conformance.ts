@@ -1,9 +1,25 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../shared/json.ts';
-import type { Events } from './events.ts';
+import { pino } from 'pino';
+import { createLogger } from '../logger.ts';
+import type { Logger } from '../logger.ts';
+import type { Events, EventsOptions } from './events.ts';
+
+export interface EventsBackend {
+  connect: (logger: Logger, options?: EventsOptions) => Promise<Events>;
+  /** Ends the connections, as a crash of the store would. */
+  restart: () => Promise<void>;
+  /** Sends a text on the channel of the events, as anybody who may use the store can. */
+  send: (text: string) => Promise<void>;
+  /** Lets the listening connections fall silent without ending; answers how to let them go on. */
+  silence: () => Promise<() => void>;
+  /** The longest text that the channel carries. */
+  maxTextLength: number;
+}
 
 /** What every adapter of the events must do; run for each backend, between two processes' worth of connections. */
-export function eventsConformance(connect: () => Promise<Events>, restart: () => Promise<void>): void {
+export function eventsConformance({ connect: connectLogged, restart, send, silence, maxTextLength }: EventsBackend): void {
+  const connect = () => connectLogged(pino({ level: 'silent' }));
   test('an event reaches every listener of its topic once, here and in other processes, and nobody else', async () => {
     await using here = await connect();
     await using there = await connect();
@@ -62,5 +78,69 @@ export function eventsConformance(connect: () => Promise<Events>, restart: () =>
         { timeout: 20_000, interval: 200 },
       )
       .toBeGreaterThan(0);
+  });
+
+  test('a message that is no event takes nobody down, reaches nobody, and is logged once and not for each', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) });
+    await using events = await connectLogged(logger);
+    await using other = await connect();
+    const heard: JsonObject[] = [];
+    using _topic = events.subscribe('topic', (payload) => heard.push(payload));
+    using _proto = events.subscribe('toString', (payload) => heard.push(payload));
+    const from = '01890a5d-ac96-774b-bcce-b302099a8057';
+    const hostile = [
+      'hello', '', 'null', '7', '[]', '{}', '"topic"', '{"topic":"topic"', '\u0001\u007f\uFFFD\u202E', '{"__proto__":{"topic":"topic"}}',
+      JSON.stringify({ from, topic: 7, payload: {} }), JSON.stringify({ from, topic: 'topic', payload: null }), JSON.stringify({ from, topic: 'topic', payload: [1] }), JSON.stringify({ from: 'me', topic: 'topic', payload: {} }),
+      JSON.stringify({ topic: 'topic', payload: {} }), JSON.stringify({ from, topic: 'x'.repeat(300), payload: {} }),
+      '['.repeat(7_000), `{"from":"${from}","topic":"topic","payload":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`, 'x'.repeat(maxTextLength),
+    ];
+    for (const text of hostile) await send(text);
+    await other.publish('topic', { n: 1 });
+    await expect.poll(() => heard).toEqual([{ n: 1 }]);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain('hello');
+  });
+
+  test('a listener that throws keeps no event from the others', async () => {
+    await using here = await connect();
+    await using there = await connect();
+    const heard: string[] = [];
+    const fail = () => {
+      throw new Error('a fault of a listener');
+    };
+    using _first = there.subscribe('topic', fail);
+    using _second = there.subscribe('topic', () => heard.push('there'));
+    using _own = here.subscribe('topic', fail);
+    using _failing = there.onReconnect(fail);
+    using _again = there.onReconnect(() => heard.push('again'));
+    await here.publish('topic', {});
+    await expect.poll(() => heard).toEqual(['there']);
+    await restart();
+    await expect.poll(() => heard).toContain('again');
+  });
+
+  test('a connection that falls silent without ending is replaced, and who waits is told to look again', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) });
+    await using events = await connectLogged(logger, { pingMs: 50, pingDeadlineMs: 300 });
+    let again = 0;
+    using _reconnect = events.onReconnect(() => {
+      again += 1;
+    });
+    const goOn = await silence();
+    try {
+      await expect.poll(() => lines.join('')).toContain('the connection for events was lost');
+      // It hangs nobody who tells of something meanwhile.
+      await events.publish('topic', {});
+    } finally {
+      goOn();
+    }
+    await expect.poll(() => again).toBeGreaterThan(0);
+    await using other = await connect();
+    const heard: JsonObject[] = [];
+    using _topic = events.subscribe('topic', (payload) => heard.push(payload));
+    await other.publish('topic', { n: 1 });
+    await expect.poll(() => heard.length).toBeGreaterThan(0);
   });
 }

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
@@ -8,20 +8,31 @@ import { eventsConformance } from './conformance.ts';
 import { PostgresEvents } from './postgres-events.ts';
 import { RedisEvents } from './redis-events.ts';
 
-const logger = pino({ level: 'silent' });
 
 describe('events over PostgreSQL', () => {
   let database: TestDatabase;
+  const listeners = () => database.query<{ pid: number }>("select pid from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()");
   beforeAll(async () => {
     database = await acquireDatabase();
   });
   afterAll(() => database[Symbol.asyncDispose]());
-  eventsConformance(
-    () => PostgresEvents.connect(database.url, logger),
-    async () => {
-      await database.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()");
+  eventsConformance({
+    connect: (logger, options) => PostgresEvents.connect(database.url, logger, options),
+    restart: async () => {
+      for (const { pid } of await listeners()) await database.query('select pg_terminate_backend($1)', [pid]);
     },
-  );
+    send: async (text) => {
+      await database.query("select pg_notify('outrigger_events', $1)", [text]);
+    },
+    silence: async () => {
+      const pids = (await listeners()).map(({ pid }) => pid);
+      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of pids) process.kill(pid, 'SIGCONT');
+      };
+    },
+    maxTextLength: 7_999,
+  });
 });
 
 describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () => {
@@ -30,8 +41,18 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
     redis = await startRedis();
   });
   afterAll(() => redis[Symbol.asyncDispose]());
-  eventsConformance(
-    () => RedisEvents.connect(redis.url, logger),
-    () => redis.restart(),
-  );
+  eventsConformance({
+    connect: (logger, options) => RedisEvents.connect(redis.url, logger, options),
+    restart: () => redis.restart(),
+    send: async (text) => {
+      const client = new Redis(redis.url);
+      await client.publish('outrigger:events', text);
+      client.disconnect();
+    },
+    silence: async () => {
+      redis.pause();
+      return () => redis.resume();
+    },
+    maxTextLength: 20_000_000,
+  });
 });

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { JsonObject } from '../../../shared/json.ts';
+import type { Logger } from '../logger.ts';
 
 export type EventListener = (payload: JsonObject) => void;
 
@@ -14,23 +16,51 @@ export interface Events extends AsyncDisposable {
   onReconnect(listener: () => void): Disposable;
 }
 
-/** What an adapter carries between processes. */
-export interface Envelope {
-  topic: string;
-  payload: JsonObject;
+/** NOTIFY carries less than 8,000 bytes; what is larger goes without its payload, and its listener looks for itself. */
+const maxMessageBytes = 7_500;
+
+/** What an adapter carries between processes. Whoever may use the store may send on its channel, so that anything may come in. */
+const envelope = z.object({ from: z.uuid(), topic: z.string().min(1).max(200), payload: z.record(z.string(), z.unknown()) });
+type Envelope = z.output<typeof envelope>;
+
+/** The message that carries an event; one that is too large to carry wakes without its payload. */
+export function packEvent(from: string, topic: string, payload: JsonObject): string {
+  const message = JSON.stringify({ from, topic, payload });
+  return Buffer.byteLength(message) <= maxMessageBytes ? message : JSON.stringify({ from, topic, payload: {} });
 }
 
-/** Local delivery, which both adapters share; thousands of topics cost a map entry each. */
+function unpackEvent(text: string): Envelope | null {
+  if (text.length > maxMessageBytes) return null;
+  try {
+    return envelope.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Local delivery, which both adapters share; thousands of topics cost a map entry each. What a listener throws reaches nobody else. */
 export class LocalEvents {
   readonly #listeners = new Map<string, Set<EventListener>>();
   readonly #reconnect = new Set<() => void>();
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
 
   deliver(topic: string, payload: JsonObject): void {
-    for (const listener of this.#listeners.get(topic) ?? []) listener(payload);
+    for (const listener of this.#listeners.get(topic) ?? []) this.#call(() => listener(payload));
+  }
+
+  /** Delivers what another process sent; ignores what this one did, and what is no event. */
+  receive(text: string, ownId: string): void {
+    const received = unpackEvent(text);
+    if (received === null) this.#logger.warn({ part: 'channel of the events', bytes: text.length }, 'a message that is no event was ignored');
+    else if (received.from !== ownId) this.deliver(received.topic, received.payload as JsonObject);
   }
 
   reconnected(): void {
-    for (const listener of this.#reconnect) listener();
+    for (const listener of this.#reconnect) this.#call(listener);
   }
 
   subscribe(topic: string, listener: EventListener): Disposable {
@@ -52,4 +82,20 @@ export class LocalEvents {
     this.#reconnect.add(listener);
     return { [Symbol.dispose]: () => this.#reconnect.delete(listener) };
   }
+
+  #call(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#logger.error({ err: error }, 'a listener of an event failed');
+    }
+  }
 }
+
+export interface EventsOptions {
+  /** How often the connection that listens is asked whether it is still there, and how long it has to answer. */
+  pingMs?: number;
+  pingDeadlineMs?: number;
+}
+
+export const defaultPing = { pingMs: 15_000, pingDeadlineMs: 5_000 };

@@ -2,33 +2,38 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
-import { LocalEvents } from './events.ts';
-import type { Envelope, EventListener, Events } from './events.ts';
+import { defaultPing, LocalEvents, packEvent } from './events.ts';
+import type { EventListener, Events, EventsOptions } from './events.ts';
 
 const channel = 'outrigger_events';
-/** NOTIFY carries less than 8,000 bytes; what is larger goes without its payload, and its listener looks for itself. */
-const maxPayloadBytes = 7_500;
 const reconnectMs = 250;
+const batchSize = 100;
+/** Events that wait for the connection to come back; beyond, the oldest are lost. */
+const maxWaiting = 1_000;
 
 /** Events over LISTEN and NOTIFY, for hub processes that share a database and no Redis. */
 export class PostgresEvents implements Events {
   readonly #url: string;
   readonly #logger: Logger;
-  readonly #local = new LocalEvents();
+  readonly #local: LocalEvents;
+  readonly #ping: Required<EventsOptions>;
   readonly #processId = randomUUID();
   #client: Client | undefined;
   #outgoing: string[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
+  #beat: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, logger: Logger) {
+  private constructor(url: string, logger: Logger, options: EventsOptions) {
     this.#url = url;
     this.#logger = logger;
+    this.#local = new LocalEvents(logger);
+    this.#ping = { ...defaultPing, ...options };
   }
 
-  static async connect(url: string, logger: Logger): Promise<PostgresEvents> {
-    const events = new PostgresEvents(url, logger);
+  static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<PostgresEvents> {
+    const events = new PostgresEvents(url, logger, options);
     await events.#connect();
     return events;
   }
@@ -44,61 +49,98 @@ export class PostgresEvents implements Events {
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
     if (this.#closed) return;
-    const message = JSON.stringify({ from: this.#processId, topic, payload });
-    this.#outgoing.push(Buffer.byteLength(message) <= maxPayloadBytes ? message : JSON.stringify({ from: this.#processId, topic, payload: {} }));
-    this.#flushing ??= this.#flush().finally(() => {
-      this.#flushing = undefined;
-    });
-    await this.#flushing;
+    if (this.#outgoing.push(packEvent(this.#processId, topic, payload)) > maxWaiting) this.#outgoing.shift();
+    await this.#flush();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#beat);
     await this.#flushing;
-    await this.#client?.end().catch(() => undefined);
+    if (this.#client !== undefined) await this.#end(this.#client);
   }
 
-  async #flush(): Promise<void> {
+  #flush(): Promise<void> {
+    this.#flushing ??= this.#sendAll().finally(() => {
+      this.#flushing = undefined;
+      // What was told of while the last batch settled.
+      if (this.#outgoing.length > 0 && this.#client !== undefined && !this.#closed) void this.#flush();
+    });
+    return this.#flushing;
+  }
+
+  async #sendAll(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#outgoing.length > 0) {
-      const batch = this.#outgoing.splice(0, 100);
+    while (this.#outgoing.length > 0 && this.#client !== undefined) {
+      const client = this.#client;
+      const batch = this.#outgoing.splice(0, batchSize);
       try {
-        await this.#client?.query('SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message', [channel, batch]);
+        await client.query('SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message', [channel, batch]);
       } catch (error) {
-        this.#logger.warn({ err: error, events: batch.length }, 'events did not reach the other processes');
+        this.#outgoing.unshift(...batch);
+        this.#lost(client, error);
       }
     }
   }
 
   async #connect(): Promise<void> {
-    const client = new Client({ connectionString: this.#url, application_name: 'outrigger-events', keepAlive: true, connectionTimeoutMillis: 10_000 });
-    client.on('error', () => this.#lost(client));
+    const { pingMs, pingDeadlineMs } = this.#ping;
+    const client = new Client({ connectionString: this.#url, application_name: 'outrigger-events', keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: pingDeadlineMs });
+    client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
-    await client.connect();
-    await client.query(`LISTEN ${channel}`);
+    client.on('notification', ({ payload }) => this.#local.receive(payload ?? '', this.#processId));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${channel}`);
+    } catch (error) {
+      void this.#end(client);
+      throw error;
+    }
+    if (this.#closed) {
+      await this.#end(client);
+      return;
+    }
     this.#client = client;
+    this.#beat = setTimeout(() => void this.#askAgain(client), pingMs);
   }
 
-  #receive(text: string): void {
-    const envelope = JSON.parse(text) as Envelope & { from: string };
-    if (envelope.from !== this.#processId) this.#local.deliver(envelope.topic, envelope.payload);
+  /** A connection may fall silent without ending: its server is stopped, or a router forgot it. Nothing comes in then, so it has to be asked. */
+  async #askAgain(client: Client): Promise<void> {
+    try {
+      await client.query('SELECT 1');
+      if (this.#client === client && !this.#closed) this.#beat = setTimeout(() => void this.#askAgain(client), this.#ping.pingMs);
+    } catch (error) {
+      this.#lost(client, error);
+    }
   }
 
-  #lost(client: Client): void {
+  #lost(client: Client, error?: unknown): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
-    this.#logger.warn('the connection for events was lost; connecting again');
+    clearTimeout(this.#beat);
+    void this.#end(client);
+    this.#logger.warn({ part: 'database', ...(error === undefined ? {} : { err: error }) }, 'the connection for events was lost; connecting again');
     this.#reconnectLater();
   }
 
   #reconnectLater(): void {
     this.#retry = setTimeout(() => {
       this.#connect().then(
-        () => this.#local.reconnected(),
+        () => {
+          if (this.#closed) return;
+          this.#local.reconnected();
+          void this.#flush();
+        },
         () => this.#closed || this.#reconnectLater(),
       );
     }, reconnectMs);
+  }
+
+  /** Closes a connection; one that does not answer is cut. */
+  async #end(client: Client): Promise<void> {
+    const cut = setTimeout(() => client.connection.stream.destroy(), this.#ping.pingDeadlineMs);
+    await client.end().catch(() => undefined);
+    clearTimeout(cut);
   }
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
-import { LocalEvents } from './events.ts';
-import type { Envelope, EventListener, Events } from './events.ts';
+import { defaultPing, LocalEvents, packEvent } from './events.ts';
+import type { EventListener, Events, EventsOptions } from './events.ts';
 
 const channel = 'outrigger:events';
 
@@ -12,25 +12,33 @@ export class RedisEvents implements Events {
   readonly #publisher: Redis;
   readonly #subscriber: Redis;
   readonly #logger: Logger;
-  readonly #local = new LocalEvents();
+  readonly #local: LocalEvents;
   readonly #processId = randomUUID();
+  #beat: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, logger: Logger) {
+  private constructor(url: string, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
     this.#logger = logger;
-    this.#publisher = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true });
+    this.#local = new LocalEvents(logger);
+    // Whoever tells of something must not wait for a Redis that is away.
+    this.#publisher = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true, enableOfflineQueue: false, commandTimeout: pingDeadlineMs });
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true });
-    for (const client of [this.#publisher, this.#subscriber]) client.on('error', (error: Error) => logger.warn({ err: error }, 'the Redis connection for events had an error'));
-    this.#subscriber.on('message', (_channel: string, text: string) => {
-      const envelope = JSON.parse(text) as Envelope & { from: string };
-      if (envelope.from !== this.#processId) this.#local.deliver(envelope.topic, envelope.payload);
-    });
+    for (const client of [this.#publisher, this.#subscriber]) client.on('error', (error: Error) => logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error'));
+    this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
   }
 
-  static async connect(url: string, logger: Logger): Promise<RedisEvents> {
-    const events = new RedisEvents(url, logger);
-    await Promise.all([events.#publisher.connect(), events.#subscriber.connect()]);
-    await events.#subscriber.subscribe(channel);
-    events.#subscriber.on('ready', () => events.#local.reconnected());
+  static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<RedisEvents> {
+    const ping = { ...defaultPing, ...options };
+    const events = new RedisEvents(url, logger, ping);
+    try {
+      await Promise.all([events.#publisher.connect(), events.#subscriber.connect()]);
+      await events.#subscriber.subscribe(channel);
+    } catch (error) {
+      await events[Symbol.asyncDispose]();
+      throw error;
+    }
+    // Only once the channel is subscribed to again can nothing be missed between looking and hearing.
+    events.#subscriber.on('ready', () => void events.#subscriber.subscribe(channel).then(() => events.#local.reconnected(), () => undefined));
+    events.#watch(ping);
     return events;
   }
 
@@ -45,14 +53,29 @@ export class RedisEvents implements Events {
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
     try {
-      await this.#publisher.publish(channel, JSON.stringify({ from: this.#processId, topic, payload }));
+      await this.#publisher.publish(channel, packEvent(this.#processId, topic, payload));
     } catch (error) {
-      this.#logger.warn({ err: error }, 'an event did not reach the other processes');
+      this.#logger.warn({ err: error, part: 'redis' }, 'an event did not reach the other processes');
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#beat);
     this.#publisher.disconnect();
     this.#subscriber.disconnect();
+  }
+
+  /** Replaces the connections when they fall silent without ending. */
+  #watch({ pingMs, pingDeadlineMs }: Required<EventsOptions>): void {
+    this.#beat = setInterval(() => {
+      for (const client of [this.#publisher, this.#subscriber]) {
+        if (client.status !== 'ready') continue;
+        const late = setTimeout(() => {
+          this.#logger.warn({ part: 'redis' }, 'the connection for events was lost: it fell silent; connecting again');
+          client.disconnect(true);
+        }, pingDeadlineMs);
+        client.ping().catch(() => undefined).finally(() => clearTimeout(late));
+      }
+    }, pingMs);
   }
 }
