@@ -120,10 +120,11 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
 /** Carries a plan out. @throws AppError as creating and changing a workflow do. */
 export async function applyImport(workflows: Workflows, tenantId: string, plans: PlannedImport[], actor: string): Promise<{ id: string; name: string; action: PlannedImport['action'] }[]> {
   const done: { id: string; name: string; action: PlannedImport['action'] }[] = [];
+  const caller = { actor, environment: 'live' as const };
   for (const { id, name, action, body } of plans) {
     if (action === 'unchanged') done.push({ id: id as string, name, action });
-    else if (id === null) done.push({ id: (await workflows.create(tenantId, body, actor)).id, name, action });
-    else done.push({ id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, actor)).id, name, action });
+    else if (id === null) done.push({ id: (await workflows.create(tenantId, body, caller)).id, name, action });
+    else done.push({ id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, caller)).id, name, action });
   }
   return done;
 }

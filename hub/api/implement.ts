@@ -57,6 +57,11 @@ export function implement<Operations extends Resource>(resource: Operations, han
   return Object.entries(resource).map(([id, operation]) => ({ operation, handle: handlers[id] as unknown as Route['handle'] }));
 }
 
+/** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */
+export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {
+  return { actor: actorOf(principal), environment: principal.kind === 'token' ? principal.environment : 'live' };
+}
+
 /** How an audit entry names a caller. */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {

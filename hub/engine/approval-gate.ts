@@ -32,9 +32,3 @@ export async function settledApproval(deps: EngineDependencies, held: HeldRun, s
   if (row.status === 'rejected') throw new StepFailure('approval_rejected', `Rejected by ${by}${row.note === null || row.note === '' ? '' : `: ${row.note}`}`, { retryable: false });
   throw new StepFailure('approval_expired', 'Nobody decided in time.', { retryable: false });
 }
-
-/** Who started a run by hand, as approvals know them. */
-export function requesterOf(held: HeldRun): string | null {
-  const by = held.run.trigger['by'];
-  return typeof by === 'string' && by.startsWith('user:') ? by : null;
-}

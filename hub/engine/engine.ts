@@ -69,6 +69,11 @@ export class Engine {
       await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure });
       return;
     }
+    if (!run.entitlements.automations) {
+      const failure = new StepFailure('product_not_entitled', 'This workspace is not entitled to automations any more; its runs end where they waited.', { retryable: false });
+      await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure });
+      return;
+    }
     for (let index = run.next_step; index < run.steps.length; index += 1) {
       held.signal.throwIfAborted();
       let outcome = await this.#tryStep(held, index);
@@ -180,11 +185,16 @@ export class Engine {
     // The error workflow's own failures start nothing, or they would for ever.
     const handles = status === 'failed' && run.error_workflow_id !== null && run.trigger['type'] !== 'error' && run.error_workflow_id !== run.workflow_id;
     if (!handles) return jobs;
-    const { rows } = await tx.query<{ version: number }>('find_error_workflow', 'SELECT version FROM workflows WHERE id = $1 AND tenant_id = $2 AND active AND deleted_at IS NULL', [run.error_workflow_id, run.tenant_id]);
+    const { rows } = await tx.query<{ version: number; environment: string }>(
+      'find_error_workflow',
+      `SELECT w.version, w.environment FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+       WHERE w.id = $1 AND w.tenant_id = $2 AND w.active AND w.deleted_at IS NULL AND (t.entitlements->>'automations')::boolean`,
+      [run.error_workflow_id, run.tenant_id],
+    );
     const version = rows[0]?.version;
     if (version === undefined) return jobs;
     const payload = { run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, trigger: run.trigger, error: error as unknown as JsonObject } };
-    const { job } = await acceptRun(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, workflowVersion: version, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: run.environment, depth: run.depth + 1 });
+    const { job } = await acceptRun(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, workflowVersion: version, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: rows[0]?.environment === 'test' ? 'test' : run.environment, depth: run.depth + 1, requestedBy: run.requested_by });
     return [...jobs, job];
   }
 

@@ -18,6 +18,7 @@ export interface ChildRequest {
   context: string | null;
   payload: JsonObject | null;
   environment: 'live' | 'test';
+  requestedBy: readonly string[];
 }
 
 export interface EngineDependencies {

@@ -5,8 +5,9 @@ import { TemplateError, isTruthy, renderTemplates } from '../../shared/template.
 import type { TemplateScope } from '../../shared/template.ts';
 import { findApproval, openApproval } from '../modules/approvals/index.ts';
 import { runAgentStep } from './agent-step.ts';
-import { askApproval, requesterOf, settledApproval } from './approval-gate.ts';
+import { askApproval, settledApproval } from './approval-gate.ts';
 import type { CallOutcome, CallSite } from './call.ts';
+import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
@@ -22,6 +23,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0) return { kind: 'delayed', attempt, seconds: step.delaySeconds };
   try {
     if (step.when !== undefined && attempt === 1 && (isNew || row.wait?.kind === 'delay') && !isTruthy(renderTemplates(step.when, scopeOf(held, index)))) return { kind: 'skipped', attempt: 0 };
+    if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
     if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row?.wait?.kind === 'retry' ? null : (row?.state ?? null), row?.wait ?? null);
     if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
@@ -31,6 +33,9 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
     throw error;
   }
 }
+
+/** What was given to a workspace may be taken from it while its runs wait. */
+const notEntitled = (what: string, entitlement: string) => new StepFailure('product_not_entitled', `${what} needs the entitlement ${entitlement}, which this workspace has no longer.`, { retryable: false });
 
 function withAttempt(outcome: CallOutcome, attempt: number): StepOutcome {
   if (outcome.kind === 'waiting') return { ...outcome, attempt, state: null };
@@ -65,6 +70,8 @@ function renderCall(step: SkillStep, scope: TemplateScope): JsonValue {
 async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: number, step: SkillStep, attempt: number, row: StepRow | undefined): Promise<CallOutcome> {
   const skill = skillOf(deps, callOf(step).skillId);
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: step.timeoutSeconds, state: null };
+  const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
+  if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
     const approved = await approvedBefore(deps, held, index);
     const rendered = renderCall(step, scopeOf(held, index, approved?.at));
@@ -107,7 +114,6 @@ async function runApprovalStep(deps: EngineDependencies, held: HeldRun, index: n
     expiresInSeconds: step.expiresInSeconds,
     approvers: step.approvers ?? [],
     required: step.required ?? 1,
-    requestedBy: requesterOf(held),
     escalateAfterSeconds: step.escalateAfterSeconds,
     escalateTo: step.escalateTo ?? [],
   };
@@ -139,6 +145,6 @@ async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: nu
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;
   if (typeof skillId !== 'string' || input === undefined || typeof at !== 'string') return null;
-  const terms = { ...openApproval, approvers: row.approvers, required: row.required, requestedBy: row.requestedBy, expiresInSeconds: before.expiresInSeconds };
+  const terms = { ...openApproval, approvers: row.approvers, required: row.required, expiresInSeconds: before.expiresInSeconds };
   return { skillId, input, at: new Date(at), terms };
 }

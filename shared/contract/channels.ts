@@ -65,7 +65,7 @@ export const channels = defineResource({
       z.object({ received: z.literal(true), runIds: z.array(id), sessionId: id.nullable(), duplicate: z.literal(true).optional() }),
       z.object({ challenge: z.string() }),
     ]),
-    errors: ['channel_secret_invalid', 'channel_inactive'],
+    errors: ['channel_secret_invalid', 'channel_inactive', 'product_not_entitled'],
     ipLimit: 'hook',
   },
   verifyAutomationChannel: {

@@ -153,6 +153,7 @@ export const identity = defineResource({
     method: 'PUT',
     path: '/tenants/{tenantId}/entitlements',
     summary: 'Set what a workspace is entitled to (platform admin key)',
+    description: 'Without `automations` nothing starts a run any more: no key, hook, channel, schedule, event, subagent or error workflow. A run under way goes on to its end or to where it next waits (for a person, a node, a time or another run), and fails there with `product_not_entitled`; a step of a product that was taken away fails likewise.',
     params: tenantParams,
     body: entitlements.partial(),
     response: entitlements,

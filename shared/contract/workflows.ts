@@ -31,6 +31,7 @@ export const workflow = z.object({
   stepsJson: z.array(step),
   version: z.int().min(1),
   limits: workflowLimits.nullable(),
+  environment: z.enum(['live', 'test']).describe('`test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it'),
   createdAt: timestamp,
   updatedAt: timestamp,
   nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { approvals as approvalsResource } from '../../../shared/contract/approvals.ts';
 import { flows as flowsResource } from '../../../shared/contract/flows.ts';
 import { finalRunStatuses } from '../../../shared/contract/run-status.ts';
@@ -7,10 +8,10 @@ import { workflows as workflowsResource } from '../../../shared/contract/workflo
 import type { Approvals } from '../../modules/approvals/index.ts';
 import type { Runs } from '../../modules/runs/index.ts';
 import type { Sequences } from '../../modules/sequences/index.ts';
-import { depthHeader } from '../../modules/webhooks/index.ts';
+import { depthHeader, runHeader } from '../../modules/webhooks/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
 import { pause, streamEvents } from '../event-stream.ts';
-import { actorOf, implement } from '../implement.ts';
+import { actorOf, implement, runCallerOf } from '../implement.ts';
 import type { OperationRequest } from '../implement.ts';
 
 type List = OperationRequest<typeof workflowsResource.listAutomationWorkflows>;
@@ -18,15 +19,15 @@ type Create = OperationRequest<typeof workflowsResource.createAutomationWorkflow
 
 export function workflowRoutes(workflows: Workflows) {
   const list = ({ principal, query }: Pick<List, 'principal' | 'query'>) => workflows.list(principal.tenantId, query);
-  const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) => workflows.create(principal.tenantId, body, actorOf(principal));
+  const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) => workflows.create(principal.tenantId, body, runCallerOf(principal));
   return implement(workflowsResource, {
     listAutomationsAlias: list,
     listAutomationWorkflows: list,
     createAutomationAlias: create,
     createAutomationWorkflow: create,
-    updateAutomationWorkflow: ({ principal, params, body }) => workflows.update(principal.tenantId, params.id, body, actorOf(principal)),
+    updateAutomationWorkflow: ({ principal, params, body }) => workflows.update(principal.tenantId, params.id, body, runCallerOf(principal)),
     deleteAutomationWorkflow: ({ principal, params }) => workflows.delete(principal.tenantId, params.id, actorOf(principal)),
-    runAutomationWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { environment: principal.environment, actor: actorOf(principal), dryRun: query.dryRun === 'true' }),
+    runAutomationWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { ...runCallerOf(principal), dryRun: query.dryRun === 'true' }),
     previewAutomationSchedule: async ({ body }) => workflows.previewSchedule(body),
   });
 }
@@ -37,7 +38,7 @@ export const sequenceRoutes = (sequences: Sequences) =>
     createAutomationSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
     updateAutomationSequence: ({ principal, params, body }) => sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationSequence: ({ principal, params }) => sequences.delete(principal.tenantId, params.id, actorOf(principal)),
-    runAutomationSequence: ({ principal, params, body }) => sequences.run(principal.tenantId, params.id, body, { environment: principal.environment, actor: actorOf(principal) }),
+    runAutomationSequence: ({ principal, params, body }) => sequences.run(principal.tenantId, params.id, body, runCallerOf(principal)),
   });
 
 /** How often a stream looks by itself, in milliseconds: steps within a run are not told one by one. */
@@ -48,8 +49,8 @@ export const runRoutes = (runs: Runs) =>
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     getAutomationRun: ({ principal, params, query, signal }) => runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
-    retryAutomationRun: ({ principal, params, query }) => runs.retry(principal.tenantId, params.id, query.fromStep, actorOf(principal)),
-    replayAutomationRun: ({ principal, params, body }) => runs.replay(principal.tenantId, params.id, body.fromStep, actorOf(principal)),
+    retryAutomationRun: ({ principal, params, query }) => runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
+    replayAutomationRun: ({ principal, params, body }) => runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
     async streamAutomationRun({ principal, params, signal, raw: { response } }) {
       // A run that there is not is an answer of its own, before the stream begins.
       await runs.get(principal.tenantId, params.id);
@@ -91,9 +92,14 @@ function depthOf(value: string | string[] | undefined): number {
   return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
 }
 
+/** The run that calls the inbound hook, as a hub says. */
+function runIdOf(value: string | string[] | undefined): string | null {
+  return z.uuid().safeParse(value).data ?? null;
+}
+
 export const hookRoutes = (workflows: Workflows) =>
   implement(hooks, {
-    inboundAutomationHook: ({ principal, body, headers }) => workflows.startInbound(principal, body, depthOf(headers[depthHeader])),
+    inboundAutomationHook: ({ principal, body, headers }) => workflows.startInbound(principal, body, { depth: depthOf(headers[depthHeader]), runId: runIdOf(headers[runHeader]) }),
   });
 
 export const approvalRoutes = (approvals: Approvals) =>

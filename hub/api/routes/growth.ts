@@ -24,7 +24,7 @@ import type { Sequences } from '../../modules/sequences/index.ts';
 import type { Sessions } from '../../modules/sessions/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
 import { parsePart } from '../errors.ts';
-import { actorOf, implement } from '../implement.ts';
+import { actorOf, implement, runCallerOf } from '../implement.ts';
 
 export interface GrowthFaces {
   workflows: Workflows;
@@ -59,7 +59,7 @@ export const growthRoutes = (faces: GrowthFaces) => {
   const { workflows, sequences, runs, agents, approvals, approvalLinks, policies, sessions, channels, nodes, insight, audit } = faces;
 
   const updaters: Record<ResourceName, (tenantId: string, id: string, body: JsonObject, actor: string) => Promise<{ id: string }>> = {
-    workflows: (tenantId, id, body, actor) => workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), actor),
+    workflows: (tenantId, id, body, actor) => workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), { actor, environment: 'live' }),
     sequences: (tenantId, id, body, actor) => sequences.update(tenantId, id, parsePart('body', sequencesResource.updateAutomationSequence.body, body), actor),
     agents: (tenantId, id, body, actor) => agents.update(tenantId, id, parsePart('body', agentsResource.updateAutomationAgent.body, body), actor),
     'tool-profiles': (tenantId, id, body, actor) => agents.patchProfile(tenantId, id, parsePart('body', patchToolProfileBody, body), actor),
@@ -79,7 +79,7 @@ export const growthRoutes = (faces: GrowthFaces) => {
 
   return implement(growthResource, {
     growthListWorkflows: ({ principal, query }) => workflows.list(principal.tenantId, query),
-    growthCreateWorkflow: ({ principal, body }) => workflows.create(principal.tenantId, body, actorOf(principal)),
+    growthCreateWorkflow: ({ principal, body }) => workflows.create(principal.tenantId, body, runCallerOf(principal)),
     growthListSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
     growthCreateSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
     async growthConsole({ principal: { tenantId } }) {
@@ -101,7 +101,7 @@ export const growthRoutes = (faces: GrowthFaces) => {
     growthDecideApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, { kind: 'user', actor: actorOf(principal), email: principal.user.email }),
     growthCreateApprovalLinks: ({ principal, params, baseUrl }) => approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
     growthPutPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
-    growthRunWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { environment: 'live', actor: actorOf(principal), dryRun: query.dryRun === 'true' }),
+    growthRunWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { ...runCallerOf(principal), dryRun: query.dryRun === 'true' }),
     growthListRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     growthListSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
     growthListApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),

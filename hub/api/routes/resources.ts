@@ -20,7 +20,7 @@ import type { Sessions } from '../../modules/sessions/index.ts';
 import { idBefore } from '../../platform/ids.ts';
 import { pause, streamEvents } from '../event-stream.ts';
 import type { EventStream } from '../event-stream.ts';
-import { actorOf, implement } from '../implement.ts';
+import { actorOf, implement, runCallerOf } from '../implement.ts';
 
 export const policyRoutes = (policies: Policies) =>
   implement(policiesResource, {
@@ -120,7 +120,7 @@ export const packRoutes = (packs: Packs) =>
   implement(packsResource, {
     listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
     installAutomationSkill: ({ principal, body }) => packs.install(principal.tenantId, body, actorOf(principal)),
-    createAutomationSkillWorkflow: ({ principal, params, body }) => packs.createWorkflow(principal.tenantId, params.packId, body, actorOf(principal)),
+    createAutomationSkillWorkflow: ({ principal, params, body }) => packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
     getAutomationSkillSdk: async () => packs.sdk(),
     postAutomationSkillSdk: ({ principal, body }) => packs.check(principal.tenantId, body, actorOf(principal)),
   });

@@ -9,7 +9,7 @@ import { approvalVotes } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { approvals, users } from '../../platform/db/schema.ts';
 import { recordAudit } from '../audit/index.ts';
-import { wakeRun } from '../runs/index.ts';
+import { listRequesters, wakeRun } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
 import { closeApproval, listApprovals, lockPending, settleExpired } from './store.ts';
 import type { ApprovalRow } from './store.ts';
@@ -116,11 +116,10 @@ async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decid
   if (decider.kind === 'token' || !eligibleApprovers(row, new Date()).includes(decider.email)) {
     throw new AppError('approver_required', 'Only the people whom this approval names may decide it: by their own link, or signed in.');
   }
-  const requesterId = row.requestedBy?.startsWith('user:') === true ? row.requestedBy.slice('user:'.length) : null;
-  if (requesterId !== null) {
-    const [requester] = await tx.select({ email: users.email }).from(users).where(eq(users.id, requesterId));
-    if (requester?.email.toLowerCase() === decider.email) throw new AppError('approver_required', 'You started this run yourself; somebody else has to decide.');
-  }
+  const requesters = (await listRequesters(tx, row.tenantId, row.runId)).map((person) => person.slice('user:'.length));
+  if (requesters.length === 0) return decider.email;
+  const people = await tx.select({ email: users.email }).from(users).where(inArray(users.id, requesters));
+  if (people.some(({ email }) => email.toLowerCase() === decider.email)) throw new AppError('approver_required', 'You started this run yourself, or one that led to it; somebody else has to decide.');
   return decider.email;
 }
 

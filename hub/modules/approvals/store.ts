@@ -26,14 +26,12 @@ export interface NewApproval {
   /** Email addresses of those who alone may decide; whoever manages automations does when empty. */
   approvers: string[];
   required: number;
-  /** Who started the run: `user:<id>`, or null. */
-  requestedBy: string | null;
   escalateAfterSeconds: number | undefined;
   escalateTo: string[];
 }
 
 /** An approval that anybody decides who manages automations. */
-export const openApproval = { approvers: [], required: 1, requestedBy: null, escalateAfterSeconds: undefined, escalateTo: [] };
+export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
 
 /** Writes the approval that a step waits for, once for each try of the step. */
 export async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {

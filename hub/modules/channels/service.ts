@@ -113,6 +113,8 @@ export class Channels {
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
     if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
+    const { automations } = await this.#deps.db.workspace(channel.tenantId, (tx) => readEntitlements(tx, channel.tenantId), { durable: false });
+    if (!automations) throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
     const messages = adapter === null ? parsePlain(call.body) : adapter.parse(call.body);
     return receiveMessages(this.#deps, channel, messages, call.body, caller?.environment ?? 'live', this.#canAnswer(channel));
   }

@@ -10,6 +10,7 @@ import { packInstalls, publishedPacks } from '../../platform/db/automation-schem
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
+import type { RunCaller } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { checkPack, isAllowedInPacks } from './check.ts';
 import type { PackRules } from './check.ts';
@@ -91,7 +92,7 @@ export class Packs {
   }
 
   /** Makes a workflow of the version that is installed. @throws AppError `not_found`, `pack_not_installed`, `validation_failed`, and what a workflow's creation answers. */
-  async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, actor: string): Promise<Workflow> {
+  async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, caller: RunCaller): Promise<Workflow> {
     const pack = await this.#deps.db.workspace(tenantId, async (tx) => {
       const version = (await readInstalls(tx, tenantId)).get(packId);
       if (version !== undefined) return this.#find(tx, tenantId, packId, version);
@@ -109,7 +110,7 @@ export class Packs {
       const details = created.error.issues.map((issue) => ({ path: `body.inputs: ${issue.path.join('.')}`, message: issue.message }));
       throw new AppError('workflow_invalid', `With these inputs the pack makes no workflow: ${details[0]?.path} ${details[0]?.message}.`, { details });
     }
-    return this.#deps.workflows.create(tenantId, created.data, actor, { kind: 'pack', id: manifest.id });
+    return this.#deps.workflows.create(tenantId, created.data, caller, { kind: 'pack', id: manifest.id });
   }
 
   /** The schema of packs, and every skill. */

@@ -16,7 +16,7 @@ import { recordAudit } from '../audit/index.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
 import { acceptRun, cancelRun, countRuns, insertLog, insertRetry, listOpenChildren, listRuns, lockFlow, lockWorkflow, readRun, wakeRun } from './store.ts';
-import type { LogLine, NewRun, PromisedJob, RunFilter, RunRow, RunStepRow } from './store.ts';
+import type { LogLine, NewRun, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
 
 export type RunRequest = NewRun;
 export interface AcceptedRun {
@@ -142,8 +142,8 @@ export class Runs {
    * Queues the next attempt of the run's flow.
    * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is its flow's latest attempt.
    */
-  retry(tenantId: string, runId: string, fromStep: number | undefined, actor: string): Promise<Run> {
-    return this.#again(tenantId, runId, actor, 'run.retried', (run, results, stepCount) => {
+  retry(tenantId: string, runId: string, fromStep: number | undefined, caller: RunCaller): Promise<Run> {
+    return this.#again(tenantId, runId, caller, 'run.retried', (run, results, stepCount) => {
       if (run.status !== 'failed' && run.status !== 'cancelled') {
         throw new AppError('run_not_retryable', `The run is ${run.status}; only a failed or cancelled run can be retried.`);
       }
@@ -156,8 +156,8 @@ export class Runs {
    * Runs an ended run again from any step that it reached, as the next attempt of its flow.
    * @throws AppError `not_found`, or `run_not_retryable` when it has not ended or is not its flow's latest attempt.
    */
-  replay(tenantId: string, runId: string, fromStep: number, actor: string): Promise<Run> {
-    return this.#again(tenantId, runId, actor, 'run.replayed', (run, results, stepCount) => {
+  replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
+    return this.#again(tenantId, runId, caller, 'run.replayed', (run, results, stepCount) => {
       if (!isFinal(run.status)) throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
       return { fromStep, most: firstStepToRetry(results, stepCount), field: 'body.fromStep' };
     });
@@ -166,7 +166,7 @@ export class Runs {
   async #again(
     tenantId: string,
     runId: string,
-    actor: string,
+    caller: RunCaller,
     action: string,
     plan: (run: RunRow, results: RunStepRow[], stepCount: number) => { fromStep: number; most: number; field: string },
   ): Promise<Run> {
@@ -181,8 +181,8 @@ export class Runs {
       if (fromStep > most) {
         throw new AppError('validation_failed', `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`, { details: [{ path: field, message: `must be from 0 to ${most}` }] });
       }
-      const result = await insertRetry(tx, found.run, fromStep);
-      await recordAudit(tx, { tenantId, actor, action, targetType: 'run', targetId: runId, details: { as: result.runId, fromStep } });
+      const result = await insertRetry(tx, found.run, fromStep, caller);
+      await recordAudit(tx, { tenantId, actor: caller.actor, action, targetType: 'run', targetId: runId, details: { as: result.runId, fromStep } });
       return result;
     });
     this.#deps.dispatch([next.job]);

@@ -29,12 +29,35 @@ export interface NewRun {
   parentRunId?: string;
   /** How many runs, each started by the one before, led to it; 0 when left out. */
   depth?: number;
+  /** Who started it, and whoever started what led to it: `user:<id>`; nobody when left out. */
+  requestedBy?: readonly string[];
 }
 
 export interface AcceptedRunRow {
   runId: string;
   flowId: string;
   job: PromisedJob;
+}
+
+/** Who runs something, and in which environment: in that of tests nothing leaves the platform, whatever is run. */
+export interface RunCaller {
+  actor: string;
+  environment: 'live' | 'test';
+}
+
+/** The person that an actor is, as requesters are kept; nobody for a key. */
+export const personOf = (actor: string): string[] => (actor.startsWith('user:') ? [actor] : []);
+
+/** The people who led to a run; of one from before they were kept, who started it by hand. */
+function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy' | 'trigger'>): string[] {
+  const { by } = trigger;
+  return [...new Set([...requestedBy, ...(typeof by === 'string' ? personOf(by) : [])])];
+}
+
+/** The people who started a run of this workspace, or one that led to it: `user:<id>`. */
+export async function listRequesters(tx: Transaction, tenantId: string, runId: string): Promise<string[]> {
+  const [row] = await tx.select({ requestedBy: runs.requestedBy, trigger: runs.trigger }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
+  return row === undefined ? [] : requestersOf(row);
 }
 
 /** Runs that lead to further runs end here, so that a loop does. */
@@ -60,12 +83,12 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     'accept_runs',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
-         context text, payload jsonb, environment text, parent_run_id uuid, depth int, not_before timestamptz, job_id text)
+         context text, payload jsonb, environment text, parent_run_id uuid, depth int, requested_by text[], not_before timestamptz, job_id text)
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, wake_at, queued_at)
-       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, coalesce(not_before, now()), now() FROM given
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, wake_at, queued_at)
+       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, coalesce(not_before, now()), now() FROM given
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
      SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id), not_before FROM given RETURNING id, job_id`,
@@ -83,6 +106,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
           environment: run.environment,
           parent_run_id: run.parentRunId ?? null,
           depth: run.depth ?? 0,
+          requested_by: run.requestedBy ?? [],
           not_before: notBefore?.toISOString() ?? null,
           job_id: jobId,
         })),
@@ -222,7 +246,7 @@ export async function readRun(tx: Transaction, tenantId: string, runId: string):
  * Writes the next attempt of a flow: the steps before `fromStep` keep what they had, the rest begins anew. The flow's row is
  * locked, so that of two retries at once the second one sees the first.
  */
-export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number): Promise<{ runId: string; job: PromisedJob }> {
+export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number, caller: RunCaller): Promise<{ runId: string; job: PromisedJob }> {
   const runId = newId();
   await tx
     .update(flows)
@@ -238,8 +262,9 @@ export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number
     trigger: run.trigger,
     context: run.context,
     payload: run.payload,
-    environment: run.environment,
+    environment: caller.environment === 'test' ? 'test' : run.environment,
     depth: run.depth,
+    requestedBy: [...new Set([...requestersOf(run), ...personOf(caller.actor)])],
     attempt: run.attempt + 1,
     nextStep: fromStep,
     wakeAt: sql`now()`,

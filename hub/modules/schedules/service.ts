@@ -27,6 +27,7 @@ interface DueWorkflow {
   trigger: Trigger;
   steps: Step[];
   limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
   next_run_at: Date;
   entitlements: Record<Entitlement, boolean>;
   is_open: boolean;
@@ -67,7 +68,7 @@ export class Schedules {
   async #fireBatch(tx: Transaction): Promise<{ jobs: PromisedJob[]; after: (() => void)[]; looked: number }> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.next_run_at, t.entitlements,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.environment, w.next_run_at, t.entitlements,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id
        WHERE w.next_run_at <= now() ORDER BY w.next_run_at LIMIT $1 FOR UPDATE OF w SKIP LOCKED`,
@@ -162,7 +163,7 @@ async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]
       trigger: { type: workflow.trigger.type, fireAt: fireAt.toISOString() },
       context: null,
       payload: null,
-      environment: 'live',
+      environment: workflow.environment,
       notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
     };
   });

@@ -9,7 +9,8 @@ import { sequences } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
-import type { Runs } from '../runs/index.ts';
+import { personOf } from '../runs/index.ts';
+import type { RunCaller, Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
 type CreateBody = z.output<typeof resource.createAutomationSequence.body>;
@@ -80,12 +81,12 @@ export class Sequences {
   }
 
   /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
-  async run(tenantId: string, id: string, body: RunBody, caller: { environment: 'live' | 'test'; actor: string }) {
+  async run(tenantId: string, id: string, body: RunBody, caller: RunCaller) {
     const started = await this.#deps.db.workspace(tenantId, async (tx) => {
       const [row] = await tx.select().from(sequences).where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id))).for('update');
       if (row === undefined) throw notFound(id);
       const workflowId = await this.#deps.workflows.ensureDerived(tx, tenantId, { origin: originOf(id), name: `Sequence: ${row.name}`.slice(0, 200), steps: row.steps });
-      const run = await this.#deps.workflows.startWithin(tx, tenantId, workflowId, { trigger: { type: 'sequence', sequenceId: id, by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment });
+      const run = await this.#deps.workflows.startWithin(tx, tenantId, workflowId, { trigger: { type: 'sequence', sequenceId: id, by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment, requestedBy: personOf(caller.actor) });
       return { workflowId, run };
     });
     started.run.committed();

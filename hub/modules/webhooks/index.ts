@@ -33,12 +33,14 @@ export interface Deliveries {
 
 /** Tells another workflow of this hub how many runs led to the call, so that a loop over its inbound hook ends. */
 export const depthHeader = 'x-outrigger-depth';
+/** Names the run that calls, so that what it starts over the inbound hook of its own workspace knows who led to it. */
+export const runHeader = 'x-outrigger-run';
 
 const timeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
 
 /** Headers that belong to the delivery itself; a workflow can't set them. */
-const reservedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'idempotency-key', 'te', 'upgrade', 'expect', 'trailer', depthHeader, 'keep-alive', 'proxy-connection']);
+const reservedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'idempotency-key', 'te', 'upgrade', 'expect', 'trailer', depthHeader, runHeader, 'keep-alive', 'proxy-connection']);
 
 function parseBody(text: string, contentType: string): JsonValue {
   if (!/\bjson\b/i.test(contentType)) return text;
@@ -67,7 +69,7 @@ export function createDeliveries(db: Database, egress: Egress): Deliveries {
       try {
         const response = await egress.fetch(url, {
           method: 'POST',
-          headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers, [depthHeader]: String(context.depth + 1), 'idempotency-key': context.idempotencyKey },
+          headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers, [depthHeader]: String(context.depth + 1), [runHeader]: context.runId, 'idempotency-key': context.idempotencyKey },
           body: JSON.stringify(body ?? null),
           signal: context.signal,
           timeoutMs,

@@ -7,7 +7,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { hookKeys, runs } from '../../platform/db/schema.ts';
-import { maxRunDepth } from '../runs/index.ts';
+import { listRequesters, maxRunDepth } from '../runs/index.ts';
 import type { PromisedJob, Runs } from '../runs/index.ts';
 import { startRun } from './start.ts';
 import type { StartableWorkflow } from './start.ts';
@@ -19,6 +19,12 @@ export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
 /** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
 export type HookCaller = { kind: 'token'; tenantId: string; environment: 'live' | 'test' } | { kind: 'webhook-token'; token: string };
+
+/** What a call says of where it comes from: the run that makes it, and how many led to that one. */
+export interface HookOrigin {
+  depth: number;
+  runId: string | null;
+}
 
 /** What the inbound hook answers. */
 export interface Started {
@@ -75,7 +81,7 @@ export async function startInbound(
   deps: { db: Database; runs: Runs; validateSteps: StepValidator },
   caller: HookCaller,
   body: InboundBody,
-  depth: number,
+  { depth, runId: callingRunId }: HookOrigin,
 ): Promise<Started> {
   const { db } = deps;
   const { tenantId, entitlements, workflows } =
@@ -91,8 +97,10 @@ export async function startInbound(
       const jobs: PromisedJob[] = [];
       const runIds: string[] = [];
       const after: (() => void)[] = [];
+      // Naming a run only ever takes the right to approve away, and only from people of its own workspace.
+      const requestedBy = callingRunId === null ? [] : await listRequesters(tx, tenantId, callingRunId);
       for (const workflow of workflows) {
-        const run = await startRun(tx, deps, workflow, entitlements, { trigger, context: body.context, payload: body.payload, environment, depth });
+        const run = await startRun(tx, deps, workflow, entitlements, { trigger, context: body.context, payload: body.payload, environment, depth, requestedBy });
         jobs.push(run.job);
         runIds.push(run.runId);
         after.push(run.committed);

@@ -15,11 +15,12 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { ChatEvent } from '../chat-events/index.ts';
-import type { AcceptedRun, Runs } from '../runs/index.ts';
+import { personOf } from '../runs/index.ts';
+import type { AcceptedRun, RunCaller, Runs } from '../runs/index.ts';
 import { firstFire, previewFires, scheduleOf, scheduleProblem } from '../schedules/index.ts';
 import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
-import type { HookCaller, InboundBody, Started } from './inbound.ts';
+import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
 import { assertReferences } from './references.ts';
 import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
@@ -69,19 +70,19 @@ export class Workflows {
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`. */
-  async create(tenantId: string, body: CreateBody, actor: string, origin: WorkflowRow['origin'] = null): Promise<Workflow> {
+  async create(tenantId: string, body: CreateBody, caller: RunCaller, origin: WorkflowRow['origin'] = null): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#validate(tx, tenantId, body.stepsJson);
-      const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null);
+      const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null, caller.environment);
       const created = await insertWorkflow(tx, tenantId, newId(), content, origin);
-      await recordAudit(tx, { tenantId, actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
+      await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
       return created;
     });
     return this.#present(row);
   }
 
   /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
-  async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Workflow> {
+  async update(tenantId: string, id: string, body: UpdateBody, caller: RunCaller): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
       if (before === null) throw notFound(id);
@@ -90,9 +91,9 @@ export class Workflows {
       const limits = body.limits === undefined ? before.limits : body.limits;
       // A schedule that goes on as it was keeps its next fire; every other one begins now.
       const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
-      const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null);
+      const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null, caller.environment);
       const updated = await updateWorkflow(tx, before, content);
-      await recordAudit(tx, { tenantId, actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
+      await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
       return updated;
     });
     return this.#present(row);
@@ -111,7 +112,7 @@ export class Workflows {
   }
 
   /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`. */
-  async run(tenantId: string, id: string, body: RunBody, caller: { environment: 'live' | 'test'; actor: string; dryRun: boolean }): Promise<AcceptedRun | DryRun> {
+  async run(tenantId: string, id: string, body: RunBody, caller: RunCaller & { dryRun: boolean }): Promise<AcceptedRun | DryRun> {
     if (caller.dryRun) {
       return this.#deps.db.workspace(tenantId, async (tx) => {
         const workflow = await findWorkflow(tx, tenantId, id);
@@ -120,7 +121,7 @@ export class Workflows {
       });
     }
     const started = await this.#deps.db.workspace(tenantId, (tx) =>
-      this.startWithin(tx, tenantId, id, { trigger: { type: 'manual', by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment }),
+      this.startWithin(tx, tenantId, id, { trigger: { type: 'manual', by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment, requestedBy: personOf(caller.actor) }),
     );
     started.committed();
     this.#deps.runs.dispatch([started.job]);
@@ -135,8 +136,8 @@ export class Workflows {
   }
 
   /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */
-  startInbound(caller: HookCaller, body: InboundBody, depth: number): Promise<Started> {
-    return startInbound(this.#deps, caller, body, depth);
+  startInbound(caller: HookCaller, body: InboundBody, origin: HookOrigin): Promise<Started> {
+    return startInbound(this.#deps, caller, body, origin);
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */
@@ -164,7 +165,7 @@ export class Workflows {
    */
   async ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
     await this.#validate(tx, tenantId, derived.steps);
-    const content = this.#content(derived.name, true, { schemaVersion: 1, type: 'manual' }, derived.steps, null, null);
+    const content = this.#content(derived.name, true, { schemaVersion: 1, type: 'manual' }, derived.steps, null, null, 'live');
     const before = await findByOrigin(tx, tenantId, derived.origin.kind, derived.origin.id);
     if (before === null) return (await insertWorkflow(tx, tenantId, newId(), content, derived.origin)).id;
     const isSame = before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
@@ -196,7 +197,7 @@ export class Workflows {
     await assertReferences(tx, tenantId, steps, ownId);
   }
 
-  #content(name: string, active: boolean, trigger: Trigger, steps: Step[], limits: WorkflowLimits | null, keptNextRunAt: Date | null): WorkflowContent {
+  #content(name: string, active: boolean, trigger: Trigger, steps: Step[], limits: WorkflowLimits | null, keptNextRunAt: Date | null, environment: 'live' | 'test'): WorkflowContent {
     const schedule = scheduleOf(trigger);
     const now = new Date();
     if (schedule !== null && keptNextRunAt === null && active) {
@@ -204,7 +205,7 @@ export class Workflows {
       if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
     }
     const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
-    const common = { name, active, steps, limits, nextRunAt, eventType: trigger.type === 'event' ? trigger.event.type : null };
+    const common = { name, active, steps, limits, environment, nextRunAt, eventType: trigger.type === 'event' ? trigger.event.type : null };
     if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null };
     const { token } = trigger.webhook;
     const sealed: Trigger = { ...trigger, webhook: { token: this.#deps.secrets.seal(tokenPurpose, token) } };
@@ -224,6 +225,7 @@ export class Workflows {
       stepsJson: row.steps,
       version: row.version,
       limits: row.limits,
+      environment: row.environment,
       createdAt: row.createdAt.toISOString(),
       updatedAt: row.updatedAt.toISOString(),
       nextRunAt: row.nextRunAt?.toISOString() ?? null,

@@ -16,6 +16,7 @@ export interface StartableWorkflow {
   active: boolean;
   steps: readonly Step[];
   limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
 }
 
 export interface StartRequest {
@@ -25,6 +26,8 @@ export interface StartRequest {
   environment: 'live' | 'test';
   depth?: number;
   parentRunId?: string;
+  /** The people who led to it: `user:<id>`. */
+  requestedBy?: readonly string[];
 }
 
 export interface StartedRun {
@@ -54,8 +57,9 @@ export async function startRun(
     trigger: request.trigger,
     context: request.context ?? null,
     payload: request.payload ?? null,
-    environment: request.environment,
+    environment: workflow.environment === 'test' ? 'test' : request.environment,
     depth: request.depth ?? 0,
+    requestedBy: request.requestedBy ?? [],
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
   });
   return { runId, job, committed: admitted };

@@ -67,6 +67,7 @@ export interface WebhookMatch {
   active: boolean;
   steps: Step[];
   limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
   entitlements: Record<Entitlement, boolean>;
 }
 
@@ -74,7 +75,7 @@ export interface WebhookMatch {
 export async function findByWebhookToken(db: Database, tokenHash: Buffer): Promise<WebhookMatch[]> {
   return db.systemStatement<WebhookMatch>(
     'find_by_webhook_token',
-    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
      WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 100`,
     [tokenHash],
   );
@@ -95,6 +96,7 @@ export interface WorkflowContent {
   eventType: string | null;
   nextRunAt: Date | null;
   limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
 }
 
 export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin'] = null): Promise<WorkflowRow> {

@@ -128,6 +128,8 @@ export const workflows = pgTable(
     /** When a schedule fires next; null when it does not, or is not active. */
     nextRunAt: instant('next_run_at'),
     limits: jsonb('limits').$type<WorkflowLimits>(),
+    /** `test` while a key of that environment saved it last: then all its runs are of it. */
+    environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     /** What made this workflow and keeps it up to date, if it was not a person. */
     origin: jsonb('origin').$type<{ kind: 'sequence' | 'agent' | 'pack'; id: string }>(),
     deletedAt: instant('deleted_at'),
@@ -209,6 +211,8 @@ export const runs = pgTable(
     parentRunId: uuid('parent_run_id'),
     /** How many runs, each started by the one before, led to this one. */
     depth: integer('depth').notNull().default(0),
+    /** The people who started it, or a run that led to it, or ran one of these again: `user:<id>`. They decide no approval of it that names people. */
+    requestedBy: text('requested_by').array().notNull().default(sql`'{}'`),
     fence: bigint('fence', { mode: 'number' }).notNull().default(0),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
@@ -309,8 +313,6 @@ export const approvals = pgTable(
     approvers: text('approvers').array().notNull().default(sql`'{}'`),
     /** How many of them must agree. */
     required: integer('required').notNull().default(1),
-    /** Who started the run, and so can't decide where approvers are named: `user:<id>`, or null. */
-    requestedBy: text('requested_by'),
     /** From when on those in `escalateTo` may decide as well. */
     escalateAt: instant('escalate_at'),
     escalateTo: text('escalate_to').array().notNull().default(sql`'{}'`),
