@@ -49,7 +49,7 @@ export const growth = defineResource({
     method: 'POST',
     path: '/growth/automations/approvals/{id}/decide',
     summary: 'Decide an approval',
-    description: 'Where approvers are named, only they may, and never whoever started the run.',
+    description: 'Where approvers are named, only they may, and never whoever started the run, a run that led to it (by a subagent, the error workflow or the inbound hook of its workspace), or one that it repeats. What a key, a schedule, a channel or a stranger\'s call starts, no person started.',
     params: idParams,
     body: decideBody,
     response: approval,
