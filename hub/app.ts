@@ -133,7 +133,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
     throw new AppError('unavailable', `Redis can't be reached: ${reasonOf(error)}; check REDIS_URL.`, { cause: error });
   };
   const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
-  const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : createRedisRateLimiter(redisUrl, logger));
+  const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : await createRedisRateLimiter(redisUrl, logger).catch(unreachable));
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(config.artifactsFolder ?? join(config.home, 'artifacts')));
 
@@ -209,6 +209,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
       throw new AppError('unavailable', `The queue can't be used: ${reasonOf(error)}.`, { cause: error });
     }),
   );
+  if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
   const outbox = stack.use(new Outbox({ db, queue, logger }));
   dispatchAfter.outbox = outbox;
   stack.use(
@@ -266,7 +267,8 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
     const faces = { nodes, devices, results, artifacts };
     const server: HttpServer = createHttpServer({
       routes: [
-        ...systemRoutes({ version, check }),
+        // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too.
+        ...systemRoutes({ version, check, dispensable: redisUrl === null ? [] : ['queue'] }),
         ...identityRoutes(identity),
         ...workflowRoutes(workflows),
         ...sequenceRoutes(sequences),

@@ -1,7 +1,5 @@
-import { inArray, lt, sql } from 'drizzle-orm';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
-import { outbox } from '../platform/db/schema.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Queue } from '../platform/queue/queue.ts';
 
@@ -9,6 +7,14 @@ export interface OutboxOptions {
   db: Database;
   queue: Queue;
   logger: Logger;
+}
+
+interface OutboxRow {
+  id: string;
+  job: PromisedJob['job'];
+  job_id: string;
+  data: PromisedJob['data'];
+  not_before: Date | null;
 }
 
 /** Takes a job in this process, or says that it can't. */
@@ -25,6 +31,8 @@ const batchSize = 200;
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions;
   #offered: PromisedJob[] = [];
+  /** Those that this process does itself, whose rows may go. */
+  #taken: PromisedJob[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   #takeHere: LocalTake = () => false;
@@ -41,35 +49,35 @@ export class Outbox implements AsyncDisposable {
   /** Takes jobs whose rows are committed. Never fails: what can't be handed over now stays in the table. */
   offer(jobs: PromisedJob[]): void {
     if (jobs.length === 0 || this.#closed) return;
-    this.#offered.push(...jobs);
+    // What this process takes itself must not wait for a queue that is slow or away.
+    for (const job of jobs) (this.#takeHere(job) ? this.#taken : this.#offered).push(job);
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
     });
   }
 
-  /** Adopts rows that nobody handed over; part of the sweep. Answers how many. */
+  /**
+   * Adopts rows that nobody handed over, those that waited longest first; part of the sweep. While the queue is away this process does what it has
+   * places for, and the rest stays. Answers how many were handed over.
+   */
   async sweep(): Promise<number> {
-    const { db, queue } = this.#options;
     let adopted = 0;
     for (;;) {
-      const count = await db.system(
-        async (tx) => {
-          const rows = await tx
-            .select()
-            .from(outbox)
-            .where(lt(outbox.createdAt, sql`now() - make_interval(secs => ${adoptAfterSeconds})`))
-            .orderBy(outbox.id)
-            .limit(batchSize)
-            .for('update', { skipLocked: true });
-          if (rows.length === 0) return 0;
-          await queue.add(rows.map((row) => ({ name: row.job, id: row.jobId, data: row.data, ...(row.notBefore === null ? {} : { notBefore: row.notBefore }) })));
-          await tx.delete(outbox).where(inArray(outbox.id, rows.map((row) => row.id)));
-          return rows.length;
-        },
-        { durable: false },
+      const rows = await this.#options.db.systemStatement<OutboxRow>(
+        'adopt_outbox',
+        `WITH due AS (
+           SELECT id FROM outbox WHERE created_at < now() - make_interval(secs => $1) ORDER BY created_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+         )
+         UPDATE outbox o SET created_at = now() FROM due WHERE o.id = due.id RETURNING o.id, o.job, o.job_id, o.data, o.not_before`,
+        [adoptAfterSeconds, batchSize],
       );
-      adopted += count;
-      if (count < batchSize) return adopted;
+      if (rows.length === 0) return adopted;
+      const jobs = rows.map((row): PromisedJob => ({ outboxId: Number(row.id), job: row.job, jobId: row.job_id, data: row.data, notBefore: row.not_before }));
+      const here = jobs.filter((job) => this.#takeHere(job));
+      await this.#forget(here);
+      await this.#handOver(jobs.filter((job) => !here.includes(job)));
+      adopted += rows.length;
+      if (rows.length < batchSize) return adopted;
     }
   }
 
@@ -80,18 +88,28 @@ export class Outbox implements AsyncDisposable {
   }
 
   async #flush(): Promise<void> {
-    const { db, queue, logger } = this.#options;
+    const { logger } = this.#options;
     // One turn of the loop gathers what other requests promise at the same time.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#offered.length > 0) {
-      const batch = this.#offered.splice(0, batchSize);
+    while (this.#taken.length + this.#offered.length > 0) {
+      const [taken, batch] = [this.#taken.splice(0, batchSize), this.#offered.splice(0, batchSize)];
       try {
-        const elsewhere = batch.filter((job) => !this.#takeHere(job));
-        await queue.add(elsewhere.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
-        await db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [batch.map((job) => job.outboxId)]);
+        await Promise.all([this.#forget(taken), this.#handOver(batch)]);
       } catch (error) {
         logger.warn({ err: error, jobs: batch.length }, 'jobs stay in the outbox; the sweep will hand them over');
       }
     }
+  }
+
+  /** Gives jobs to the queue; only then do their rows go. */
+  async #handOver(jobs: PromisedJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.#options.queue.add(jobs.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
+    await this.#forget(jobs);
+  }
+
+  async #forget(jobs: PromisedJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await this.#options.db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [jobs.map((job) => job.outboxId)]);
   }
 }

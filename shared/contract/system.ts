@@ -19,8 +19,8 @@ export const system = defineResource({
     caller: 'public',
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether work can be accepted; 503 names the part that is down',
-    response: z.object({ status: z.enum(['ready', 'not_ready']), parts: z.record(z.string(), part) }),
+    summary: 'Whether work can be accepted; 503 names the part that is down. Degraded: all work goes on, slower, without the part that is named',
+    response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
     errors: ['unavailable'],
   },
 });

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue as BullQueue, runMigrations, Worker as BullWorker } from 'bullmq';
 import type { ConnectionOptions, Job, JobsOptions, Processor } from 'bullmq';
 import { Pool } from 'pg';
+import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
 import type { Queue, QueueJob, QueueWorker, WorkOptions } from './queue.ts';
@@ -16,6 +17,8 @@ export interface BullMqQueueOptions {
 
 /** Jobs leave no trace when they are done, so that the same id can be added again. */
 const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: true };
+
+const addDeadlineMs = 5_000;
 
 /** After a worker was silent for so long BullMQ gives its job to another, in milliseconds; the run's own lease decides. */
 const lockMs = 60_000;
@@ -80,13 +83,19 @@ export async function createBullMqQueue({ backend: { kind, url }, name, logger }
   return {
     async add(jobs: QueueJob[]) {
       if (jobs.length === 0) return;
-      await queue.addBulk(
+      const added = queue.addBulk(
         jobs.map((job) => ({
           name: job.name,
           data: job.data,
           opts: { ...jobOptions, jobId: job.id, ...(job.notBefore === undefined ? {} : { delay: Math.max(0, job.notBefore.getTime() - Date.now()) }) },
         })),
       );
+      try {
+        // A store that is silent answers nothing at all; a job that arrives after all changes nothing.
+        await withinDeadline(added, addDeadlineMs);
+      } catch (error) {
+        throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
+      }
     },
 
     async work(workOptions: WorkOptions) {
@@ -147,6 +156,16 @@ class BullMqWorker implements QueueWorker {
     const forced = Promise.withResolvers<void>();
     setTimeout(forced.resolve, 2_000).unref();
     await Promise.race([this.#worker.close(true), forced.promise]);
+  }
+}
+
+async function withinDeadline<Result>(work: Promise<Result>, deadlineMs: number): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -5,6 +5,7 @@ import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
 import type { TestRedis } from '../../../test/fixtures/redis.ts';
 import { Database } from '../db/database.ts';
+import { LocalCounts } from './local-counts.ts';
 import { createPostgresRateLimiter } from './postgres-rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
@@ -51,11 +52,37 @@ describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)
   const limiters: RateLimiter[] = [];
   beforeAll(async () => {
     redis = await startRedis();
-    for (let index = 0; index < 2; index += 1) limiters.push(createRedisRateLimiter(redis.url, pino({ level: 'silent' })));
+    for (let index = 0; index < 2; index += 1) limiters.push(await createRedisRateLimiter(redis.url, pino({ level: 'silent' })));
   });
   afterAll(async () => {
     await Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));
     await redis[Symbol.asyncDispose]();
   });
   suite(() => [limiters[0] as RateLimiter, limiters[1] as RateLimiter]);
+
+  test('while Redis is away each process goes on from what it heard last, then lets half through, and never more than the limit', async () => {
+    await using store = await startRedis();
+    let now = Date.now();
+    await using limiter = await createRedisRateLimiter(store.url, pino({ level: 'silent' }), () => now);
+    const limit = { limit: 10, windowSeconds: 3_600 };
+    const take = async (key: string, times: number) => {
+      let allowed = 0;
+      for (let count = 0; count < times; count += 1) allowed += (await limiter.take(key, limit)).allowed ? 1 : 0;
+      return allowed;
+    };
+    expect(await take('known', 7)).toBe(7);
+    await store.stop();
+    expect(await take('known', 10)).toBe(3);
+    expect(await take('fresh', 20)).toBe(5);
+    expect(await limiter.peek('fresh', limit)).toMatchObject({ allowed: false, remaining: 0 });
+    now += 3_600_000;
+    expect(await take('known', 20)).toBe(5);
+  });
+
+  test('counts of a process have a bound, whoever sends under however many names', () => {
+    const counts = new LocalCounts(Date.now);
+    for (let key = 0; key < 50_000; key += 1) counts.count(`address ${key}`, { limit: 1, windowSeconds: 60 }, 1);
+    expect(counts.size).toBeLessThanOrEqual(20_000);
+    expect(counts.count('address 49999', { limit: 1, windowSeconds: 60 }, 1).allowed).toBe(false);
+  });
 });

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
-import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
+import { LocalCounts } from './local-counts.ts';
 import { stateOf } from './rate-limiter.ts';
-import type { RateLimit, RateLimiter } from './rate-limiter.ts';
+import type { RateLimit, RateLimiter, RateLimitState } from './rate-limiter.ts';
 
 /** Counts by Redis's own clock, in one step; ARGV: window in seconds, what to add. Answers the count and the window's start. */
 const script = `
@@ -19,22 +19,42 @@ else
 end
 return { count, start }`;
 
-/** Counts in Redis, shared by all hub processes. */
-export function createRedisRateLimiter(url: string, logger: Logger): RateLimiter {
-  const redis = new Redis(url, { maxRetriesPerRequest: 1 });
-  redis.on('error', (error: Error) => logger.warn({ err: error }, 'the Redis connection of the rate limiter had an error'));
-  const run = async (key: string, limit: RateLimit, add: 0 | 1) => {
-    try {
-      const [count, start] = (await redis.eval(script, 1, `outrigger:rate:${key}`, limit.windowSeconds, add)) as [number, number];
-      return stateOf(count, limit, new Date((start + limit.windowSeconds) * 1000), add === 0);
-    } catch (error) {
-      throw new AppError('unavailable', 'Redis is out of reach; try again shortly.', { cause: error, retryAfterSeconds: 1 });
+/** How long a request waits for Redis, and how long after it did in vain the next ones do not. */
+const deadlineMs = 1_000;
+const restMs = 1_000;
+
+/**
+ * Counts in Redis, shared by all hub processes. While Redis is away each process goes on from the counts that it heard last, and in windows that begin
+ * meanwhile lets half of a limit through: never more than the limit for each process.
+ * @throws when Redis can't be reached at the start.
+ */
+export async function createRedisRateLimiter(url: string, logger: Logger, now: () => number = Date.now): Promise<RateLimiter> {
+  const redis = new Redis(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: deadlineMs, lazyConnect: true });
+  const isAway = (error: unknown) => logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
+  redis.on('error', isAway);
+  await redis.connect().catch((error: unknown) => {
+    redis.disconnect();
+    throw error;
+  });
+  const local = new LocalCounts(now);
+  let restUntil = 0;
+  const run = async (key: string, limit: RateLimit, add: 0 | 1): Promise<RateLimitState> => {
+    if (redis.status === 'ready' && performance.now() >= restUntil) {
+      try {
+        const [count, start] = (await redis.eval(script, 1, `outrigger:rate:${key}`, limit.windowSeconds, add)) as [number, number];
+        local.heard(key, count, start);
+        return stateOf(count, limit, new Date((start + limit.windowSeconds) * 1000), add === 0);
+      } catch (error) {
+        restUntil = performance.now() + restMs;
+        isAway(error);
+      }
     }
+    return local.count(key, limit, add);
   };
   return {
     take: (key, limit) => run(key, limit, 1),
     peek: (key, limit) => run(key, limit, 0),
-    prune: async () => undefined,
+    prune: async () => local.prune(),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   };
 }

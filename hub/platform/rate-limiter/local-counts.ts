@@ -1,0 +1,60 @@
+import { stateOf } from './rate-limiter.ts';
+import type { RateLimit, RateLimitState } from './rate-limiter.ts';
+
+interface Count {
+  /** Seconds since 1970 at which its window began. */
+  start: number;
+  count: number;
+  /** Whether the shared store told it in this window; then it is the count of all processes. */
+  isShared: boolean;
+}
+
+const maxKeys = 20_000;
+/** The longest window that anybody uses, in seconds; what is older is over. */
+const maxWindowSeconds = 3_600;
+
+/** The counts of this process, for while the store that all processes share is away. */
+export class LocalCounts {
+  readonly #counts = new Map<string, Count>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Remembers what the shared store said. */
+  heard(key: string, count: number, start: number): void {
+    this.#set(key, { start, count, isShared: true });
+  }
+
+  count(key: string, limit: RateLimit, add: 0 | 1): RateLimitState {
+    const seconds = Math.floor(this.#now() / 1000);
+    const known = this.#counts.get(key);
+    const isCurrent = known !== undefined && seconds < known.start + limit.windowSeconds;
+    const entry = isCurrent ? known : { start: seconds - (seconds % limit.windowSeconds), count: 0, isShared: false };
+    const count = entry.count + add;
+    if (add > 0) this.#set(key, { ...entry, count });
+    const share = entry.isShared ? limit.limit : Math.ceil(limit.limit / 2);
+    return stateOf(count, { ...limit, limit: share }, new Date((entry.start + limit.windowSeconds) * 1000), add === 0);
+  }
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  prune(): void {
+    const oldest = this.#now() / 1000 - maxWindowSeconds;
+    for (const [key, { start }] of this.#counts) if (start < oldest) this.#counts.delete(key);
+  }
+
+  /** Keeps the most recently used keys. */
+  #set(key: string, count: Count): void {
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    if (this.#counts.size <= maxKeys) return;
+    for (const eldest of this.#counts.keys()) {
+      this.#counts.delete(eldest);
+      break;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { redisAvailable, startRedis } from '../fixtures/redis.ts';
+import type { TestRedis } from '../fixtures/redis.ts';
+
+const limit = 100;
+const hookToken = 'a-hook-token-of-this-test';
+
+describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs redis-server)', () => {
+  let redis: TestRedis;
+  let database: TestDatabase;
+  let hubs: TestHub[];
+  let workspace: TestWorkspace;
+  let workflowId: string;
+  beforeAll(async () => {
+    redis = await startRedis();
+    database = await acquireDatabase();
+    const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_MINUTE: String(limit), SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' };
+    hubs = [await startHub(env, database), await startHub(env, database)];
+    workspace = await first().workspace();
+    // Two log steps with a pause between: the second needs a worker to be woken again.
+    const created = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'goes on', triggerJson: { type: 'webhook', webhook: { token: hookToken } }, stepsJson: [{ type: 'log', message: 'one' }, { type: 'log', message: 'two', delaySeconds: 1 }] },
+    });
+    workflowId = created.id;
+  });
+  afterAll(async () => {
+    await Promise.all((hubs ?? []).map((hub) => hub[Symbol.asyncDispose]()));
+    await database?.[Symbol.asyncDispose]();
+    await redis?.[Symbol.asyncDispose]();
+  });
+  const first = () => hubs[0] as TestHub;
+  const get = (path: string, headers: Record<string, string> = {}, hub = first()) => fetch(`${hub.url}${path}`, { headers, signal: AbortSignal.timeout(15_000) });
+  const readiness = async () => {
+    const response = await get('/readyz');
+    return { status: response.status, body: (await response.json()) as { status: string; parts: Record<string, { ok: boolean }> } };
+  };
+
+  async function finish(runId: string): Promise<string> {
+    await expect.poll(async () => (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status, { timeout: 40_000 }).toBe('succeeded');
+    return runId;
+  }
+
+  async function worksThroughout(): Promise<void> {
+    expect((await get('/healthz')).status).toBe(200);
+    await finish(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
+    const hooked = await fetch(`${first().url}/v1/automations/hooks/inbound`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-service-automation-token': hookToken },
+      body: JSON.stringify({ event: 'something.happened', payload: {} }),
+    });
+    expect(hooked.ok).toBe(true);
+    const { key } = await workspace.createKey();
+    expect((await get('/v1/automations/runs', { 'x-api-key': key })).status).toBe(200);
+  }
+
+  async function allowed(key: string, perHub: number): Promise<number> {
+    let count = 0;
+    for (const hub of hubs) {
+      const answers = await Promise.all(Array.from({ length: perHub }, () => get('/v1/automations/runs', { 'x-api-key': key }, hub)));
+      for (const { status } of answers) {
+        expect([200, 429]).toContain(status);
+        if (status === 200) count += 1;
+      }
+    }
+    return count;
+  }
+
+  test('API, webhooks and runs go on without it, limits hold for each process, and all is as before when it is back', async () => {
+    expect(await readiness()).toMatchObject({ status: 200, body: { status: 'ready' } });
+    await worksThroughout();
+    const seen = await workspace.createKey();
+    await allowed(seen.key, limit);
+
+    await redis.stop();
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: 200, body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } } });
+    await worksThroughout();
+    const { key } = await workspace.createKey();
+    const count = await allowed(key, limit);
+    // Counted by each process for itself, half of the limit each; a minute that ends meanwhile begins anew.
+    expect(count).toBeGreaterThanOrEqual(limit);
+    expect(count).toBeLessThanOrEqual(hubs.length * limit);
+
+    await redis.start();
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
+    await worksThroughout();
+  });
+
+  test('a Redis that is silent hangs neither the API nor runs', async () => {
+    const { key } = await workspace.createKey();
+    redis.pause();
+    try {
+      expect((await get('/v1/automations/runs', { 'x-api-key': key })).status).toBe(200);
+      await finish(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
+    } finally {
+      redis.resume();
+    }
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ body: { status: 'ready' } });
+    await worksThroughout();
+  });
+});
