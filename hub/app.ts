@@ -4,6 +4,7 @@ import { eq } from 'drizzle-orm';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../shared/errors.ts';
 import { createIdempotency } from './api/idempotency.ts';
+import { LiveStreams } from './api/live-streams.ts';
 import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
 import { createPages } from './api/pages.ts';
@@ -139,7 +140,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
-  const identity = new Identity({ db, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
+  const identity = new Identity({ db, events, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
   const nodeCommands = new NodeCommands({ db, events, dispatch });
   const nodes = new Nodes({ db, events, cursors, pairingKey, heartbeatSeconds, dispatch });
   const runs = createRuns({
@@ -302,6 +303,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
       }),
       auth: { identity, authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret), platformAdminKey: config.secrets.platformAdminKey },
       idempotency: createIdempotency(db, secrets),
+      streams: stack.use(new LiveStreams({ events, shares: config.streams })),
       rateLimiter,
       logger,
       publicUrl: config.http.publicUrl,

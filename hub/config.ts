@@ -54,6 +54,8 @@ const settings = {
   RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key' },
   HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
   SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address' },
+  STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
+  STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
   WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Runs that one worker process moves on at a time' },
   ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
@@ -91,6 +93,7 @@ export interface Config {
     shutdownMs: number;
   };
   limits: { perKey: number; hook: number; signIn: number };
+  streams: { perWorkspace: number; perKey: number };
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
   secrets: { key: Buffer | null; platformAdminKey: string | null };
@@ -170,6 +173,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       shutdownMs: required('SHUTDOWN_SECONDS') * 1000,
     },
     limits: { perKey: required('RATE_LIMIT_PER_MINUTE'), hook: required('HOOK_RATE_LIMIT_PER_MINUTE'), signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE') },
+    streams: { perWorkspace: required('STREAMS_PER_WORKSPACE'), perKey: required('STREAMS_PER_KEY') },
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
     redisUrl: values.REDIS_URL ?? null,
     secrets: { key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'), platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null },

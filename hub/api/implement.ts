@@ -31,6 +31,8 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   requestId: string;
   /** Aborts when the caller goes away and when the hub stops. */
   signal: AbortSignal;
+  /** Aborts when the caller loses the right to a stream or a download; never for other operations. */
+  refused: AbortSignal;
   /** The caller's address, behind trusted proxies. */
   address: string;
   /** Where the caller reached this hub, such as `https://hub.example.org`. */

@@ -18,6 +18,7 @@ import { parsePart, sendError } from './errors.ts';
 import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Principal, Route } from './implement.ts';
+import type { LiveStreams } from './live-streams.ts';
 
 export interface HttpServerOptions {
   routes: Route[];
@@ -25,6 +26,7 @@ export interface HttpServerOptions {
   pages: express.Router;
   auth: AuthDependencies;
   idempotency: Idempotency;
+  streams: LiveStreams;
   rateLimiter: RateLimiter;
   logger: Logger;
   publicUrl: string | null;
@@ -185,13 +187,17 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
 
   const gone = new AbortController();
   response.on('close', () => gone.abort());
+  const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
+  using stream = lasts ? options.streams.open(principal, `${operation.id} ${address}`, () => authenticate(options.auth, operation, request, address, params as Record<string, string>)) : undefined;
+  const refused = stream?.signal ?? new AbortController().signal;
   const operationRequest = {
     params,
     query,
     body,
     principal,
     requestId,
-    signal: AbortSignal.any([gone.signal, stopping]),
+    signal: AbortSignal.any([gone.signal, stopping, refused]),
+    refused,
     address,
     baseUrl: options.publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
     headers: request.headers,

@@ -28,7 +28,7 @@ const logFilter = { ...ofRun, level: z.enum(logLevels).optional() };
 const messageFilter = { ...ofRun, channel: text(1, 50).optional(), status: z.enum(['delivered', 'simulated', 'failed']).optional() };
 
 const live = { ...manage, method: 'GET', response: z.unknown(), binaryResponse: 'text/event-stream', holdSeconds: 600 } as const;
-const liveDescription = (what: string) => `Server-sent events, each with ${what} and its id; \`Last-Event-ID\` goes on after one. The stream closes after 10 minutes; clients come back by themselves.`;
+const liveDescription = (what: string) => `Server-sent events, each with ${what} and its id; \`Last-Event-ID\` goes on after one, for 10,000 rows: then \`reset\` with \`after\`, the last one sent, and on from now. The stream closes after 10 minutes, when its reader takes nothing for 30 seconds, and, after an \`end\` that says why, with the right of its key; clients come back by themselves.`;
 
 export const logs = defineResource({
   listAutomationMessages: {

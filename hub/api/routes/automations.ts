@@ -54,7 +54,7 @@ export const runRoutes = (runs: Runs) =>
     async streamAutomationRun({ principal, params, signal, raw: { response } }) {
       // A run that there is not is an answer of its own, before the stream begins.
       await runs.get(principal.tenantId, params.id);
-      await streamEvents(response, signal, runsResource.streamAutomationRun.holdSeconds, async (stream) => {
+      await streamEvents(response, signal, { maxSeconds: runsResource.streamAutomationRun.holdSeconds }, async (stream) => {
         const shown = new Map<number, string>();
         let status = '';
         while (!stream.signal.aborted) {
@@ -64,11 +64,11 @@ export const runRoutes = (runs: Runs) =>
             const text = JSON.stringify(step);
             if (shown.get(step.index) === text || (step.status === 'pending' && !shown.has(step.index))) continue;
             shown.set(step.index, text);
-            stream.send('step', step);
+            await stream.send('step', step);
           }
           if (run.status !== status) {
             status = run.status;
-            stream.send('run', run);
+            await stream.send('run', run);
           }
           if ((finalRunStatuses as readonly string[]).includes(status)) {
             change[Symbol.dispose]();

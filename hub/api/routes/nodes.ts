@@ -4,6 +4,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { Artifacts, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
 import { maxArtifactBytes } from '../../modules/nodes/index.ts';
 import { mediaType } from '../body.ts';
+import { readerStallMs } from '../event-stream.ts';
 import { actorOf, implement } from '../implement.ts';
 import { readMultipartResult } from '../multipart-result.ts';
 
@@ -46,7 +47,7 @@ export function parseRange(header: string | undefined, bytes: number): { start: 
 
 export const artifactRoutes = ({ artifacts }: NodeFaces) =>
   implement(artifactsResource, {
-    async getAutomationArtifact({ principal, params, raw: { request, response } }) {
+    async getAutomationArtifact({ principal, params, refused, raw: { request, response } }) {
       const artifact = await artifacts.find(principal.tenantId, params.id);
       const range = parseRange(request.headers.range, artifact.bytes);
       response.set({
@@ -61,8 +62,16 @@ export const artifactRoutes = ({ artifacts }: NodeFaces) =>
         ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
       });
       response.status(range === null ? 200 : 206);
-      if (request.method === 'HEAD') response.end();
-      else await pipeline(await artifact.open(range ?? undefined), response);
+      if (request.method === 'HEAD') {
+        response.end();
+        return undefined;
+      }
+      // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+      response.setTimeout(readerStallMs);
+      await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
+        // Whoever went away needs no answer.
+        if (!response.destroyed) throw error;
+      });
       return undefined;
     },
   });

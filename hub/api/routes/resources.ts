@@ -75,27 +75,44 @@ export const channelRoutes = (channels: Channels) =>
 const lookEveryMs = 500;
 /** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
 const lateCommitMs = 10_000;
-const rowsAtOnce = 500;
+const rowsAtOnce = 100;
+/** How many rows a reader that comes back may catch up on. */
+const maxReplayRows = 10_000;
 
-/** Sends rows as they are written, each once, beginning after the last one that the caller saw. */
+/**
+ * Sends rows as they are written, each once, beginning after the last one that the caller saw. One that missed too many gets the
+ * oldest of them, then an event `reset` that names the last one sent, and goes on with what is new.
+ */
 async function followRows<Row extends { id: string }>(stream: EventStream, lastEventId: string | string[] | undefined, event: string, read: (after: string, limit: number) => Promise<Row[]>, show: (row: Row) => unknown): Promise<void> {
   const isId = typeof lastEventId === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
-  const from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
+  let from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
+  let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
   let after = from;
   const shown = new Set<string>();
   while (!stream.signal.aborted) {
-    for (;;) {
+    // What commits late may have an id that is lower than one that was sent.
+    const lateOf = () => idBefore(new Date(Date.now() - lateCommitMs));
+    while (!stream.signal.aborted) {
       const rows = await read(after, rowsAtOnce);
       for (const row of rows.filter(({ id }) => !shown.has(id))) {
+        if (stream.signal.aborted) return;
         shown.add(row.id);
-        stream.send(event, show(row), row.id);
+        await stream.send(event, show(row), row.id);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < rowsAtOnce) break;
       after = last.id;
+      const late = lateOf();
+      for (const id of shown) if (id < late) shown.delete(id);
+      replayable -= rows.length;
+      if (replayable > 0) continue;
+      from = idBefore(new Date());
+      await stream.send('reset', { after, message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.` }, from);
+      break;
     }
+    replayable = Number.POSITIVE_INFINITY;
     // Once what there was is sent, only what is written from now on matters, and what commits late.
-    const late = idBefore(new Date(Date.now() - lateCommitMs));
+    const late = lateOf();
     after = from > late ? from : late;
     for (const id of shown) if (id < late) shown.delete(id);
     await pause(lookEveryMs, stream.signal);
@@ -107,11 +124,11 @@ export const logRoutes = (logs: Logs) =>
     listAutomationMessages: ({ principal, query }) => logs.listMessages(principal.tenantId, query),
     listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
     streamAutomationMessages: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, logsResource.streamAutomationMessages.holdSeconds, (stream) =>
+      streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationMessages.holdSeconds }, (stream) =>
         followRows(stream, headers['last-event-id'], 'message', (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit), presentMessage),
       ),
     streamAutomationLogs: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, logsResource.streamAutomationLogs.holdSeconds, (stream) =>
+      streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationLogs.holdSeconds }, (stream) =>
         followRows(stream, headers['last-event-id'], 'log', (after, limit) => logs.readLogsAfter(tenantId, query, after, limit), presentLog),
       ),
   });

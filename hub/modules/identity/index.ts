@@ -1,3 +1,3 @@
-export { Identity } from './service.ts';
+export { accessTopic, Identity } from './service.ts';
 export type { SessionIdentity, TokenIdentity } from './service.ts';
 export { parseApiKey } from './keys.ts';

@@ -14,6 +14,7 @@ import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { apiTokens, sessions } from '../../platform/db/schema.ts';
 import { tenants } from '../../platform/db/tenancy.ts';
+import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
@@ -22,6 +23,7 @@ import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
 
 export interface IdentityDependencies {
   db: Database;
+  events: Events;
   cursors: Cursors;
   /** Signs the workspace JWT. */
   sessionKey: Buffer;
@@ -38,6 +40,7 @@ export interface TokenIdentity {
   permissions: Permission[];
   ipAllowlist: string[];
   entitlements: Entitlements;
+  expiresAt: Date | null;
 }
 
 /** A person who is signed in. */
@@ -47,11 +50,15 @@ export interface SessionIdentity {
   workspaceName: string;
   user: { id: string; email: string; role: Role };
   entitlements: Record<Entitlement, boolean>;
+  expiresAt: Date;
 }
 
 type CreateTokenBody = z.output<typeof resource.createApiToken.body>;
 type ListTokensQuery = z.output<typeof resource.listApiTokens.query>;
 type Session = z.input<typeof resource.logIn.response>;
+
+/** Topic on which it is told that a key, a session or an entitlement of a workspace ended. */
+export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
 const issuer = 'outrigger';
 const codeHours = 24;
@@ -112,6 +119,7 @@ export class Identity {
 
   async logOut({ tenantId, sessionId }: SessionIdentity): Promise<{ signedOut: true }> {
     await this.#deps.db.workspace(tenantId, (tx) => tx.update(sessions).set({ revokedAt: sql`now()` }).where(eq(sessions.id, sessionId)));
+    this.#tellAccess(tenantId);
     return { signedOut: true };
   }
 
@@ -170,6 +178,7 @@ export class Identity {
       if (revoked.length === 0) throw new AppError('not_found', `There is no token ${id} in this workspace.`);
       await recordAudit(tx, { tenantId, actor, action: 'token.revoked', targetType: 'token', targetId: id, details: {} });
     });
+    this.#tellAccess(tenantId);
     return { id, deleted: true };
   }
 
@@ -181,7 +190,7 @@ export class Identity {
 
   /** @throws AppError `not_found`. */
   async putEntitlements(tenantId: string, changes: Partial<Entitlements>): Promise<Entitlements> {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
+    const entitlements = await this.#deps.db.workspace(tenantId, async (tx) => {
       const [row] = await tx
         .update(tenants)
         .set({ entitlements: sql`${tenants.entitlements} || ${JSON.stringify(changes)}::jsonb` })
@@ -191,6 +200,8 @@ export class Identity {
       await recordAudit(tx, { tenantId, actor: 'platform', action: 'entitlements.changed', targetType: 'workspace', targetId: tenantId, details: changes });
       return row.entitlements;
     });
+    this.#tellAccess(tenantId);
+    return entitlements;
   }
 
   /** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
@@ -199,8 +210,8 @@ export class Identity {
     if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
     if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
     if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
-    const { id, tenant_id: tenantId, product, environment, permissions, ip_allowlist: ipAllowlist, entitlements } = found;
-    return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements };
+    const { id, tenant_id: tenantId, product, environment, permissions, ip_allowlist: ipAllowlist, entitlements, expires_at: expiresAt } = found;
+    return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements, expiresAt };
   }
 
   /** @throws AppError `unauthenticated` when the JWT is not ours, too old or signed out. */
@@ -209,7 +220,7 @@ export class Identity {
     const found = await this.#deps.db.system((tx) => findSession(tx, sessionId), { durable: false });
     if (found === null) throw notSignedIn();
     const { id, email, role, tenantId } = found.user;
-    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role }, entitlements: found.entitlements };
+    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role }, entitlements: found.entitlements, expiresAt: found.expiresAt };
   }
 
   /** Makes the demo workspace on the first start; answers whether it did. */
@@ -242,6 +253,10 @@ export class Identity {
     const found = await this.#deps.db.system((tx) => findTenant(tx, name));
     if (found === null) throw noWorkspace(name);
     return found;
+  }
+
+  #tellAccess(tenantId: string): void {
+    void this.#deps.events.publish(accessTopic(tenantId), {});
   }
 
   async #begin(user: UserRow): Promise<Session> {

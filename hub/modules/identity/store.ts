@@ -82,6 +82,7 @@ export interface FoundToken {
   expired: boolean;
   revoked: boolean;
   entitlements: Entitlements;
+  expires_at: Date | null;
 }
 
 /** Finds a token and notes its use, at most once a minute. */
@@ -89,7 +90,7 @@ export async function useToken(db: Database, hash: Buffer): Promise<FoundToken |
   const rows = await db.systemStatement<FoundToken>(
     'use_token',
     `WITH found AS (
-       SELECT k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, coalesce(k.expires_at <= now(), false) AS expired,
+       SELECT k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
          k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS stale
        FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.secret_hash = $1
      ), touched AS (
@@ -102,9 +103,9 @@ export async function useToken(db: Database, hash: Buffer): Promise<FoundToken |
 }
 
 /** Who a session that still counts belongs to. */
-export async function findSession(tx: Transaction, id: string): Promise<{ user: UserRow; workspaceName: string; entitlements: Record<Entitlement, boolean> } | null> {
+export async function findSession(tx: Transaction, id: string): Promise<{ user: UserRow; workspaceName: string; entitlements: Record<Entitlement, boolean>; expiresAt: Date } | null> {
   const [row] = await tx
-    .select({ user: users, workspaceName: tenants.name, entitlements: tenants.entitlements })
+    .select({ user: users, workspaceName: tenants.name, entitlements: tenants.entitlements, expiresAt: sessions.expiresAt })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .innerJoin(tenants, eq(tenants.id, sessions.tenantId))

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { idBefore } from '../../hub/platform/ids.ts';
+
+let hub: TestHub;
+let second: TestHub;
+beforeAll(async () => {
+  hub = await startHub({ STREAMS_PER_WORKSPACE: '4', STREAMS_PER_KEY: '3' });
+  second = await startHub({}, hub.database);
+});
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
+
+const live = '/v1/automations/logs/live';
+
+/** An open stream: what it sent so far, and its end. */
+async function open(key: string, headers: Record<string, string> = {}) {
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const response = await fetch(`${hub.url}${live}`, { headers: { 'x-api-key': key, ...headers }, signal: stop.signal });
+  expect(response.status).toBe(200);
+  const stream = { text: '', ended: false, stop: () => stop.abort() };
+  void (async () => {
+    try {
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) stream.text += Buffer.from(chunk).toString();
+    } catch {
+      // It was stopped by the test.
+    }
+    stream.ended = true;
+  })();
+  return stream;
+}
+
+describe('a live stream', () => {
+  let workspace: TestWorkspace;
+  beforeAll(async () => {
+    workspace = await hub.workspace();
+  });
+
+  async function expectEnd(stream: { text: string; ended: boolean }, code: string): Promise<void> {
+    await expect.poll(() => stream.ended).toBe(true);
+    expect(stream.text).toMatch(new RegExp(`event: end\\ndata: \\{"code":"${code}"`));
+  }
+
+  test('ends when its key is revoked, on whichever process, and no other stream does', async () => {
+    const { id, key } = await workspace.createKey();
+    const [stream, other] = [await open(key), await open(workspace.key)];
+    await second.client(workspace.jwt).call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
+    await expectEnd(stream, 'token_revoked');
+    expect(other.ended).toBe(false);
+  });
+
+  test('ends when its key expires', async () => {
+    const { key } = await workspace.createKey({ expiresAt: new Date(Date.now() + 1_500).toISOString() });
+    await expectEnd(await open(key), 'token_expired');
+  });
+
+  test('ends when its workspace loses the entitlement', async () => {
+    const own = await hub.workspace();
+    const stream = await open(own.key);
+    await second.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
+    await expectEnd(stream, 'product_not_entitled');
+  });
+
+  test('ends when its key may not be used from its address any more', async () => {
+    const { id, key } = await workspace.createKey();
+    const stream = await open(key);
+    await hub.database.query("update api_tokens set ip_allowlist = '{203.0.113.0/24}' where id = $1", [id]);
+    await expectEnd(stream, 'ip_not_allowed');
+  });
+
+  test('is one of a share of its key and of its workspace, which others do not feel', async () => {
+    const own = await hub.workspace();
+    const { key } = await own.createKey();
+    const streams = [await open(own.key), await open(own.key), await open(own.key)];
+    const overKey = await send(hub.url, 'GET', live, { headers: { 'x-api-key': own.key } });
+    expect(overKey).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(overKey.body.message).toContain('This key has its 3');
+    await open(key);
+    const overWorkspace = await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } });
+    expect(overWorkspace.body.message).toContain('This workspace has its 4');
+    const other = await hub.workspace();
+    await open(other.key);
+    streams[0]?.stop();
+    await expect.poll(async () => (await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } })).status).toBe(200);
+  });
+
+  test('replays so much and no more to a reader that comes back, and tells it where it was cut off', async () => {
+    const own = await hub.workspace();
+    const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'new line' }] } as never });
+    const { runId } = (await own.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
+    await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    await hub.database.query(
+      `insert into run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message, created_at)
+       select (left($1, 23) || '-' || lpad(to_hex(n), 12, '0'))::uuid, $2, $3, $4, 0, 'info', 'old', now() from generate_series(1, 10500) n`,
+      [idBefore(anHourAgo), own.tenantId, runId, id],
+    );
+    const stream = await open(own.key, { 'last-event-id': idBefore(anHourAgo) });
+    await expect.poll(() => stream.text.includes('event: reset')).toBe(true);
+    expect(stream.text.split('"message":"old"').length - 1).toBe(10_000);
+    expect(stream.text).toContain(`"after":"${idBefore(anHourAgo).slice(0, 23)}-${(10_000).toString(16).padStart(12, '0')}"`);
+    await own.api.call('runAutomationWorkflow', { params: { id } });
+    await expect.poll(() => stream.text.slice(stream.text.indexOf('event: reset')).includes('new line')).toBe(true);
+  });
+});
