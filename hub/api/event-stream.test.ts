@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
-import express from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { streamEvents } from './event-stream.ts';
 
@@ -9,10 +8,9 @@ const lineBytes = 64 * 1024;
 
 /** Serves a stream of lines without end; answers how much of it was made, and the end of each stream. */
 async function serveLines(lines: number, stallMs: number) {
-  const app = express();
   const made = { lines: 0 };
   const ended = Promise.withResolvers<void>();
-  app.get('/', (_request, response) => {
+  const server = createServer((_request, response) => {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     void streamEvents(response, gone.signal, { maxSeconds: 600, stallMs }, async (stream) => {
@@ -23,7 +21,6 @@ async function serveLines(lines: number, stallMs: number) {
       }
     }).then(ended.resolve);
   });
-  const server = createServer(app);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {
     server.closeAllConnections();

@@ -1,4 +1,4 @@
-import type { Response } from 'express';
+import type { ServerResponse } from 'node:http';
 import { AppError } from '../../shared/errors.ts';
 
 /** A stream of server-sent events to one caller. */
@@ -24,8 +24,8 @@ const retryMs = 2_000;
  * Opens a stream, runs `produce` until it returns or the stream ends, and closes it. When the caller's right to it ends before,
  * the last event is `end` with the code of the refusal.
  */
-export async function streamEvents(response: Response, signal: AbortSignal, { maxSeconds, stallMs = readerStallMs }: EventStreamOptions, produce: (stream: EventStream) => Promise<void>): Promise<void> {
-  response.status(200).set({ 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+export async function streamEvents(response: ServerResponse, signal: AbortSignal, { maxSeconds, stallMs = readerStallMs }: EventStreamOptions, produce: (stream: EventStream) => Promise<void>): Promise<void> {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
   response.flushHeaders();
   response.write(`retry: ${retryMs}\n\n`);
   const until = AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)]);

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { AppError } from '../../shared/errors.ts';
 import { LocalEvents } from '../platform/events/events.ts';
@@ -7,7 +8,7 @@ import { LiveStreams } from './live-streams.ts';
 const caller = { kind: 'token', tokenId: 'k', tenantId: 't', product: 'automations', environment: 'live', permissions: [], ipAllowlist: [], entitlements: {}, expiresAt: null } as unknown as Parameters<LiveStreams['open']>[0];
 
 function localEvents(): Events {
-  const local = new LocalEvents();
+  const local = new LocalEvents(pino({ level: 'silent' }));
   return { publish: async (topic, payload) => local.deliver(topic, payload), subscribe: (topic, listener) => local.subscribe(topic, listener), onReconnect: (listener) => local.onReconnect(listener), [Symbol.asyncDispose]: async () => undefined };
 }
 
