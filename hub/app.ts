@@ -18,11 +18,12 @@ import type { Config } from './config.ts';
 import { dryRunSteps } from './engine/dry-run.ts';
 import { Engine } from './engine/engine.ts';
 import { callOf } from './engine/steps.ts';
-import { Sweeper } from './engine/sweeper.ts';
+import { repairRuns } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
 import { jobCatalog } from './jobs/catalog.ts';
 import { LocalWorker } from './jobs/local-worker.ts';
 import { Outbox } from './jobs/outbox.ts';
+import { PeriodicTasks } from './jobs/periodic-tasks.ts';
 import { pruneExpired } from './jobs/prune.ts';
 import { pruneRuns } from './jobs/retention.ts';
 import { Agents, findAgent, findToolProfile } from './modules/agents/index.ts';
@@ -53,6 +54,7 @@ import { createFileBlobs } from './platform/blobs/blobs.ts';
 import { createCursors } from './platform/cursor.ts';
 import { explainError } from './platform/describe-error.ts';
 import { Database } from './platform/db/database.ts';
+import { Leadership } from './platform/db/leadership.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { migrateDatabase } from './platform/db/migrate.ts';
 import { hubSettings } from './platform/db/schema.ts';
@@ -90,6 +92,8 @@ export interface App extends AsyncDisposable {
   chatEvents: ChatEvents;
   /** For whoever tells events: the hub's own database. */
   db: Database;
+  /** Does every periodic task once, now. */
+  sweep(): Promise<void>;
 }
 
 export interface AppOptions {
@@ -182,7 +186,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
 
   if (!serves) {
     const owned = stack.move();
-    return { url: null, isNew: false, identity, nodes, workflows, chatEvents, db, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return { url: null, isNew: false, identity, nodes, workflows, chatEvents, db, sweep: async () => undefined, [Symbol.asyncDispose]: () => owned.disposeAsync() };
   }
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
@@ -213,12 +217,21 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
   const outbox = stack.use(new Outbox({ db, queue, logger }));
   dispatchAfter.outbox = outbox;
-  stack.use(
-    new Sweeper({
-      db,
+  const leadership = stack.use(new Leadership({ url: databaseUrl, name: 'periodic tasks', logger }));
+  const periodicTasks = stack.use(
+    new PeriodicTasks({
       logger,
-      dispatch,
+      leadership,
       tasks: [
+        {
+          name: 'runs',
+          everyMs: 3_000,
+          run: async () => {
+            const jobs = await repairRuns(db);
+            if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
+            dispatch(jobs);
+          },
+        },
         { name: 'outbox', everyMs: 1_000, run: () => outbox.sweep() },
         { name: 'node commands', everyMs: 1_000, run: () => nodeCommands.sweep() },
         { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
@@ -317,7 +330,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   }
   if (isNew) logger.info({ workspace: demoWorkspace }, 'made the demo workspace');
   const owned = stack.move();
-  return { url, isNew, identity, nodes, workflows, chatEvents, db, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url, isNew, identity, nodes, workflows, chatEvents, db, sweep: () => periodicTasks.runAll(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 function createMetrics(registry: Registry, db: Database) {

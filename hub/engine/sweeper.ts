@@ -1,15 +1,5 @@
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
-import { logRecovery } from '../platform/log-repeats.ts';
-import type { Logger } from '../platform/logger.ts';
-
-export interface SweeperOptions {
-  db: Database;
-  logger: Logger;
-  dispatch: (jobs: PromisedJob[]) => void;
-  /** What else is due from time to time: approvals and commands past their time, the outbox, old rows. */
-  tasks: { name: string; everyMs: number; run: () => Promise<unknown> }[];
-}
 
 const repairBatch = 500;
 /** A run that wanted a worker for so long may have lost its job, in seconds. */
@@ -17,7 +7,7 @@ const forgottenAfterSeconds = 8;
 
 /**
  * Repairs runs whose row and job disagree: a lease that ran out with its worker, and a run that wants a worker and got none.
- * Every process may sweep; rows are taken with `skip locked`, and a job added twice is harmless.
+ * Two processes may do it at once: rows are taken with `skip locked`, and a job added twice is harmless.
  */
 export async function repairRuns(db: Database): Promise<PromisedJob[]> {
   const { rows } = await db.system(
@@ -43,51 +33,4 @@ export async function repairRuns(db: Database): Promise<PromisedJob[]> {
     { durable: false },
   );
   return rows.map((row) => ({ outboxId: Number(row.id), job: 'run', jobId: row.job_id, data: { runId: row.run_id }, notBefore: null }));
-}
-
-/** Runs its tasks on their own beats until it is disposed; one that fails is logged and comes again. */
-export class Sweeper implements AsyncDisposable {
-  readonly #timers: NodeJS.Timeout[] = [];
-  readonly #underWay = new Set<Promise<void>>();
-  #closed = false;
-
-  constructor(options: SweeperOptions) {
-    const repair = {
-      name: 'runs',
-      everyMs: 3_000,
-      run: async () => {
-        const jobs = await repairRuns(options.db);
-        if (jobs.length > 0) options.logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
-        options.dispatch(jobs);
-      },
-    };
-    for (const task of [repair, ...options.tasks]) {
-      const part = `sweep of ${task.name}`;
-      let busy = false;
-      const beat = async () => {
-        if (busy || this.#closed) return;
-        busy = true;
-        try {
-          await task.run();
-          logRecovery(options.logger, part);
-        } catch (error) {
-          options.logger.warn({ err: error, part }, 'a sweep failed; it comes again');
-        } finally {
-          busy = false;
-        }
-      };
-      const start = () => {
-        const turn = beat().finally(() => this.#underWay.delete(turn));
-        this.#underWay.add(turn);
-      };
-      start();
-      this.#timers.push(setInterval(start, task.everyMs));
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
-    for (const timer of this.#timers) clearInterval(timer);
-    await Promise.allSettled(this.#underWay);
-  }
 }

@@ -1,0 +1,71 @@
+import { logRecovery } from '../platform/log-repeats.ts';
+import type { Logger } from '../platform/logger.ts';
+
+/** What is due from time to time: runs to repair, approvals and commands past their time, the outbox, old rows. */
+export interface PeriodicTask {
+  name: string;
+  everyMs: number;
+  run: () => Promise<unknown>;
+}
+
+export interface PeriodicTasksOptions {
+  logger: Logger;
+  /** Says whether this process is the one that does them. */
+  leadership: { readonly isHeld: boolean; onGained(listener: () => void): Disposable };
+  tasks: PeriodicTask[];
+}
+
+/**
+ * Does its tasks on their own beats, in the one process of an installation that leads, until it is disposed; all of them at once
+ * when this process begins to lead. A task never overlaps itself; one that fails is logged and comes again.
+ */
+export class PeriodicTasks implements AsyncDisposable {
+  readonly #options: PeriodicTasksOptions;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #underWay = new Map<PeriodicTask, Promise<void>>();
+  readonly #subscription: Disposable;
+  #closed = false;
+
+  constructor(options: PeriodicTasksOptions) {
+    this.#options = options;
+    const { leadership, tasks } = options;
+    const beat = (task: PeriodicTask) => {
+      if (leadership.isHeld && !this.#closed && !this.#underWay.has(task)) void this.#run(task);
+    };
+    for (const task of tasks) this.#timers.push(setInterval(() => beat(task), task.everyMs));
+    this.#subscription = leadership.onGained(() => tasks.forEach(beat));
+    tasks.forEach(beat);
+  }
+
+  /** Does every task once, whoever leads, one after the other. */
+  async runAll(): Promise<void> {
+    for (const task of this.#options.tasks) {
+      await this.#underWay.get(task);
+      await this.#run(task);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#subscription[Symbol.dispose]();
+    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.allSettled(this.#underWay.values());
+  }
+
+  #run(task: PeriodicTask): Promise<void> {
+    const { logger } = this.#options;
+    const part = `sweep of ${task.name}`;
+    const turn = (async () => {
+      try {
+        await task.run();
+        logRecovery(logger, part);
+      } catch (error) {
+        logger.warn({ err: error, part }, 'a sweep failed; it comes again');
+      } finally {
+        this.#underWay.delete(task);
+      }
+    })();
+    this.#underWay.set(task, turn);
+    return turn;
+  }
+}
