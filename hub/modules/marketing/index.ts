@@ -14,8 +14,8 @@ import type { Mailer } from '../../platform/mail/mail.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { recordMessage } from '../logs/index.ts';
-import { claimMail, listCampaigns, listContacts, listLists, listUnmailed, releaseMail, settleMail } from './store.ts';
-import type { CampaignRow, ContactRow, MailCounts } from './store.ts';
+import { claimMail, listCampaigns, listContacts, listLists, listUnmailed, mailCounts, releaseMail, settleMail } from './store.ts';
+import type { CampaignRow, ContactRow } from './store.ts';
 
 type ListQuery = z.output<typeof resource.listContactLists.query>;
 type ContactsBody = z.output<typeof resource.addContacts.body>;
@@ -133,7 +133,7 @@ export class Marketing {
 
   listCampaigns(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
-    return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row, mails }) => presentCampaign(row, mails));
+    return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
   }
 
   /** @throws AppError `not_found` for a list that there is not. */
@@ -143,7 +143,7 @@ export class Marketing {
       const [row] = await tx.insert(campaigns).values({ id: newId(), tenantId, ...body }).returning();
       const created = row as CampaignRow;
       await recordAudit(tx, { tenantId, actor, action: 'campaign.created', targetType: 'campaign', targetId: created.id, details: { name: created.name } });
-      return presentCampaign(created, { sent: 0, simulated: 0, failed: 0, unknown: 0 });
+      return presentCampaign(created);
     });
   }
 
@@ -155,8 +155,7 @@ export class Marketing {
       if (row === undefined) throw campaignNotFound(id);
       if (row.html === null && row.text === null) throw new AppError('validation_failed', 'body.text is required where there is no html.', { details: [{ path: 'body.text', message: 'give html or text' }] });
       await recordAudit(tx, { tenantId, actor, action: 'campaign.updated', targetType: 'campaign', targetId: id, details: { changed: Object.keys(body) } });
-      const [found] = await listCampaigns(tx, tenantId, 1, undefined, id);
-      return presentCampaign(row, (found as NonNullable<typeof found>).mails);
+      return presentCampaign(row);
     });
   }
 
@@ -283,9 +282,9 @@ function dated<Row extends { createdAt: Date; updatedAt: Date }>(row: Row) {
   return { ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
 }
 
-function presentCampaign(row: CampaignRow, mails: MailCounts) {
-  const { tenantId: _own, ...rest } = row;
-  return { ...dated(rest), mails };
+function presentCampaign(row: CampaignRow) {
+  const { tenantId: _own, mailsSending: _sending, mailsSent: _sent, mailsSimulated: _simulated, mailsFailed: _failed, ...rest } = row;
+  return { ...dated(rest), mails: mailCounts(row) };
 }
 
 async function assertList(tx: Transaction, tenantId: string, id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { campaignMails, campaigns, contactLists, contacts } from '../../platform/db/automation-schema.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 
@@ -34,17 +35,17 @@ export async function listContacts(tx: Transaction, tenantId: string, listId: st
 
 export async function listCampaigns(tx: Transaction, tenantId: string, limit: number, before: string | undefined, id?: string): Promise<{ id: string; row: CampaignRow; mails: MailCounts }[]> {
   const rows = await tx
-    .select({
-      row: campaigns,
-      mails: sql<MailCounts>`(select json_build_object(
-        'sent', count(*) filter (where m.status = 'sent'), 'simulated', count(*) filter (where m.status = 'simulated'),
-        'failed', count(*) filter (where m.status = 'failed'), 'unknown', count(*) filter (where m.status = 'sending')) from campaign_mails m where m.campaign_id = campaigns.id)`,
-    })
+    .select()
     .from(campaigns)
     .where(and(eq(campaigns.tenantId, tenantId), id === undefined ? undefined : eq(campaigns.id, id), before === undefined ? undefined : lt(campaigns.id, before)))
     .orderBy(desc(campaigns.id))
     .limit(limit);
-  return rows.map(({ row, mails }) => ({ id: row.id, row, mails }));
+  return rows.map((row) => ({ id: row.id, row, mails: mailCounts(row) }));
+}
+
+/** What is known of a campaign's mails; one that is being sent, or was when its process died, is unknown. */
+export function mailCounts(row: CampaignRow): MailCounts {
+  return { sent: row.mailsSent, simulated: row.mailsSimulated, failed: row.mailsFailed, unknown: row.mailsSending };
 }
 
 /** Contacts of a list that get mail and have none of this campaign yet, in the order of their ids. */
@@ -73,17 +74,31 @@ export async function claimMail(tx: Transaction, campaign: CampaignRow, contactI
     .values({ campaignId: campaign.id, contactId, tenantId: campaign.tenantId, status: 'sending' })
     .onConflictDoNothing()
     .returning({ contactId: campaignMails.contactId });
+  if (rows.length > 0) await count(tx, campaign.id, { mailsSending: sql`${campaigns.mailsSending} + 1` });
   return rows.length > 0;
 }
 
+const settledColumns = { sent: 'mailsSent', simulated: 'mailsSimulated', failed: 'mailsFailed' } as const;
+
 export async function settleMail(tx: Transaction, campaignId: string, contactId: string, status: 'sent' | 'simulated' | 'failed', error: string | null): Promise<void> {
-  await tx
+  const settled = await tx
     .update(campaignMails)
     .set({ status, error, updatedAt: sql`now()` })
-    .where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId)));
+    .where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId), eq(campaignMails.status, 'sending')))
+    .returning({ contactId: campaignMails.contactId });
+  const column = settledColumns[status];
+  if (settled.length > 0) await count(tx, campaignId, { mailsSending: sql`${campaigns.mailsSending} - 1`, [column]: sql`${campaigns[column]} + 1` });
 }
 
 /** Gives a mail back that surely did not go out. */
 export async function releaseMail(tx: Transaction, campaignId: string, contactId: string): Promise<void> {
-  await tx.delete(campaignMails).where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId), eq(campaignMails.status, 'sending')));
+  const released = await tx.delete(campaignMails).where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId), eq(campaignMails.status, 'sending'))).returning({ contactId: campaignMails.contactId });
+  if (released.length > 0) await count(tx, campaignId, { mailsSending: sql`${campaigns.mailsSending} - 1` });
+}
+
+type Counters = 'mailsSending' | 'mailsSent' | 'mailsSimulated' | 'mailsFailed';
+
+/** After the change of the mail itself, so that whoever counts holds the campaign's row for as short a time as can be. */
+async function count(tx: Transaction, campaignId: string, change: Partial<Record<Counters, SQL>>): Promise<void> {
+  await tx.update(campaigns).set(change).where(eq(campaigns.id, campaignId));
 }

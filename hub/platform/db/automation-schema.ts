@@ -257,6 +257,11 @@ export const campaigns = pgTable(
     subject: text('subject').notNull(),
     html: text('html'),
     text: text('text'),
+    /** How many of its mails are in each state, counted along with every change of one: a list must not count them all. */
+    mailsSending: integer('mails_sending').notNull().default(0),
+    mailsSent: integer('mails_sent').notNull().default(0),
+    mailsSimulated: integer('mails_simulated').notNull().default(0),
+    mailsFailed: integer('mails_failed').notNull().default(0),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
