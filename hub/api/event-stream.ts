@@ -34,10 +34,12 @@ export async function streamEvents(response: ServerResponse, signal: AbortSignal
     // Counts as silent only while nothing of what waits is taken; without a listener, the time-out destroys the connection.
     response.setTimeout(stallMs);
     const drained = Promise.withResolvers<void>();
-    response.once('drain', drained.resolve);
-    until.addEventListener('abort', () => drained.resolve(), { once: true });
+    const onRoom = () => drained.resolve();
+    response.once('drain', onRoom);
+    until.addEventListener('abort', onRoom, { once: true });
     await drained.promise;
-    response.off('drain', drained.resolve);
+    response.off('drain', onRoom);
+    until.removeEventListener('abort', onRoom);
     response.setTimeout(0);
   };
   const keepAlive = setInterval(() => response.writableNeedDrain || response.write(': still here\n\n'), keepAliveMs);

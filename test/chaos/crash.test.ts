@@ -17,7 +17,7 @@ import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
-import { startHubProcess } from './processes.ts';
+import { cli, startHubProcess } from './processes.ts';
 import type { HubProcess } from './processes.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
@@ -34,11 +34,6 @@ async function freePort(): Promise<number> {
   const { port } = probe.address() as AddressInfo;
   await new Promise<void>((done) => probe.close(() => done()));
   return port;
-}
-
-async function cli(env: Record<string, string>, ...args: string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), ...args], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env }, timeout: 60_000 });
-  return stdout.trim();
 }
 
 /** Accepts runs one after the other through whatever happens; answers those that the hub said it took. */

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 
 /** A real hub process, that can be killed. */
@@ -48,4 +49,10 @@ export function startHubProcess(env: Record<string, string>, args: string[] = []
       fail(new Error(`the hub ended with ${code}: ${text}`));
     });
   });
+}
+
+/** Runs the hub's command line, and answers what it printed. */
+export async function cli(env: Record<string, string>, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), ...args], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env }, timeout: 60_000 });
+  return stdout.trim();
 }
