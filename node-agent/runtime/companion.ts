@@ -1,10 +1,12 @@
 import { openAsBlob, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditLog } from './audit.ts';
+import { backoffMs, spreadPeriod } from './backoff.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { describeDevice, FactReader } from './facts.ts';
+import { appVersion, describeDevice, FactReader } from './facts.ts';
+import type { ReceivedCommand } from './hub-answers.ts';
 import { HubClient, HubError } from './hub-client.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
@@ -29,8 +31,12 @@ export interface CompanionOptions {
 }
 
 const maxRunning = 4;
-const maxBackoffMs = 30_000;
-const firstBackoffMs = 250;
+/** Commands that a poll or a heartbeat can name. While so many wait for the hub to take their results, no further one is begun. */
+const maxHeld = 64;
+/** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
+const promptAnswerMs = 1_000;
+/** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
+const quickCommandMs = 100;
 const requestTimeoutMs = 20_000;
 const uploadTimeoutMs = 300_000;
 const settingsBeatMs = 500;
@@ -54,12 +60,18 @@ export class Companion {
   readonly #facts: FactReader;
   readonly #stopping = new AbortController();
   readonly #reports = new Set<Promise<void>>();
+  /** Commands that came here and whose results the hub has not confirmed, running or finished; false once the hub wants them no more. */
+  readonly #held = new Map<string, boolean>();
   #pace = { pollSeconds: 25, heartbeatSeconds: 15 };
   #connected = false;
   #lastError: string | null = null;
   #fatal: CompanionError | undefined;
-  /** Interrupts a poll that was begun with fewer free places, or without a command that runs now. */
-  #repoll = new AbortController();
+  /** Interrupts a poll that was begun without a free place, and so can be handed nothing; never one that could be. */
+  #repoll: AbortController | undefined;
+  /** Ends the moment that is waited for a free place before such a poll. */
+  #placeFreed: (() => void) | undefined;
+  /** Whether this hub knows `runningIsComplete`. */
+  #declaresHeld = true;
   /** When the settings were written that are in force. */
   #watched: number | null | undefined;
 
@@ -130,12 +142,14 @@ export class Companion {
         failures = 0;
       } catch (error) {
         if (isAbort(this.#stopping.signal)) return;
-        if (this.#repoll.signal.aborted) {
-          this.#repoll = new AbortController();
+        if (this.#repoll?.signal.aborted === true) continue;
+        if (this.#endIfRevoked(error)) return;
+        if (this.#declaresHeld && error instanceof HubError && error.isRefusal) {
+          // A hub of an earlier version takes no field that it does not know.
+          this.#declaresHeld = false;
           continue;
         }
-        if (this.#endIfRevoked(error)) return;
-        const waitMs = this.#backoff(error, failures);
+        const waitMs = this.#lostConnection(error, failures);
         failures += 1;
         await this.#pause(waitMs);
       }
@@ -144,30 +158,71 @@ export class Companion {
 
   async #poll(): Promise<void> {
     const { identity, onEvent } = this.#options;
-    const running = this.#dispatcher.running;
-    const wait = this.#connected ? this.#pace.pollSeconds : 0;
+    if (this.#freePlaces === 0) await this.#waitForPlace();
+    const running = this.#listed;
+    const wait = this.#connected ? Math.ceil(spreadPeriod(this.#pace.pollSeconds)) : 0;
+    const max = this.#freePlaces;
+    this.#repoll = max === 0 ? new AbortController() : undefined;
+    const startedAt = performance.now();
     const { body } = await this.#client.call(
       'pollAutomationNodeCommands',
-      { params: { id: identity.nodeId }, query: { wait, max: Math.max(0, maxRunning - running.length), running: running.map(({ id }) => id).join(',') } },
-      { signal: AbortSignal.any([this.#stopping.signal, this.#repoll.signal]), timeoutMs: wait * 1000 + requestTimeoutMs },
+      // What runs or waits to be confirmed is all that this device has: the hub may hand out again at once what got lost on its way.
+      { params: { id: identity.nodeId }, query: { wait, max, running: running.join(','), ...(this.#declaresHeld && running.length < maxHeld ? { runningIsComplete: 'true' as const } : {}) } },
+      { signal: this.#repoll === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, this.#repoll.signal]), timeoutMs: wait * 1000 + requestTimeoutMs },
     );
     if (!this.#connected) {
       this.#connected = true;
       this.#lastError = null;
       onEvent({ event: 'connected', hub: identity.hub });
     }
-    for (const id of body.withdrawn) this.#dispatcher.withdraw(id);
-    for (const command of body.commands) {
-      const work = this.#dispatcher
-        .execute(command)
-        .then((finished) => {
-          // A free place: the poll that waits was begun without it.
-          if (this.#dispatcher.running.length === maxRunning - 1) this.#repoll.abort();
-          if (finished !== null) this.#report(finished);
-        })
-        .catch((error: unknown) => onEvent({ event: 'command', type: command.type, outcome: 'failed', message: (error as Error).message }));
-      this.#track(work);
+    for (const id of body.withdrawn) this.#withdraw(id);
+    for (const command of body.commands) this.#take(command);
+    for (const { id, problem } of body.unreadable) {
+      const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
+      if (!this.#held.has(id)) this.#report({ commandId: id, result: { status: 'failed', error: { code: 'invalid_input', message } }, artifacts: [] });
     }
+    const isEmpty = body.commands.length + body.unreadable.length + body.withdrawn.length === 0;
+    if (isEmpty && wait > 0 && performance.now() - startedAt < promptAnswerMs) await this.#pause(Math.random() * promptAnswerMs);
+  }
+
+  /** Commands whose leases the hub is to keep: those under way, and those whose results are on their way. */
+  get #listed(): string[] {
+    return [...this.#held].filter(([, isWanted]) => isWanted).map(([id]) => id).slice(0, maxHeld);
+  }
+
+  get #freePlaces(): number {
+    return Math.max(0, Math.min(maxRunning - this.#dispatcher.running.length, maxHeld - this.#held.size));
+  }
+
+  #take(command: ReceivedCommand): void {
+    // Handed out again while it runs here or its result is on the way.
+    if (this.#held.has(command.id)) return;
+    this.#held.set(command.id, true);
+    const work = this.#dispatcher.execute(command).then((finished) => {
+      this.#listenAgain();
+      return this.#sendUntilKnown(finished);
+    });
+    this.#track(work);
+  }
+
+  #withdraw(commandId: string): void {
+    this.#dispatcher.withdraw(commandId);
+    if (this.#held.has(commandId)) this.#held.set(commandId, false);
+  }
+
+  /** Ends a poll that was begun when there was no place for a command, once there is one. */
+  #listenAgain(): void {
+    if (this.#freePlaces === 0) return;
+    this.#repoll?.abort();
+    this.#placeFreed?.();
+  }
+
+  /** Commands that end at once make place before a poll without one is worth its way. */
+  async #waitForPlace(): Promise<void> {
+    const over = new AbortController();
+    this.#placeFreed = () => over.abort();
+    await delay(quickCommandMs, undefined, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) }).catch(() => undefined);
+    this.#placeFreed = undefined;
   }
 
   async #beatForever(): Promise<void> {
@@ -178,7 +233,7 @@ export class Companion {
         if (this.#endIfRevoked(error)) return;
         // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
       }
-      await this.#pause(this.#pace.heartbeatSeconds * 1000);
+      await this.#pause(spreadPeriod(this.#pace.heartbeatSeconds) * 1000);
     }
   }
 
@@ -187,17 +242,17 @@ export class Companion {
     const { signal } = this.#stopping;
     const settings = folder.readSettings();
     const facts = await this.#facts.read(signal);
-    const running = this.#dispatcher.running.map(({ id }) => id);
-    const { body } = await this.#client.call('heartbeatAutomationNode', { params: { id: identity.nodeId }, body: { facts, device: describeDevice(settings, identity.name), paused: settings.paused, running } }, { signal, timeoutMs: requestTimeoutMs });
+    const { body } = await this.#client.call('heartbeatAutomationNode', { params: { id: identity.nodeId }, body: { facts, device: describeDevice(settings, identity.name), paused: settings.paused, running: this.#listed } }, { signal, timeoutMs: requestTimeoutMs });
     this.#pace = body.hub;
-    for (const id of body.withdrawn) this.#dispatcher.withdraw(id);
+    for (const id of body.withdrawn) this.#withdraw(id);
   }
 
   #report(finished: FinishedCommand): void {
+    this.#held.set(finished.commandId, true);
     this.#track(this.#sendUntilKnown(finished));
   }
 
-  /** Sends a result again and again until the hub has it, or does not know the command any more. */
+  /** Sends a result again and again until the hub itself says that it has it, or does not know the command. */
   async #sendUntilKnown(finished: FinishedCommand): Promise<void> {
     const { identity } = this.#options;
     // A stop still gives results their chance; giving up is the journal's business, not ours.
@@ -206,7 +261,7 @@ export class Companion {
     this.#stopping.signal.addEventListener('abort', onStop, { once: true });
     if (this.#stopping.signal.aborted) onStop();
     let sent = finished;
-    let isRefusal = false;
+    let isRefused = false;
     for (let failures = 0; !isAbort(giveUp.signal); failures += 1) {
       try {
         const { body, form } = await packResult(sent);
@@ -217,21 +272,26 @@ export class Companion {
         );
         break;
       } catch (error) {
-        if (error instanceof HubError && error.status >= 400 && error.status < 500 && error.status !== 429) {
-          if (error.status === 401) return;
-          this.#lastError = `The hub refused a result: ${error.message}`;
-          if (error.status === 404 || isRefusal) break;
+        if (isAbort(giveUp.signal) || this.#endIfRevoked(error)) return;
+        const known = error instanceof HubError ? error : undefined;
+        if (known?.saysUnknown(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
+          this.#lastError = `The hub refused a result: ${known.message}`;
+          break;
+        }
+        if (known?.isRefusal === true) {
           // The run must not wait for an answer that the hub can't take.
-          const message = `The hub could not take the result: ${error.message}`.slice(0, 4000);
-          sent = { ...finished, result: { status: 'failed', error: { code: error.status === 413 ? 'too_large' : 'failed', message } }, artifacts: [] };
-          isRefusal = true;
+          const message = `The hub could not take the result: ${known.message}`.slice(0, 4000);
+          sent = { ...finished, result: { status: 'failed', error: { code: known.code === 'payload_too_large' ? 'too_large' : 'failed', message } }, artifacts: [] };
+          isRefused = true;
           continue;
         }
-        if (isAbort(giveUp.signal)) return;
-        await delay(Math.random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** failures), undefined, { signal: giveUp.signal }).catch(() => undefined);
+        await delay(backoffMs(error, failures), undefined, { signal: giveUp.signal }).catch(() => undefined);
       }
     }
-    if (!isAbort(giveUp.signal)) this.#journal.confirm(finished.commandId);
+    if (isAbort(giveUp.signal)) return;
+    this.#journal.confirm(finished.commandId);
+    this.#held.delete(finished.commandId);
+    this.#listenAgain();
   }
 
   /** What the owner changes takes effect now, not with the next command. */
@@ -259,15 +319,16 @@ export class Companion {
     return true;
   }
 
-  /** Full jitter, so that a thousand companions do not come back at once. */
-  #backoff(error: unknown, failures: number): number {
+  /** Tells of a lost connection; answers how long to wait before the next attempt, in milliseconds. */
+  #lostConnection(error: unknown, failures: number): number {
     const { onEvent } = this.#options;
-    const asked = error instanceof HubError ? error.retryAfterSeconds : undefined;
-    const waitMs = asked === undefined ? Math.random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** failures) : Math.min(asked * 1000, 300_000) * (1 + Math.random() * 0.2);
+    const waitMs = backoffMs(error, failures);
     const reason = (error as Error).message;
     if (this.#connected || reason !== this.#lastError) onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
     this.#connected = false;
     this.#lastError = reason;
+    // Another hub may answer next.
+    this.#declaresHeld = true;
     return waitMs;
   }
 

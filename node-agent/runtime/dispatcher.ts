@@ -5,7 +5,7 @@ import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
-import type { CommandResult, PolledCommand } from '../../shared/contract/nodes.ts';
+import type { CommandResult } from '../../shared/contract/nodes.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { summarise } from './audit.ts';
 import type { AuditLog } from './audit.ts';
@@ -19,6 +19,7 @@ import { systemHandlers } from './commands/system.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { appVersion } from './facts.ts';
+import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { LocalSettings } from './settings.ts';
@@ -78,49 +79,66 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Carries one command out. Null when it is being carried out already, or acts and was seen before: then nothing is done and
-   * nothing is to be reported.
+   * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
+   * again.
    */
-  async execute(command: PolledCommand): Promise<FinishedCommand | null> {
-    if (this.#running.has(command.id)) return null;
+  async execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
     const entry = { type: command.type, acts: definition?.acts ?? false };
-    const { journal, audit, onOutcome } = this.#options;
-    if (!journal.begin(command.id, entry)) return null;
     const abort = new AbortController();
     this.#running.set(command.id, { type: command.type, abort });
     const startedAt = performance.now();
-    const artifacts: ResultArtifact[] = [];
-    const temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
+    const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() => this.#running.delete(command.id));
+    const { result } = finished;
+    const outcome = result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed');
+    let message = result.error?.message ?? null;
     try {
-      const result = await this.#run(command, definition, { signal: abort.signal, temporaryFolder, attach: (artifact) => artifacts.push(artifact) });
-      const stored = result.status === 'succeeded' ? this.#store(command.id, artifacts) : [];
-      const finished = { commandId: command.id, result, artifacts: stored };
-      journal.finish(finished, entry);
-      const outcome = result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed');
-      audit.append({
+      this.#options.journal.finish(finished, entry);
+      this.#options.audit.append({
         time: new Date().toISOString(),
         commandId: command.id,
         type: command.type.slice(0, 100),
         summary: summarise(command.input),
         approvedBy: command.approval?.approvedBy ?? null,
         outcome,
-        message: result.error?.message ?? null,
+        message,
         durationMs: Math.round(performance.now() - startedAt),
       });
-      onOutcome(command.type, outcome, result.error?.message ?? null);
-      return finished;
-    } finally {
-      this.#running.delete(command.id);
-      rmSync(temporaryFolder, { recursive: true, force: true });
+    } catch (error) {
+      // What was done is reported all the same; it only would not outlive this process.
+      message = `${message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
     }
+    this.#options.onOutcome(command.type, outcome, message);
+    return finished;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser[Symbol.asyncDispose]();
   }
 
-  async #run(command: PolledCommand, definition: CommandDefinition | undefined, owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>): Promise<CommandResult> {
+  async #carryOut(command: ReceivedCommand, definition: CommandDefinition | undefined, entry: { type: string; acts: boolean }, signal: AbortSignal): Promise<FinishedCommand> {
+    const failed = (code: string, message: string): FinishedCommand => ({ commandId: command.id, result: { status: 'failed', error: { code, message: message.slice(0, 4000) } }, artifacts: [] });
+    let isNew: boolean;
+    let temporaryFolder: string;
+    try {
+      temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
+      isNew = this.#options.journal.begin(command.id, entry);
+    } catch (error) {
+      return failed('failed', `The command was not begun, because the companion's data folder can't be written: ${(error as Error).message}`);
+    }
+    const artifacts: ResultArtifact[] = [];
+    try {
+      if (!isNew) return failed('outcome_unknown', 'This machine took the command before, and does not know how it ended; look at it before you retry.');
+      const result = await this.#run(command, definition, { signal, temporaryFolder, attach: (artifact) => artifacts.push(artifact) });
+      return { commandId: command.id, result, artifacts: result.status === 'succeeded' ? this.#store(command.id, artifacts) : [] };
+    } catch (error) {
+      return failed(error instanceof CommandError ? error.code : 'failed', `What came out could not be kept: ${(error as Error).message}`);
+    } finally {
+      rmSync(temporaryFolder, { recursive: true, force: true });
+    }
+  }
+
+  async #run(command: ReceivedCommand, definition: CommandDefinition | undefined, owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>): Promise<CommandResult> {
     try {
       if (definition === undefined) throw new CommandError('unknown_command', `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`);
       const parsed = definition.input.safeParse(command.input);
@@ -163,7 +181,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
-  #assertApproved({ input, approval }: PolledCommand): void {
+  #assertApproved({ input, approval }: ReceivedCommand): void {
     if (approval === undefined) throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
     const text = approvedRequestText(this.#options.nodeId, systemRun.input.parse(input));
     const hash = createHash('sha256').update(text).digest('hex');

@@ -1,24 +1,54 @@
 import type { z } from 'zod';
+import { errorBody } from '../../shared/contract/common.ts';
 import { nodes } from '../../shared/contract/nodes.ts';
-import type { Operation, OperationAnswer, OperationCall } from '../../shared/contract/define.ts';
+import type { Operation, OperationCall } from '../../shared/contract/define.ts';
+import { hubAnswers } from './hub-answers.ts';
+import type { HubAnswers } from './hub-answers.ts';
 
-/** An answer of the hub that is no success, or none at all (`status` 0). */
+type ErrorBody = z.output<typeof errorBody>;
+
+export interface HubErrorOptions {
+  cause?: unknown;
+  retryAfterSeconds?: number | undefined;
+  /** The error in the shape that only a hub gives it. */
+  body?: ErrorBody | undefined;
+}
+
+/**
+ * An answer that is no success, or none at all (`status` 0). Whatever stands between the hub and this device may answer in the
+ * hub's place, with any status; only what has the shape of the hub's own errors is its word, and all else costs a retry.
+ */
 export class HubError extends Error {
   readonly status: number;
+  /** The hub's own code; `unreachable` or `foreign_answer` when the hub did not speak. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
+  readonly #body: ErrorBody | undefined;
 
-  constructor(status: number, code: string, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(status: number, code: string, message: string, { cause, retryAfterSeconds, body }: HubErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'HubError';
     this.status = status;
     this.code = code;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.retryAfterSeconds = retryAfterSeconds;
+    this.#body = body;
   }
 
   /** The hub does not know this device any more: asking again is pointless. */
   get isRevocation(): boolean {
-    return this.status === 401 || this.status === 404;
+    return this.#body !== undefined && this.code === 'device_secret_invalid';
+  }
+
+  /** The hub itself refused the request as it is: sent again it would be refused again. */
+  get isRefusal(): boolean {
+    return this.#body !== undefined && ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type'].includes(this.code);
+  }
+
+  /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
+  saysUnknown(commandId: string): boolean {
+    if (this.code !== 'not_found' || this.#body === undefined) return false;
+    const { details = [], message } = this.#body;
+    return details.some(({ path }) => path === 'params.commandId') || message.startsWith(`There is no command ${commandId} `);
   }
 }
 
@@ -48,7 +78,7 @@ export class HubClient {
   }
 
   /** @throws HubError, or the signal's reason. */
-  async call<Id extends keyof NodeOperations>(id: Id, input: Partial<OperationCall<NodeOperations[Id]>>, options: CallOptions): Promise<HubAnswer<OperationAnswer<NodeOperations[Id]>>> {
+  async call<Id extends keyof HubAnswers>(id: Id, input: Partial<OperationCall<NodeOperations[Id]>>, options: CallOptions): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
     const operation: Operation = nodes[id];
     const timeout = AbortSignal.timeout(options.timeoutMs);
     let response: Response;
@@ -69,15 +99,12 @@ export class HubClient {
       const reason = timeout.aborted ? `no answer within ${options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? (error as Error).message);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}`, { cause: error });
     }
-    const json = parseJson(text) as { code?: string; message?: string } | undefined;
-    if (!response.ok) {
-      const retryAfter = Number(response.headers.get('retry-after'));
-      throw new HubError(response.status, json?.code ?? 'unknown', json?.message ?? `The hub answered ${response.status}.`, Number.isFinite(retryAfter) && retryAfter > 0 ? { retryAfterSeconds: retryAfter } : {});
-    }
-    const parsed = (operation.response as z.ZodType).safeParse(json);
-    if (!parsed.success) throw new HubError(response.status, 'unexpected_answer', `The answer of ${this.#hub} is not a hub's; is the address right?`);
+    const json = parseJson(text);
+    if (!response.ok) throw errorOf(response, json);
+    const parsed = (hubAnswers[id] as z.ZodType).safeParse(json);
+    if (!parsed.success) throw new HubError(response.status, 'foreign_answer', `The answer of ${this.#hub} is not a hub's; is the address right?`);
     const date = Date.parse(response.headers.get('date') ?? '');
-    return { body: parsed.data as OperationAnswer<NodeOperations[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
+    return { body: parsed.data as z.output<HubAnswers[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
   }
 
   #url(operation: Operation, { params, query }: { params?: unknown; query?: unknown }): string {
@@ -85,6 +112,21 @@ export class HubClient {
     const search = new URLSearchParams(Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]])));
     return `${this.#hub}${path}${search.size === 0 ? '' : `?${search.toString()}`}`;
   }
+}
+
+function errorOf(response: Response, json: unknown): HubError {
+  const { status, headers } = response;
+  const retryAfterSeconds = retryAfterOf(headers.get('retry-after'));
+  const parsed = errorBody.safeParse(json);
+  if (!parsed.success || parsed.data.statusCode !== status) return new HubError(status, 'foreign_answer', `Something before the hub answered ${status}.`, { retryAfterSeconds });
+  return new HubError(status, parsed.data.code, parsed.data.message, { retryAfterSeconds, body: parsed.data });
+}
+
+/** `Retry-After` in seconds, whether it names them or a time. */
+function retryAfterOf(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
 }
 
 function parseJson(text: string): unknown {

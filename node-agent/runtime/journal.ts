@@ -63,10 +63,10 @@ export class Journal {
     // A command that only reads may be done again, and is when its lease ran out; only one that acts is worth the disk.
     if (!acts) return true;
     if (this.#seen.has(commandId)) return false;
-    this.#seen.add(commandId);
+    this.#enter(commandId, 'started.json', { type, acts });
     writeSync(this.#seenFile, `${commandId}\n`);
     fsyncSync(this.#seenFile);
-    this.#enter(commandId, 'started.json', { type, acts });
+    this.#seen.add(commandId);
     return true;
   }
 

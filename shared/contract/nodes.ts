@@ -7,8 +7,11 @@ const manage = { tag, caller: 'token', permission: 'automations:manage' } as con
 
 export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const;
 
-/** What a device says of itself. It is hostile input: show it as text only. */
-export const deviceInfo = z.strictObject({
+/**
+ * What a device says of itself. It is hostile input: show it as text only. What devices send may have fields that this version does
+ * not know yet, here and in the bodies below; they are left out.
+ */
+export const deviceInfo = z.object({
   name: text(1, 200),
   platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
   arch: text(1, 50),
@@ -18,12 +21,12 @@ export const deviceInfo = z.strictObject({
 });
 
 /** Facts of a heartbeat; every one may be missing. */
-export const deviceFacts = z.strictObject({
-  cpu: z.strictObject({ model: text(0, 200), cores: z.int().min(0).max(4096), loadPercent: z.number().min(0).max(100) }).optional(),
-  memory: z.strictObject({ totalBytes: z.int().min(0), availableBytes: z.int().min(0) }).optional(),
-  disks: z.array(z.strictObject({ mount: text(0, 500), totalBytes: z.int().min(0), usedBytes: z.int().min(0) })).max(50).optional(),
-  battery: z.strictObject({ percent: z.number().min(0).max(100), charging: z.boolean() }).nullable().optional(),
-  displays: z.array(z.strictObject({ index: z.int().min(0), name: text(0, 200), width: z.int().min(0), height: z.int().min(0) })).max(16).optional(),
+export const deviceFacts = z.object({
+  cpu: z.object({ model: text(0, 200), cores: z.int().min(0).max(4096), loadPercent: z.number().min(0).max(100) }).optional(),
+  memory: z.object({ totalBytes: z.int().min(0), availableBytes: z.int().min(0) }).optional(),
+  disks: z.array(z.object({ mount: text(0, 500), totalBytes: z.int().min(0), usedBytes: z.int().min(0) })).max(50).optional(),
+  battery: z.object({ percent: z.number().min(0).max(100), charging: z.boolean() }).nullable().optional(),
+  displays: z.array(z.object({ index: z.int().min(0), name: text(0, 200), width: z.int().min(0), height: z.int().min(0) })).max(16).optional(),
   uptimeSeconds: z.number().min(0).optional(),
 });
 
@@ -75,14 +78,14 @@ const artifactName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'mus
 const contentType = z.string().regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 'must be a content type such as image/png');
 
 /** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
-export const commandResult = z.strictObject({
+export const commandResult = z.object({
   status: z.enum(['succeeded', 'failed']),
   output: z.unknown().optional().describe('As the command promises'),
   error: z
-    .strictObject({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case').describe(`Such as ${commandErrorCodes.join(', ')}`), message: text(0, 4000) })
+    .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case').describe(`Such as ${commandErrorCodes.join(', ')}`), message: text(0, 4000) })
     .optional(),
   artifacts: z
-    .array(z.strictObject({ name: artifactName, contentType, base64: z.base64() }))
+    .array(z.object({ name: artifactName, contentType, base64: z.base64() }))
     .max(16)
     .optional(),
 });
@@ -116,7 +119,7 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/claim',
     summary: 'Claim a pairing code (the device calls this)',
     description: 'Answers the device secret, once. 10 wrong codes from one address within 10 minutes lock it out for that time.',
-    body: z.strictObject({
+    body: z.object({
       pairingCode: z.string().max(50).describe('8 characters, as ABCD-EFGH; case, spaces and hyphens do not matter'),
       device: deviceInfo,
     }),
@@ -151,11 +154,11 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}/heartbeat',
     summary: 'Report facts and extend the leases of running commands (the device calls this)',
     params: idParams,
-    body: z.strictObject({
+    body: z.object({
       facts: deviceFacts.optional(),
       device: deviceInfo.optional(),
       paused: z.boolean().default(false),
-      running: z.array(id).max(64).default([]).describe('Commands that the device is still working on'),
+      running: z.array(id).max(64).default([]).describe('Commands that the device holds: being worked on, or finished and their results not confirmed yet'),
     }),
     response: z.object({
       ok: z.literal(true),
@@ -172,9 +175,9 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}/commands',
     summary: 'Long poll for commands (the device calls this)',
     description:
-      'Holds the request up to `wait` seconds until there is a command. Each command is handed out under a lease; a heartbeat that names it extends the lease. `running` names commands being worked on; those no longer wanted come back in `withdrawn`, at once.',
+      'Holds the request up to `wait` seconds until there is a command. Each command is handed out under a lease; a heartbeat that names it extends the lease. `running` names commands that the device holds; those no longer wanted come back in `withdrawn`, at once.',
     params: idParams,
-    query: z.strictObject({
+    query: z.object({
       wait: z.coerce.number().int().min(0, 'must be from 0 to 30').max(30, 'must be from 0 to 30').default(0).describe('Seconds'),
       max: z.coerce.number().int().min(0, 'must be from 0 to 16').max(16, 'must be from 0 to 16').default(1).describe('Commands at most; 0 only listens for withdrawals'),
       running: z
@@ -183,7 +186,12 @@ export const nodes = defineResource({
         .default('')
         .transform((list) => (list === '' ? [] : list.split(',')))
         .pipe(z.array(id).max(64))
-        .describe('Ids of commands being worked on, joined by commas'),
+        .describe('Ids of commands being worked on, and of those whose results are not confirmed yet, joined by commas'),
+      runningIsComplete: z
+        .enum(['true', 'false'])
+        .default('false')
+        .transform((value) => value === 'true')
+        .describe('True when `running` names all that the device holds, and it waits in no other poll: what else it was handed never arrived, and what of it only reads is handed out again at once'),
     }),
     response: z.object({ commands: z.array(polledCommand), withdrawn: z.array(id) }),
     holdSeconds: 30,

@@ -1,0 +1,25 @@
+import { HubError } from './hub-client.ts';
+
+/** Longest pause between two attempts that nobody asked for, in milliseconds. */
+const maxBackoffMs = 30_000;
+const firstBackoffMs = 250;
+const growth = 1.6;
+/** Longest time that a hub, or a proxy before it, can ask to be left alone, in milliseconds. */
+const maxAskedMs = 300_000;
+
+/**
+ * How long to wait after so many failed attempts in a row, in milliseconds: full jitter over a bound that grows, so that all
+ * devices of a hub come back spread out. Where the other side named a time, not before it, and spread out after it.
+ */
+export function backoffMs(error: unknown, failures: number, random: () => number = Math.random): number {
+  const bound = Math.min(maxBackoffMs, firstBackoffMs * growth ** failures);
+  const asked = error instanceof HubError ? error.retryAfterSeconds : undefined;
+  if (asked === undefined) return random() * bound;
+  const askedMs = Math.min(asked * 1000, maxAskedMs);
+  return askedMs + random() * Math.max(askedMs, bound);
+}
+
+/** A period that differs a little each time, so that devices that began together do not stay together. */
+export function spreadPeriod(period: number, random: () => number = Math.random): number {
+  return period * (1 - random() * 0.2);
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { commandApproval } from '../../shared/contract/nodes.ts';
+
+/**
+ * What the companion reads of the hub's answers, and no more: a hub of another version may say more, or say the rest otherwise.
+ * `shared/contract/nodes.ts` declares what a hub of this version answers.
+ */
+
+const bounded = (least: number, most: number, otherwise: number) =>
+  z
+    .number()
+    .catch(otherwise)
+    .transform((value) => Math.min(most, Math.max(least, Math.round(value))));
+
+const pace = z.object({ pollSeconds: bounded(1, 30, 25), heartbeatSeconds: bounded(1, 300, 15) });
+
+const commandId = z.uuid();
+
+const receivedCommand = z.object({ id: commandId, type: z.string(), input: z.record(z.string(), z.unknown()), approval: commandApproval.optional() });
+/** A command as the companion carries it out. */
+export type ReceivedCommand = z.output<typeof receivedCommand>;
+
+/** A command of which only the id could be read, and why. */
+export interface UnreadableCommand {
+  id: string;
+  problem: string;
+}
+
+/** One command that can't be read must not keep the others from the device. */
+const commandList = z.array(z.unknown()).transform((items) => {
+  const commands: ReceivedCommand[] = [];
+  const unreadable: UnreadableCommand[] = [];
+  for (const item of items) {
+    const parsed = receivedCommand.safeParse(item);
+    if (parsed.success) {
+      commands.push(parsed.data);
+      continue;
+    }
+    const named = z.object({ id: commandId }).safeParse(item);
+    const [issue] = parsed.error.issues;
+    if (named.success) unreadable.push({ id: named.data.id, problem: `${issue?.path.join('.') || 'the command'} ${issue?.message ?? 'is not valid'}` });
+  }
+  return { commands, unreadable };
+});
+
+/** The answer of each device operation, as the companion reads it. */
+export const hubAnswers = {
+  claimAutomationNode: z.object({ nodeId: z.uuid(), deviceSecret: z.string().min(1) }),
+  heartbeatAutomationNode: z.object({ withdrawn: z.array(z.string()).default([]), hub: pace }),
+  pollAutomationNodeCommands: z
+    .object({ commands: commandList, withdrawn: z.array(z.string()).default([]) })
+    .transform(({ commands: { commands, unreadable }, withdrawn }) => ({ commands, unreadable, withdrawn })),
+  completeAutomationNodeCommand: z.object({ id: commandId }),
+};
+export type HubAnswers = typeof hubAnswers;

@@ -1,0 +1,73 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reasonPhrase } from '../../shared/errors.ts';
+import { backoffMs } from './backoff.ts';
+import { HubClient, HubError } from './hub-client.ts';
+
+const nodeId = '01890000-0000-7000-8000-000000000000';
+const commandId = '01890000-0000-7000-8000-000000000001';
+let reply: { status: number; headers?: Record<string, string>; body: string };
+const server = createServer((_request, response) => response.writeHead(reply.status, reply.headers).end(reply.body));
+beforeAll(() => new Promise<void>((done) => server.listen(0, '127.0.0.1', done)));
+afterAll(() => server.close());
+
+const own = (status: number, code: string, message: string, more: object = {}) => ({ status, body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code, ...more }) });
+const call = () => new HubClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'secret').call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal: AbortSignal.timeout(10_000), timeoutMs: 10_000 });
+
+async function errorOf(answer: typeof reply): Promise<HubError> {
+  reply = answer;
+  const error: unknown = await call().then(() => undefined, (thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(HubError);
+  return error as HubError;
+}
+
+describe('only the hub itself', () => {
+  test.each([
+    ['text', { status: 401, body: 'Unauthorized' }],
+    ['a page', { status: 404, body: '<h1>404</h1>' }],
+    ['JSON of another shape', { status: 401, body: '{"code":"device_secret_invalid"}' }],
+    ['a body that names another status', { ...own(401, 'device_secret_invalid', 'x'), status: 404 }],
+    ['another code of a hub', own(401, 'unauthenticated', 'Send the device secret.')],
+    ['a path that is not there', own(404, 'not_found', `There is nothing at /v1/automations/nodes/${nodeId}/commands/${commandId}/result; /docs lists every operation.`)],
+  ])('revokes a device or disowns a command: %s does neither', async (_name, answer) => {
+    const error = await errorOf(answer);
+    expect([error.isRevocation, error.isRefusal, error.saysUnknown(commandId)]).toEqual([false, false, false]);
+  });
+
+  test('is believed when it says so', async () => {
+    expect((await errorOf(own(401, 'device_secret_invalid', 'x'))).isRevocation).toBe(true);
+    expect((await errorOf(own(400, 'validation_failed', 'x'))).isRefusal).toBe(true);
+    const unknown = await errorOf(own(404, 'not_found', `There is no command ${commandId} for this node.`));
+    expect([unknown.saysUnknown(commandId), unknown.saysUnknown(nodeId)]).toEqual([true, false]);
+    expect((await errorOf(own(404, 'not_found', 'in other words', { details: [{ path: 'params.commandId', message: 'x' }] }))).saysUnknown(commandId)).toBe(true);
+  });
+});
+
+describe('a poll of a hub of another version', () => {
+  test('passes fields that are not known, and tells of one command that can not be read without losing the others', async () => {
+    const command = { id: commandId, type: 'node.levitate', input: { height: 1 }, expiresAt: 'in a form of its own', leaseSeconds: 45.5, priority: 'high' };
+    reply = { status: 200, body: JSON.stringify({ commands: [{ ...command, id: nodeId, input: 'not an object' }, command, { id: 7 }], withdrawn: [], mood: 'good' }) };
+    const { body } = await call();
+    expect(body.commands).toEqual([{ id: commandId, type: 'node.levitate', input: { height: 1 } }]);
+    expect(body.unreadable).toEqual([{ id: nodeId, problem: expect.stringContaining('input') as string }]);
+  });
+});
+
+describe('the pause before the next attempt', () => {
+  test('has full jitter over a bound that grows', () => {
+    const bounds = Array.from({ length: 20 }, (_value, failures) => backoffMs(new Error('x'), failures, () => 1));
+    expect(bounds[0]).toBe(250);
+    expect(bounds).toEqual(bounds.toSorted((left, right) => left - right));
+    expect(bounds.at(-1)).toBe(30_000);
+    expect(backoffMs(new Error('x'), 20, () => 0)).toBe(0);
+  });
+
+  test('keeps to what was asked for in either form, and spreads out after it', async () => {
+    const asked = await errorOf({ status: 503, headers: { 'retry-after': '1' }, body: '' });
+    expect([backoffMs(asked, 0, () => 0), backoffMs(asked, 0, () => 1), backoffMs(asked, 20, () => 1)]).toEqual([1_000, 2_000, 31_000]);
+    const dated = await errorOf({ status: 503, headers: { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }, body: '' });
+    expect(dated.retryAfterSeconds).toBeGreaterThan(30);
+    expect((await errorOf({ status: 503, headers: { 'retry-after': 'soon' }, body: '' })).retryAfterSeconds).toBeUndefined();
+  });
+});
