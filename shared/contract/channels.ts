@@ -10,6 +10,9 @@ const secret = (what: string) => text(1, 2000).describe(`${what}; write only`);
 const inboundSecret = text(16, 200).describe('Callers of the inbound endpoint send it as X-Service-Automation-Token; at least 16 characters, write only');
 const apiBaseUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2000).describe('Where the provider answers, when that is not its own public address');
 
+/** A name before the hub's own address: none that reads like an address, or like something else than it is. */
+const senderName = text(1, 100).refine((value) => !/[\p{C}\p{Zl}\p{Zp}@<>"]/u.test(value), 'must be a name without @, <, >, " and invisible characters');
+
 /** The configuration of each provider; what `channelSecrets` names is never shown again. */
 export const channelConfigs = {
   telegram: z.strictObject({ botToken: secret('Token of the bot'), inboundSecret: inboundSecret.describe('Set it as secret_token of the webhook; write only'), apiBaseUrl: apiBaseUrl.default('https://api.telegram.org') }),
@@ -23,8 +26,10 @@ export const channelConfigs = {
     apiBaseUrl: apiBaseUrl.default('https://graph.facebook.com/v23.0'),
   }),
   webhook: z.strictObject({ inboundSecret, url: z.url({ protocol: /^https?$/, error: 'must be an https address' }).max(2000).optional().describe('Where outgoing messages are POSTed'), signingSecret: secret('Signs outgoing messages').optional() }),
-  email: z.strictObject({ inboundSecret, from: z.email('must be an email address').max(254).optional().describe('Sender; that of the hub when left out') }),
+  email: z.strictObject({ inboundSecret, senderName: senderName.optional().describe('What readers see as the sender; the address is always that of the hub'), replyTo: z.email('must be an email address').max(254).optional().describe('Where answers go; to the sender when left out') }),
 } as const;
+/** Secrets that a provider is sent, or that sign what it is sent, each with the field that says where to: for another address it must be given anew. */
+export const secretAddresses: Readonly<Record<string, readonly string[]>> = { apiBaseUrl: ['botToken', 'accessToken'], url: ['signingSecret'] };
 export const channelSecrets: readonly string[] = ['botToken', 'signingSecret', 'accessToken', 'appSecret', 'verifyToken', 'inboundSecret'];
 
 export const channel = z.object({
@@ -44,7 +49,7 @@ export const putChannelBody = z.strictObject({
   id: id.optional().describe('Changes this channel; a new one when left out'),
   provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
   name,
-  config: jsonObject.default({}).describe('By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, from?. A secret that is left out in a change keeps its value'),
+  config: jsonObject.default({}).describe('By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url'),
   active: z.boolean().default(true),
 });
 

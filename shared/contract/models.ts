@@ -15,7 +15,7 @@ const shape = { id: modelId, provider: z.enum(modelProviders, `must be one of ${
 export const putModelsBody = z
   .strictObject({
     models: z
-      .array(z.strictObject({ ...shape, baseUrl: baseUrl.optional().describe('Needed for openai-compatible'), apiKey: text(1, 1000).optional().describe('Write only; the one that was set before is kept when left out') }))
+      .array(z.strictObject({ ...shape, baseUrl: baseUrl.optional().describe('Needed for openai-compatible'), apiKey: text(1, 1000).optional().describe('Write only; the one that was set before for the same provider and baseUrl is kept when left out') }))
       .max(20),
     order: z.array(modelId).max(20).describe('Ids in the order in which they are tried'),
   })

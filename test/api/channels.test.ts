@@ -73,6 +73,11 @@ const inbound = (id: string, headers: Record<string, string>, raw: string) => se
 const hmac = (key: string, content: string) => createHmac('sha256', key).update(content).digest('hex');
 const ended = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
 
+async function deliver(input: Record<string, unknown>, extra: Record<string, unknown> = {}, api = workspace.api) {
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'out', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input, ...extra }] as never } });
+  return ended(startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
+}
+
 async function workflowFor(channelId: string) {
   return workspace.api.call('createAutomationWorkflow', { body: { name: `on ${channelId}`, triggerJson: { type: 'channel', channel: { channelId } }, stepsJson: [{ type: 'log', message: '{{payload.from}}: {{payload.text}}' }] } });
 }
@@ -181,11 +186,6 @@ describe('what comes in', () => {
 });
 
 describe('what goes out', () => {
-  async function deliver(input: Record<string, unknown>, extra: Record<string, unknown> = {}, api = workspace.api) {
-    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'out', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input, ...extra }] as never } });
-    return ended(startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
-  }
-
   test.each([
     ['telegram', { path: '/bot12:abc/sendMessage', body: { chat_id: 'you', text: 'hi' } }],
     ['slack', { path: '/chat.postMessage', headers: { authorization: 'Bearer xoxb-1' }, body: { channel: 'you', text: 'hi' } }],
@@ -250,6 +250,47 @@ describe('what goes out', () => {
     expect(await say()).toMatchObject({ status: 'succeeded' });
     await channel('slack', 'two', own);
     expect(await say()).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
+  });
+});
+
+describe('a secret goes only to the address that it was set for', () => {
+  const elsewhere = 'https://elsewhere.example/api';
+
+  test.each([
+    ['telegram', { apiBaseUrl: elsewhere }, 'botToken', { botToken: 'new:token' }],
+    ['slack', { apiBaseUrl: `${elsewhere}/` }, 'botToken', { botToken: 'xoxb-2' }],
+    ['whatsapp', { apiBaseUrl: elsewhere, phoneNumberId: '555' }, 'accessToken', { accessToken: 'wa-2' }],
+  ] as const)('%s: with another one the token must be given anew', async (kind, config, name, anew) => {
+    const made = await channel(kind, 'moved');
+    const put = (more: JsonObject) => send(hub.url, 'POST', '/v1/automations/channels', { headers: { 'x-api-key': workspace.key }, body: { id: made.id, provider: kind, name: 'moved', config: { ...config, ...more } } });
+    const patch = await send(hub.url, 'PATCH', `/growth/automations/channels/${made.id}`, { headers: { authorization: `Bearer ${workspace.jwt}` }, body: { config } });
+    for (const { status, body } of [await put({}), patch]) {
+      expect(status).toBe(400);
+      expect(body.details).toEqual([{ path: `body.config.${name}`, message: expect.stringContaining('apiBaseUrl') as string }]);
+    }
+    const run = await deliver({ channelId: made.id, to: 'you', text: 'hi' });
+    expect(run.status).toBe('succeeded');
+    expect((await put(anew)).body).toMatchObject({ config: { apiBaseUrl: config.apiBaseUrl } });
+  });
+
+  test('webhook: what signed for one address signs for no other, nor after a detour over none', async () => {
+    const made = await channel('webhook', 'moved');
+    expect(made.secretsSet).toEqual(['signingSecret', 'inboundSecret']);
+    const put = (config: JsonObject) => workspace.api.call('putAutomationChannel', { body: { id: made.id, provider: 'webhook', name: 'moved', config } });
+    expect((await put({ url: `${base}/out` })).secretsSet).toEqual(['signingSecret', 'inboundSecret']);
+    expect((await put({})).secretsSet).toEqual(['inboundSecret']);
+    expect((await put({ url: `${base}/other` })).secretsSet).toEqual(['inboundSecret']);
+    expect((await put({ url: `${base}/third`, signingSecret: 'another' })).secretsSet).toEqual(['signingSecret', 'inboundSecret']);
+    expect((await put({ url: `${base}/fourth` })).secretsSet).toEqual(['inboundSecret']);
+  });
+
+  test('models: nor is a key kept for another provider', async () => {
+    const put = (more: JsonObject) => workspace.api.call('putAutomationModels', { body: { models: [{ id: 'm', model: 'x', ...more }] as never, order: ['m'] } });
+    await put({ provider: 'openai', apiKey: 'sk-1' });
+    expect((await put({ provider: 'openai' })).models).toMatchObject([{ apiKeySet: true }]);
+    expect((await put({ provider: 'anthropic' })).models).toMatchObject([{ apiKeySet: false }]);
+    await put({ provider: 'openai', apiKey: 'sk-1' });
+    expect((await put({ provider: 'openai', baseUrl: elsewhere })).models).toMatchObject([{ apiKeySet: false }]);
   });
 });
 

@@ -165,3 +165,16 @@ test('what a workspace is not entitled to is refused at save and at run', async 
   expect(await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'failed', error: { code: 'product_not_entitled' } });
   expect((await send(hub.url, 'GET', '/growth/marketing/lists', { headers: { authorization: `Bearer ${own.jwt}` } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
 });
+
+test('a channel of mail has a name and an address for answers of its own, and never a sender of its own', async () => {
+  const put = (config: Record<string, unknown>) => send(hub.url, 'POST', '/v1/automations/channels', { headers: { 'x-api-key': workspace.key }, body: { provider: 'email', name: 'mail', config: { inboundSecret: 'a secret of sixteen', ...config } } });
+  expect((await put({ from: 'ceo@operator.example' })).body).toMatchObject({ statusCode: 400, details: [{ message: 'has unknown fields: from' }] });
+  for (const senderName of ['CEO <ceo@operator.example>', 'ceo@operator.example', 'a\u202Eb', 'a\r\nBcc: x']) expect((await put({ senderName })).status).toBe(400);
+  const made = (await put({ senderName: 'Ann of Shop', replyTo: 'ann@shop.example' })).body as { id: string };
+  mail.mails.length = 0;
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'mail', stepsJson: [{ type: 'deliver', provider: 'email', channelId: made.id, to: 'bob@example.org', text: 'hi' }] } });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }));
+  expect(await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'succeeded' });
+  expect(mail.mails).toMatchObject([{ from: 'hub@example.org', raw: expect.stringMatching(/^From: Ann of Shop <hub@example\.org>\r$/m) as string }]);
+  expect(mail.mails[0]?.raw).toContain('Reply-To: ann@shop.example');
+});

@@ -69,8 +69,8 @@ export class Ai {
       const models = body.models.map(({ apiKey, baseUrl, ...model }) => ({
         ...model,
         baseUrl: baseUrl ?? null,
-        // A key that was set for one address is not sent to another.
-        sealedKey: apiKey === undefined ? (before?.models.find((known) => known.id === model.id && known.baseUrl === (baseUrl ?? null))?.sealedKey ?? null) : this.#deps.secrets.seal(keyPurpose, apiKey),
+        // A key that was set for one address is not sent to another, and a provider has an address of its own.
+        sealedKey: apiKey === undefined ? (before?.models.find((known) => known.id === model.id && known.provider === model.provider && known.baseUrl === (baseUrl ?? null))?.sealedKey ?? null) : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
       const values = { models, order: body.order };
       await tx.insert(modelConfigs).values({ tenantId, ...values }).onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });

@@ -1,4 +1,4 @@
-import { channelConfigs, channelSecrets } from '../../../shared/contract/channels.ts';
+import { channelConfigs, channelSecrets, secretAddresses } from '../../../shared/contract/channels.ts';
 import type { ChannelProvider } from '../../../shared/contract/channel-providers.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
@@ -19,17 +19,21 @@ export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfi
 
 /**
  * Checks what a caller sent for a provider, and splits it into what may be read back and what is sealed. A secret that is left
- * out keeps the value that it had.
+ * out keeps the value that it had, and so does the provider's address; but one that goes to an address is kept for that address alone.
  * @throws AppError `validation_failed` with the path of each problem.
  */
 export function sealConfig(secrets: Secrets, provider: ChannelProvider, given: JsonObject, before: StoredConfig | null): StoredConfig {
   const known = before === null ? {} : openConfig(secrets, before);
-  const kept = Object.fromEntries(Object.entries(known).filter(([name]) => channelSecrets.includes(name)));
-  const parsed = channelConfigs[provider].safeParse({ ...kept, ...given });
+  const base: JsonObject = known['apiBaseUrl'] === undefined ? given : { apiBaseUrl: known['apiBaseUrl'], ...given };
+  const moved = new Map(Object.entries(secretAddresses).flatMap(([address, names]) => (before === null || base[address] === known[address] ? [] : names.map((name) => [name, address]))));
+  const kept = Object.fromEntries(Object.entries(known).filter(([name]) => channelSecrets.includes(name) && !moved.has(name)));
+  const whole = { ...kept, ...base };
+  const parsed = channelConfigs[provider].safeParse(whole);
   if (!parsed.success) {
+    const missing = (name: string) => (moved.has(name) && Object.hasOwn(known, name) ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for` : 'is required');
     const details = parsed.error.issues.map((issue) => ({
       path: `body.config${issue.path.map((part) => `.${String(part)}`).join('')}`,
-      message: issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn({ ...kept, ...given }, String(issue.path[0])) ? 'is required' : issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : issue.message,
+      message: issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn(whole, String(issue.path[0])) ? missing(String(issue.path[0])) : issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : issue.message,
     }));
     throw new AppError('validation_failed', `The request can't be carried out: ${details[0]?.path} ${details[0]?.message}.`, { details });
   }

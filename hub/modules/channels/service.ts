@@ -140,7 +140,7 @@ export class Channels {
     });
     const config = openConfig(this.#deps.secrets, channel);
     if (channel.provider === 'email') {
-      return this.#deps.email.send({ to: [request.to], subject: request.subject ?? 'Message', text: request.text, from: config['from'] }, context, 'email');
+      return this.#deps.email.send({ to: [request.to], subject: request.subject ?? 'Message', text: request.text, fromName: config['senderName'], replyTo: config['replyTo'] }, context, 'email');
     }
     const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) =>
       recordMessage(tx, { tenantId, runId, stepIndex, channel: channel.provider, recipient: request.to, status, summary: { channelId: channel.id, ...summary } });

@@ -10,7 +10,9 @@ export interface EmailRequest {
   subject: string;
   text?: string | undefined;
   html?: string | undefined;
-  from?: string | undefined;
+  /** What readers see as the sender; its address is the hub's. */
+  fromName?: string | undefined;
+  replyTo?: string | undefined;
 }
 
 export interface EmailContext {

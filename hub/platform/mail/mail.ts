@@ -1,7 +1,9 @@
 import { createTransport } from 'nodemailer';
 
 export interface Mail {
-  from?: string | undefined;
+  /** What readers see as the sender, in place of the hub's name; its address is always the hub's own. */
+  fromName?: string | undefined;
+  replyTo?: string | undefined;
   to: readonly string[];
   subject: string;
   text?: string | undefined;
@@ -34,17 +36,21 @@ const neverConnected = /^(connect |Connection timeout|Greeting never received)/;
 
 /** The way out for mail. */
 export interface Mailer extends AsyncDisposable {
-  /** The sender where a mail names none. */
-  from: string;
   /** Hands a mail to the server. @throws MailError, or the signal's reason. */
   send(mail: Mail, signal: AbortSignal): Promise<{ messageId: string; accepted: string[]; rejected: string[] }>;
 }
 
-/** Sends through an SMTP server. @param url smtp:// or smtps://, with user and password. */
+/** The address in a sender such as `Outrigger <hub@example.com>`. */
+function addressOf(sender: string): string {
+  const open = sender.lastIndexOf('<');
+  const close = sender.indexOf('>', open);
+  return (open === -1 || close === -1 ? sender : sender.slice(open + 1, close)).trim();
+}
+
+/** Sends through an SMTP server, always as one sender. @param url smtp:// or smtps://, with user and password. @param from the sender of all mail. */
 export function createSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
   const transport = createTransport(url, { pool: true, maxConnections: 4, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, disableFileAccess: true, disableUrlAccess: true } as Parameters<typeof createTransport>[1]);
   return {
-    from,
     async send(mail, signal) {
       signal.throwIfAborted();
       const aborted = Promise.withResolvers<never>();
@@ -53,7 +59,8 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
       try {
         const sent = await Promise.race([
           transport.sendMail({
-            from: mail.from ?? from,
+            from: mail.fromName === undefined ? from : { name: mail.fromName, address: addressOf(from) },
+            ...(mail.replyTo === undefined ? {} : { replyTo: mail.replyTo }),
             to: [...mail.to],
             subject: mail.subject,
             ...(mail.text === undefined ? {} : { text: mail.text }),
