@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { eq } from 'drizzle-orm';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { AppError } from '../shared/errors.ts';
+import type { BodyLimits } from './api/body-watch.ts';
 import { createIdempotency } from './api/idempotency.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { createHttpServer } from './api/server.ts';
@@ -39,7 +40,7 @@ import { Insight, rollUp } from './modules/insight/index.ts';
 import { Logs } from './modules/logs/index.ts';
 import { Marketing } from './modules/marketing/index.ts';
 import { createMemory } from './modules/memory/index.ts';
-import { Artifacts, CommandResults, Devices, NodeCommands, Nodes } from './modules/nodes/index.ts';
+import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, NodeCommands, Nodes } from './modules/nodes/index.ts';
 import { Packs } from './modules/packs/index.ts';
 import { Policies, readPolicy } from './modules/policies/index.ts';
 import { createRuns } from './modules/runs/index.ts';
@@ -100,6 +101,8 @@ export interface AppOptions {
   logger: Logger;
   /** Told in a line what takes a while at the start. */
   onNotice: (message: string) => void;
+  /** How long the bodies of requests may take; for tests. */
+  bodyLimits?: BodyLimits;
   /** False for the command line, which serves nobody and runs nothing. */
   serves?: boolean;
 }
@@ -112,7 +115,7 @@ const checkDeadlineMs = 2_000;
  * disposed, in the reverse order; if the start fails, at once.
  * @throws AppError with one line when something that it needs is not to be had.
  */
-export async function createApp(config: Config, { logger, onNotice, serves = true }: AppOptions): Promise<App> {
+export async function createApp(config: Config, { logger, onNotice, bodyLimits, serves = true }: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const dispatchAfter: { outbox: Outbox | null } = { outbox: null };
   const dispatch = (jobs: PromisedJob[]) => afterCommit(() => dispatchAfter.outbox?.offer(jobs));
@@ -140,7 +143,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
   const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : await createRedisRateLimiter(redisUrl, logger).catch(unreachable));
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
-  const blobs = await createFileBlobs(resolve(config.artifactsFolder ?? join(config.home, 'artifacts')));
+  const blobs = await createFileBlobs(resolve(config.artifacts.folder ?? join(config.home, 'artifacts')));
 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
@@ -191,7 +194,9 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
   const devices = new Devices({ db, events, rateLimiter, commands: nodeCommands, pairingKey, pollSeconds, heartbeatSeconds });
-  const results = new CommandResults({ db, blobs, dispatch });
+  const room = new ArtifactRoom(config.artifacts.maxWorkspaceBytes);
+  const results = new CommandResults({ db, blobs, room, dispatch });
+  const uploads = new ArtifactUploads({ db, blobs, room });
   const artifacts = new Artifacts(db, blobs);
   const approvals = createApprovals({ db, cursors, dispatch });
   const approvalLinks = new ApprovalLinks({ db, approvals, email, logger, dispatch, publicUrl: config.http.publicUrl });
@@ -239,6 +244,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
         { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
         { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
         { name: 'retention', everyMs: 60_000, run: () => pruneRuns(db, blobs, logger) },
+        { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
         { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
         { name: 'rate limits', everyMs: 600_000, run: () => rateLimiter.prune() },
         { name: 'expired rows', everyMs: 60_000, run: () => pruneExpired(db) },
@@ -278,7 +284,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
   if (config.role !== 'worker') {
     const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = { database: (signal) => db.ping(signal), queue: (signal) => queue.ping(signal) };
     const check = async () => Object.fromEntries(await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await checkPart(run)] as const)));
-    const faces = { nodes, devices, results, artifacts };
+    const faces = { nodes, devices, results, artifacts, uploads, room, partials: blobs.partials };
     const server: HttpServer = createHttpServer({
       routes: [
         // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too.
@@ -322,6 +328,7 @@ export async function createApp(config: Config, { logger, onNotice, serves = tru
       publicUrl: config.http.publicUrl,
       trustedProxies: config.http.trustedProxies,
       limits: config.limits,
+      ...(bodyLimits === undefined ? {} : { bodyLimits }),
       validateResponses: config.http.validateResponses,
       onFinished: (operation, status, seconds) => metrics.requests.observe({ operation, status: String(status) }, seconds),
     });

@@ -59,6 +59,7 @@ const settings = {
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
   WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Runs that one worker process moves on at a time' },
   ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
+  ARTIFACTS_PER_WORKSPACE_MIB: { schema: wholeNumber(1, 1_073_741_824), default: '20480', description: 'Artefacts that a workspace may keep, in MiB' },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
   NODE_HEARTBEAT_SECONDS: { schema: wholeNumber(1, 300), default: '15', description: 'How often a device reports; after three missed ones it is offline' },
   AI_BASE_URL: { schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'), default: '', description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol' },
@@ -82,7 +83,7 @@ export type HubRole = 'api' | 'worker' | 'all';
 export interface Config {
   role: HubRole;
   home: string;
-  artifactsFolder: string | null;
+  artifacts: { folder: string | null; maxWorkspaceBytes: number };
   http: {
     host: string;
     port: number;
@@ -162,7 +163,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   return {
     role: options.role,
     home: required('OUTRIGGER_HOME'),
-    artifactsFolder: values.ARTIFACTS_FOLDER ?? null,
+    artifacts: { folder: values.ARTIFACTS_FOLDER ?? null, maxWorkspaceBytes: (values.ARTIFACTS_PER_WORKSPACE_MIB ?? 20_480) * 1024 * 1024 },
     http: {
       host: required('HOST'),
       port: required('PORT'),

@@ -57,3 +57,15 @@ export async function readJsonBody(request: Request, operation: Operation): Prom
     throw new AppError('invalid_json', `The body is not JSON: ${reason.slice(0, 200)}.`, { cause: error });
   }
 }
+
+/**
+ * The bytes of a body as they come; ends early, with `unavailable`, when `signal` aborts. The connection stays, so that what went wrong
+ * can be answered.
+ */
+export async function* readPieces(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+  for await (const piece of pieces) {
+    yield piece;
+    if (signal.aborted) throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
+  }
+}

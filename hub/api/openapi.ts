@@ -102,6 +102,7 @@ function describeOperation(operation: Operation): Json {
     ...(description === '' ? {} : { description }),
     security: callerSecurity[operation.caller],
     parameters: parametersOf(operation),
+    ...(operation.upload === true ? { requestBody: { required: false, content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } } } : {}),
     ...(operation.body === undefined
       ? {}
       : {

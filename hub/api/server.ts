@@ -14,6 +14,8 @@ import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { authenticate, clientAddress } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import { mediaType, readJsonBody } from './body.ts';
+import { watchBody } from './body-watch.ts';
+import type { BodyLimits, BodyWatch } from './body-watch.ts';
 import { parsePart, sendError } from './errors.ts';
 import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
@@ -32,6 +34,8 @@ export interface HttpServerOptions {
   publicUrl: string | null;
   trustedProxies: string[];
   limits: { perKey: number; hook: number; signIn: number };
+  /** How long bodies may take; for tests. */
+  bodyLimits?: BodyLimits;
   /** Parse answers by the contract too; for development and tests. */
   validateResponses: boolean;
   onFinished: (operationId: string, status: number, seconds: number) => void;
@@ -51,9 +55,14 @@ const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 const claimsPerMinute = 60;
 const emptyQuery = z.strictObject({});
 
+/** How long an answer to a body that took too long may take to leave, in milliseconds. */
+const farewellMs = 1_000;
+const defaultBodyLimits: BodyLimits = { totalMs: 120_000, idleMs: 30_000 };
+
 interface RequestState {
   requestId: string;
   startedAt: number;
+  bodyWatch: BodyWatch;
   operationId: string;
 }
 
@@ -68,7 +77,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   app.use((request, response, next) => {
     const given = request.headers['x-request-id'];
-    const state: RequestState = { requestId: typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID(), startedAt: performance.now(), operationId: 'none' };
+    const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+    const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () => endLate(request, response, requestId, options.logger));
+    const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
     states.set(request, state);
     response.setHeader('X-Request-ID', state.requestId);
     response.on('close', () => {
@@ -92,7 +103,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         return;
       }
       state.operationId = route.operation.id;
-      serve(options, route, request, response, state.requestId, stopping.signal).catch((error: unknown) => sendError(response, error, state.requestId, options.logger));
+      serve(options, route, request, response, state, stopping.signal).catch((error: unknown) => sendError(response, error, state.requestId, options.logger));
     });
   }
   app.use(options.pages);
@@ -105,7 +116,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendError(response, known, states.get(request)?.requestId ?? randomUUID(), options.logger);
   });
 
-  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
+  // How long a body may take depends on the operation, so `watchBody` minds it.
+  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
   // Its answer can't carry a request id of the request, which could not be read.
   server.on('clientError', (_error, socket) => {
     if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
@@ -172,7 +184,21 @@ function tooMany(resetAt: Date, limit: number, whose: string): AppError {
   return new AppError('rate_limited', `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`, { retryAfterSeconds });
 }
 
-async function serve(options: HttpServerOptions, route: Route, request: Request, response: Response, requestId: string, stopping: AbortSignal): Promise<void> {
+/** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
+function endLate(request: Request, response: Response, requestId: string, logger: Logger): void {
+  // Once the answer is out, the end of the connection alone would not be told to whoever still reads the body.
+  const end = () => {
+    request.destroy();
+    request.socket.destroy();
+  };
+  setTimeout(end, farewellMs).unref();
+  if (response.headersSent) return;
+  response.once('finish', end);
+  response.setHeader('Connection', 'close');
+  sendError(response, new AppError('request_timeout', 'The body took too long to arrive; send it again.'), requestId, logger);
+}
+
+async function serve(options: HttpServerOptions, route: Route, request: Request, response: Response, { requestId, bodyWatch }: RequestState, stopping: AbortSignal): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
   await limitByAddress(options, operation, address);
@@ -181,6 +207,7 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
   await limitByKey(options, principal, response);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
+  if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
   const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
   const input = read?.value;
   const body = operation.body === undefined || isMultipart ? undefined : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));

@@ -65,6 +65,8 @@ interface OperationShape {
   bodyLimitBytes?: number;
   /** `multipart/form-data` is read by the handler itself, beside JSON. */
   multipart?: boolean;
+  /** The body is bytes, which the handler reads itself. */
+  upload?: boolean;
   response: z.ZodType;
   /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
   binaryResponse?: string;

@@ -74,8 +74,14 @@ const commandErrorCodes = [
   'outcome_unknown', 'unknown_command', 'failed', 'node_offline', 'node_revoked', 'invalid_reply',
 ] as const;
 
-const artifactName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'must be a plain file name');
-const contentType = z.string().regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 'must be a content type such as image/png');
+/** Name of an artefact, unique within its result. */
+export const artifactName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'must be a plain file name');
+/** Content type of an artefact, without parameters. */
+export const artifactContentType = z.string().regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 'must be a content type such as image/png');
+/** Artefacts of one command, at most. */
+export const maxArtifacts = 16;
+/** Greatest artefact, in bytes. */
+export const maxArtifactBytes = 256 * 1024 * 1024;
 
 /** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
 export const commandResult = z.object({
@@ -85,13 +91,31 @@ export const commandResult = z.object({
     .object({ code: z.string().regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case').describe(`Such as ${commandErrorCodes.join(', ')}`), message: text(0, 4000) })
     .optional(),
   artifacts: z
-    .array(z.object({ name: artifactName, contentType, base64: z.base64() }))
-    .max(16)
+    .array(z.object({ name: artifactName, contentType: artifactContentType, base64: z.base64() }))
+    .max(maxArtifacts)
     .optional(),
+  uploads: z.array(artifactName).max(maxArtifacts).optional().describe('Names of artefacts that were uploaded before the result'),
 });
 export type CommandResult = z.output<typeof commandResult>;
 
+/** What a device says of an artefact that it uploads in pieces; the same with every piece. */
+const uploadQuery = z.strictObject({
+  offset: z.coerce.number().int().min(0, 'must be from 0 to what the hub has').describe('Where the bytes of this request begin; at most what the hub has'),
+  bytes: z.coerce.number().int().min(1, 'must be from 1 to 268435456').max(maxArtifactBytes, 'must be from 1 to 268435456').describe('Size of the whole artefact'),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits').describe('Of the whole artefact'),
+  contentType: artifactContentType,
+});
+export type UploadFacts = z.output<typeof uploadQuery>;
+
+const uploadState = z.object({
+  name: z.string(),
+  received: z.int().describe('Bytes that the hub has: where the next piece begins'),
+  bytes: z.int().nullable().describe('Size of the whole artefact; null before the first piece'),
+  complete: z.boolean().describe('All bytes are there and have the checksum; a result may name the artefact in `uploads`'),
+});
+
 const bodyLimitBytes = 12 * 1024 * 1024;
+const uploadParams = z.strictObject({ id, commandId: id, name: artifactName });
 
 export const nodes = defineResource({
   listAutomationNodes: {
@@ -203,12 +227,37 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}/commands/{commandId}/result',
     summary: 'Report the result of a command (the device calls this)',
     description:
-      'JSON with artefacts in base64 (12 MiB at most), or `multipart/form-data` with the JSON in the field `result` and one file per artefact. The same result again is 200 and changes nothing.',
+      'JSON with artefacts in base64 (12 MiB at most), or `multipart/form-data` with the JSON in the field `result` and one file per artefact. Artefacts that were uploaded in pieces before are named in `uploads`. Those of a failed result are dropped. The same result again is 200 and changes nothing.',
     params: z.strictObject({ id, commandId: id }),
     body: commandResult,
     bodyLimitBytes,
     multipart: true,
     response: z.object({ id, status: z.string(), recorded: z.boolean().describe('False when the command had ended before: nothing changed') }),
+    errors: ['storage_full'],
+  },
+  readAutomationNodeUpload: {
+    tag,
+    caller: 'device',
+    method: 'GET',
+    path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
+    summary: 'Ask how much of an artefact the hub has (the device calls this)',
+    params: uploadParams,
+    response: uploadState,
+    errors: ['command_ended'],
+  },
+  uploadAutomationNodeArtifact: {
+    tag,
+    caller: 'device',
+    method: 'PUT',
+    path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
+    summary: 'Upload a piece of an artefact (the device calls this)',
+    description:
+      'For artefacts that are too large for the result, or whose way is slow. The body is the bytes from `offset` on, as many as the device likes; what arrived before a connection was cut is kept, and the device goes on from `received`. Without a body it reserves the room and answers how much there is. A piece with another size, checksum or content type than those before starts anew. With the last byte the checksum is compared; 422 `checksum_mismatch` means that all of it is to be sent again. An upload that nobody went on with for a day, or whose command is over, is dropped.',
+    params: uploadParams,
+    query: uploadQuery,
+    upload: true,
+    response: uploadState,
+    errors: ['command_ended', 'payload_too_large', 'upload_offset_invalid', 'upload_limit_reached', 'checksum_mismatch', 'storage_full'],
   },
 });
 

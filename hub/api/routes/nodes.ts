@@ -1,21 +1,24 @@
 import { pipeline } from 'node:stream/promises';
 import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { Artifacts, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
-import { maxArtifactBytes } from '../../modules/nodes/index.ts';
-import { mediaType } from '../body.ts';
+import type { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
+import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
+import { mediaType, readPieces } from '../body.ts';
 import { readerStallMs } from '../event-stream.ts';
 import { actorOf, implement } from '../implement.ts';
-import { readMultipartResult } from '../multipart-result.ts';
+import { maxMultipartBytes, readMultipartResult } from '../multipart-result.ts';
 
 export interface NodeFaces {
   nodes: Nodes;
   devices: Devices;
   results: CommandResults;
   artifacts: Artifacts;
+  uploads: ArtifactUploads;
+  room: ArtifactRoom;
+  partials: PartialBlobs;
 }
 
-export const nodeRoutes = ({ nodes, devices, results }: NodeFaces) =>
+export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }: NodeFaces) =>
   implement(nodesResource, {
     listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
     createAutomationNode: ({ principal, body, baseUrl }) => nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
@@ -26,9 +29,16 @@ export const nodeRoutes = ({ nodes, devices, results }: NodeFaces) =>
     pollAutomationNodeCommands: ({ principal, query, signal }) => devices.poll(principal, query, signal),
     async completeAutomationNodeCommand({ principal, params, body, raw: { request } }) {
       if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
-      await using upload = await readMultipartResult(request, maxArtifactBytes);
+      const ended = await results.ended(principal, params.commandId);
+      if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
+      const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
+      if (announced > maxMultipartBytes) throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
+      using _held = room.hold(principal.tenantId, announced);
+      await using upload = await readMultipartResult(request, partials);
       return await results.complete(principal, params.commandId, upload.result, upload.files);
     },
+    readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
+    uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) => uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
   });
 
 /** One byte range of a file of `bytes` bytes; null for all of it. @throws AppError `range_not_satisfiable`. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
-import { nodes as resource } from '../../../shared/contract/nodes.ts';
-import type { CommandResult } from '../../../shared/contract/nodes.ts';
+import { maxArtifactBytes, maxArtifacts } from '../../../shared/contract/nodes.ts';
+import type { nodes as resource, CommandResult } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
@@ -14,27 +14,40 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
 import type { PromisedJob } from '../runs/index.ts';
+import type { ArtifactRoom } from './artifact-room.ts';
 import { endCommand } from './commands.ts';
 import type { NodeCommandRow } from './commands.ts';
+import { readDeviceCommand } from './device-command.ts';
+import type { DeviceCommand } from './device-command.ts';
 import type { DeviceIdentity } from './store.ts';
+import { findVerified, releaseUploads } from './uploads.ts';
 
-/** An artefact that came as a part of a multipart body, already in a file of the request's own. */
+/** An artefact that came as a part of a multipart body, and is removed with its request. */
 export interface UploadedFile {
   name: string;
   contentType: string;
-  filePath: string;
+  bytes: number;
+  open(): Readable;
+}
+
+/** An artefact before it is one: its bytes still lie with the request or in an upload. */
+interface IncomingArtifact {
+  name: string;
+  contentType: string;
+  /** Room that it takes and that was not taken before. */
+  newBytes: number;
+  sha256?: string;
+  content(): Buffer | Readable;
 }
 
 export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
+  room: ArtifactRoom;
   dispatch: (jobs: PromisedJob[]) => void;
 }
 
 type Answer = z.input<typeof resource.completeAutomationNodeCommand.response>;
-
-/** Greatest artefact, in bytes. */
-export const maxArtifactBytes = 256 * 1024 * 1024;
 
 interface StoredArtifact {
   id: string;
@@ -58,16 +71,20 @@ export class CommandResults {
    */
   async complete(device: DeviceIdentity, commandId: string, result: CommandResult, files: UploadedFile[]): Promise<Answer> {
     const { tenantId } = device;
-    const command = await this.#open(device, commandId);
+    const { command, incoming } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const found = await readDeviceCommand(tx, device, commandId);
+      return { command: found, incoming: found.ended === null ? await this.#incoming(tx, tenantId, commandId, result, files) : [] };
+    });
     if (command.ended !== null) return { id: commandId, status: command.ended, recorded: false };
 
     const stored: StoredArtifact[] = [];
     try {
-      await this.#store(tenantId, result, files, stored);
+      await this.#store(tenantId, incoming, stored);
       // What a command read can be read again should the machine lose it; what one did can not.
-      const recorded = await this.#record(device, commandId, result, stored, command.acts);
+      const recorded = await this.#record(device, commandId, result, stored, command);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       this.#deps.dispatch(recorded.jobs);
+      await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
     } catch (error) {
       await this.#discard(tenantId, stored);
@@ -75,26 +92,38 @@ export class CommandResults {
     }
   }
 
-  async #open({ tenantId, nodeId }: DeviceIdentity, commandId: string): Promise<{ ended: string | null; acts: boolean }> {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.select({ status: nodeCommands.status, handedOutAt: nodeCommands.handedOutAt, acts: nodeCommands.acts }).from(nodeCommands).where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId))),
-    );
-    if (row === undefined || row.handedOutAt === null) throw new AppError('not_found', `There is no command ${commandId} for this node.`);
-    return { ended: row.status === 'pending' || row.status === 'leased' ? null : row.status, acts: row.acts };
+  /**
+   * How a command of this device ended, or null while its result is wanted: to be asked before a large result is read.
+   * @throws AppError `not_found`.
+   */
+  async ended(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
+    return (await this.#deps.db.workspace(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
   }
 
-  async #store(tenantId: string, result: CommandResult, files: UploadedFile[], stored: StoredArtifact[]): Promise<void> {
-    const inline = (result.artifacts ?? []).map(({ name, contentType, base64 }) => ({ name, contentType, content: () => Buffer.from(base64, 'base64') }));
-    const uploaded = files.map(({ name, contentType, filePath }) => ({ name, contentType, content: () => createReadStream(filePath) }));
-    const all = [...inline, ...uploaded];
-    const names = new Set(all.map((artifact) => artifact.name));
-    if (names.size !== all.length) {
-      throw new AppError('validation_failed', 'Two artefacts have the same name.', { details: [{ path: 'body.artifacts', message: 'names must differ' }] });
-    }
-    for (const artifact of all) {
+  /** What a result brings along; nothing for a failure, which nobody looks at. */
+  async #incoming(tx: Transaction, tenantId: string, commandId: string, result: CommandResult, files: UploadedFile[]): Promise<IncomingArtifact[]> {
+    if (result.status === 'failed') return [];
+    const inline = (result.artifacts ?? []).map(({ name, contentType, base64 }): IncomingArtifact => {
+      const content = Buffer.from(base64, 'base64');
+      return { name, contentType, newBytes: content.length, content: () => content };
+    });
+    const sent = files.map(({ name, contentType, bytes, open }): IncomingArtifact => ({ name, contentType, newBytes: bytes, content: open }));
+    const uploaded = (await findVerified(tx, commandId, result.uploads ?? [])).map(({ id, name, contentType, sha256 }): IncomingArtifact => ({ name, contentType, newBytes: 0, sha256, content: () => this.#deps.blobs.partials.read(id) }));
+    const all = [...inline, ...sent, ...uploaded];
+    const refuse = (message: string) => new AppError('validation_failed', `body.artifacts ${message}.`, { details: [{ path: 'body.artifacts', message }] });
+    if (all.length > maxArtifacts) throw refuse(`are more than ${maxArtifacts} with those uploaded`);
+    if (new Set(all.map(({ name }) => name)).size !== all.length) throw refuse('must have different names');
+    const newBytes = all.reduce((sum, artifact) => sum + artifact.newBytes, 0);
+    if (newBytes > 0) await this.#deps.room.assertFree(tx, tenantId, newBytes);
+    return all;
+  }
+
+  async #store(tenantId: string, incoming: IncomingArtifact[], stored: StoredArtifact[]): Promise<void> {
+    for (const { name, contentType, sha256: announced, content } of incoming) {
       const id = newId();
-      const { bytes, sha256 } = await this.#deps.blobs.put(`${tenantId}/${id}`, artifact.content(), { maxBytes: maxArtifactBytes });
-      stored.push({ id, name: artifact.name, contentType: artifact.contentType, bytes, sha256 });
+      const { bytes, sha256 } = await this.#deps.blobs.put(`${tenantId}/${id}`, content(), { maxBytes: maxArtifactBytes });
+      stored.push({ id, name, contentType, bytes, sha256 });
+      if (announced !== undefined && announced !== sha256) throw new AppError('validation_failed', `${name} changed after it was uploaded; upload it again.`);
     }
   }
 
@@ -102,7 +131,7 @@ export class CommandResults {
     await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
   }
 
-  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], durable: boolean) {
+  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], { acts, hasUploads }: DeviceCommand) {
     const record = async (tx: Transaction) => {
       const [found] = await tx
         .select({ row: nodeCommands, elapsedMs: sql<number>`extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000` })
@@ -111,16 +140,16 @@ export class CommandResults {
         .for('update');
       if (found === undefined) throw new AppError('not_found', `There is no command ${commandId} for this node.`);
       const { row, elapsedMs } = found;
-      if (row.status !== 'pending' && row.status !== 'leased') return { status: row.status, recorded: false, jobs: [] };
+      if (row.status !== 'pending' && row.status !== 'leased') return { status: row.status, recorded: false, jobs: [], released: [] };
       const outcome = judge(row, result, stored, elapsedMs);
       if (stored.length > 0) {
         await tx.insert(artifacts).values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
       const jobs = await endCommand(tx, commandId, status, outcome);
-      return { status, recorded: true, jobs };
+      return { status, recorded: true, jobs, released: hasUploads ? await releaseUploads(tx, commandId) : [] };
     };
-    return this.#deps.db.workspace(tenantId, record, { durable });
+    return this.#deps.db.workspace(tenantId, record, { durable: acts });
   }
 }
 

@@ -4,6 +4,8 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
+import { createPartialBlobs } from './partial-blobs.ts';
+import type { PartialBlobs } from './partial-blobs.ts';
 
 /** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
 export interface Blobs {
@@ -12,6 +14,8 @@ export interface Blobs {
   /** Opens bytes for reading, all or from `start` to `end`, both included. @throws AppError `not_found`. */
   open(key: string, range?: { start: number; end: number }): Promise<Readable>;
   delete(key: string): Promise<void>;
+  /** Bytes on their way in. */
+  partials: PartialBlobs;
 }
 
 const keyPattern = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
@@ -34,6 +38,8 @@ export async function createFileBlobs(folder: string): Promise<Blobs> {
   };
 
   return {
+    partials: await createPartialBlobs(join(folder, '.uploads')),
+
     async put(key, content, { maxBytes }) {
       const path = pathOf(key);
       const temporary = join(incoming, randomUUID());

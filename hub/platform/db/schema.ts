@@ -508,7 +508,29 @@ export const artifacts = pgTable(
     sha256: text('sha256').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), ...policies()],
+  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), index('artifacts_room').on(table.tenantId, table.bytes).concurrently(), ...policies()],
+);
+
+/** Artefacts on their way in pieces; each belongs to an open command and goes with it, or after a day without a piece. */
+export const artifactUploads = pgTable(
+  'artifact_uploads',
+  {
+    /** Also names the bytes. */
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id').notNull(),
+    commandId: uuid('command_id').notNull().references(() => nodeCommands.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    contentType: text('content_type').notNull(),
+    /** Of the whole artefact, as the device announced it: so much of the workspace's room is taken. */
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    sha256: text('sha256').notNull(),
+    /** When all bytes were there and had the checksum. */
+    verifiedAt: instant('verified_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [unique('artifact_uploads_name').on(table.commandId, table.name), index('artifact_uploads_tenant').on(table.tenantId), index('artifact_uploads_age').on(table.updatedAt), ...policies()],
 );
 
 /** Facts of the whole installation, such as the fingerprint of the secret key; for the system role alone. */

@@ -1,0 +1,82 @@
+import { constants, createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { AppError } from '../../../shared/errors.ts';
+
+/** Bytes that arrive in pieces, under a UUID; what is there of them outlives the process that took them. */
+export interface PartialBlobs {
+  /** How many bytes there are; 0 when there are none. */
+  size(id: string): Promise<number>;
+  /**
+   * Writes from `offset`, which is not past the end, and keeps what came when the source breaks off. Answers how many bytes there are.
+   * @throws AppError `payload_too_large` for more than `maxBytes` in all, `unavailable` without room; RangeError past the end.
+   */
+  write(id: string, offset: number, source: AsyncIterable<Buffer>, options: { maxBytes: number }): Promise<number>;
+  /** Streams the bytes; only once none is written any more. */
+  read(id: string): Readable;
+  delete(id: string): Promise<void>;
+  /** Removes what nobody wrote to for so long: its owner died, or forgot it. */
+  sweep(olderThanMs: number): Promise<number>;
+}
+
+const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Partial bytes in files of one folder, which several hub processes may share. */
+export async function createPartialBlobs(folder: string): Promise<PartialBlobs> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const pathOf = (id: string) => {
+    if (!idPattern.test(id)) throw new TypeError('the id of partial bytes is a UUID');
+    return join(folder, id);
+  };
+  const sizeOf = async (id: string) => (await stat(pathOf(id)).catch(ignoreMissing))?.size ?? 0;
+
+  return {
+    size: sizeOf,
+
+    async write(id, offset, source, { maxBytes }) {
+      const size = await sizeOf(id);
+      if (offset > size) throw new RangeError('bytes are written from where there are some');
+      let at = offset;
+      let file: FileHandle | undefined;
+      try {
+        for await (const chunk of source) {
+          if (at + chunk.length > maxBytes) throw new AppError('payload_too_large', `More than the ${maxBytes} bytes that were announced.`);
+          file ??= await open(pathOf(id), constants.O_WRONLY | constants.O_CREAT, 0o600);
+          for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, at + done)).bytesWritten;
+          at += chunk.length;
+        }
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'ENOSPC' || code === 'EDQUOT') throw new AppError('unavailable', 'The hub has no room for the bytes now.', { cause: error, retryAfterSeconds: 30 });
+        throw error;
+      } finally {
+        await file?.close();
+      }
+      return Math.max(at, size);
+    },
+
+    read: (id) => createReadStream(pathOf(id)),
+
+    async delete(id) {
+      await rm(pathOf(id), { force: true });
+    },
+
+    async sweep(olderThanMs) {
+      let removed = 0;
+      for (const name of await readdir(folder)) {
+        const path = join(folder, name);
+        const facts = await stat(path).catch(ignoreMissing);
+        if (facts === undefined || Date.now() - facts.mtimeMs <= olderThanMs) continue;
+        await rm(path, { force: true });
+        removed += 1;
+      }
+      return removed;
+    },
+  };
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

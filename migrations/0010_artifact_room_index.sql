@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "artifacts_room" ON "artifacts" USING btree ("tenant_id","bytes");
