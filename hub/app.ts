@@ -43,7 +43,7 @@ import { createMemory } from './modules/memory/index.ts';
 import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, NodeCommands, Nodes } from './modules/nodes/index.ts';
 import { Packs } from './modules/packs/index.ts';
 import { Policies, readPolicy } from './modules/policies/index.ts';
-import { createRuns } from './modules/runs/index.ts';
+import { createRuns, wakeForgottenLines } from './modules/runs/index.ts';
 import type { PromisedJob } from './modules/runs/index.ts';
 import { Schedules } from './modules/schedules/index.ts';
 import { Sequences } from './modules/sequences/index.ts';
@@ -202,7 +202,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const approvalLinks = new ApprovalLinks({ db, approvals, email, logger, dispatch, publicUrl: config.http.publicUrl });
   const isKnownSkill = (pattern: string) => isKnownPattern(skills, pattern);
   const agents = new Agents({ db, cursors, isKnownSkill });
-  const policies = new Policies(db, isKnownSkill);
+  const policies = new Policies(db, isKnownSkill, dispatch);
   const sequences = new Sequences({ db, cursors, workflows, runs });
   const sessions = new Sessions({ db, cursors });
   const logs = new Logs({ db, cursors });
@@ -242,6 +242,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
         { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
         { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
+        { name: 'held runs', everyMs: 30_000, run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })) },
         { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
         { name: 'retention', everyMs: 60_000, run: () => pruneRuns(db, blobs, logger) },
         { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
@@ -261,7 +262,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       logger,
       dispatch,
       onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
-      startChild: (tx, { tenantId, workflowId, parentRunId, ...child }) => workflows.startWithin(tx, tenantId, workflowId, { trigger: { type: 'subagent', parentRunId }, parentRunId, ...child }),
+      startChild: (tx, { tenantId, workflowId, ...request }) => workflows.startWithin(tx, tenantId, workflowId, request),
       generate: (request) => ai.generate(request),
       findAgent,
       findToolProfile,

@@ -26,7 +26,7 @@ export async function beginChild(deps: EngineDependencies, held: HeldRun, skill:
     wakeInSeconds: childGraceSeconds,
     begin: async (tx) => {
       try {
-        const child = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
+        const child = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, trigger: { type: 'subagent', parentRunId: run.id }, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
         jobs.push(child.job);
         after.push(child.committed);
         return { kind: 'run', runId: child.runId };

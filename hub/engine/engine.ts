@@ -1,10 +1,11 @@
 import type { Step } from '../../shared/contract/steps.ts';
+import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { acceptRun, runTopic, wakeRun } from '../modules/runs/index.ts';
+import { admitWaitingRuns, maxConcurrentRuns, runTopic, wakeRun } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { RunFailure } from '../platform/db/schema.ts';
-import { admitClaimed, wakeHeld } from './admission.ts';
+import { admitClaimed } from './admission.ts';
 import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -43,12 +44,9 @@ export class Engine {
       if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
     });
     try {
-      const later = await admitClaimed(this.#deps.db, run);
-      if (later !== null) {
-        this.#deps.dispatch([later]);
-        return;
-      }
-      await this.#advance(held);
+      const admission = await admitClaimed(this.#deps.db, run);
+      this.#deps.dispatch(admission.jobs);
+      if (admission.began) await this.#advance(held);
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
         this.#deps.logger.info({ runId, reason: error instanceof Error ? error.message : String(error) }, 'left a run that somebody else has');
@@ -139,18 +137,21 @@ export class Engine {
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
     const jobs: PromisedJob[] = [];
+    const after: (() => void)[] = [];
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
     const durable = ends !== null || (outcome.kind === 'succeeded' && outcome.effect !== 'pure');
     await this.#write(
       run.tenant_id,
       async (tx) => {
-        await advanceRun(tx, held, { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null });
+        const { othersHeld } = await advanceRun(tx, held, { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null });
         await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, error, finished: true });
         if (outcome.kind === 'succeeded') {
           if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
           await outcome.persist?.(tx);
         }
-        if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error)));
+        if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
+        // Even where nobody is held yet: somebody may be about to be, who still counts this run.
+        if (ends !== null && (othersHeld || maxConcurrentRuns(run) !== null)) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
       },
       durable,
     );
@@ -158,12 +159,8 @@ export class Engine {
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     void this.#deps.events.publish(runTopic(run.id), { status: ends });
+    after.forEach((tell) => tell());
     if (jobs.length > 0) this.#deps.dispatch(jobs);
-    const waiting = await wakeHeld(this.#deps.db, run).catch((wakeError: unknown) => {
-      this.#deps.logger.warn({ err: wakeError, runId: run.id }, 'could not wake the next run of a workflow; it looks again by itself');
-      return [];
-    });
-    if (waiting.length > 0) this.#deps.dispatch(waiting);
     return false;
   }
 
@@ -176,7 +173,7 @@ export class Engine {
   }
 
   /** What the end of a run sets going, in the transaction that ends it. */
-  async #endWithin(tx: Transaction, { run }: HeldRun, status: 'succeeded' | 'failed', error: RunFailure | null): Promise<PromisedJob[]> {
+  async #endWithin(tx: Transaction, { run }: HeldRun, status: 'succeeded' | 'failed', error: RunFailure | null, after: (() => void)[]): Promise<PromisedJob[]> {
     const jobs: PromisedJob[] = [];
     if (run.parent_run_id !== null) {
       const job = await wakeRun(tx, run.parent_run_id);
@@ -185,17 +182,17 @@ export class Engine {
     // The error workflow's own failures start nothing, or they would for ever.
     const handles = status === 'failed' && run.error_workflow_id !== null && run.trigger['type'] !== 'error' && run.error_workflow_id !== run.workflow_id;
     if (!handles) return jobs;
-    const { rows } = await tx.query<{ version: number; environment: string }>(
-      'find_error_workflow',
-      `SELECT w.version, w.environment FROM workflows w JOIN tenants t ON t.id = w.tenant_id
-       WHERE w.id = $1 AND w.tenant_id = $2 AND w.active AND w.deleted_at IS NULL AND (t.entitlements->>'automations')::boolean`,
-      [run.error_workflow_id, run.tenant_id],
-    );
-    const version = rows[0]?.version;
-    if (version === undefined) return jobs;
     const payload = { run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, trigger: run.trigger, error: error as unknown as JsonObject } };
-    const { job } = await acceptRun(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, workflowVersion: version, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: rows[0]?.environment === 'test' ? 'test' : run.environment, depth: run.depth + 1, requestedBy: run.requested_by });
-    return [...jobs, job];
+    try {
+      const handler = await this.#deps.startChild(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: run.environment, depth: run.depth + 1, requestedBy: run.requested_by });
+      // What it replaced is told with the end of this run: both are one transaction.
+      after.push(handler.committed);
+      return [...jobs, handler.job];
+    } catch (refusal) {
+      if (!(refusal instanceof AppError) || refusal.code === 'unavailable') throw refusal;
+      this.#deps.logger.info({ runId: run.id, workflowId: run.error_workflow_id, code: refusal.code }, 'an error workflow was not started');
+      return jobs;
+    }
   }
 
   async #retryLater(held: HeldRun, index: number, attempt: number, failure: StepFailure, afterSeconds: number): Promise<void> {

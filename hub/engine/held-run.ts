@@ -9,11 +9,13 @@ import type { Logger } from '../platform/logger.ts';
 import type { SkillCatalog } from '../skills/define.ts';
 import type { ClaimedRun, Hold, StepRow } from './store.ts';
 
-/** A run that another run's step starts and waits for. */
+/** A run that another one leads to: its step waits for it, or its failure is what it is about. */
 export interface ChildRequest {
   tenantId: string;
   workflowId: string;
-  parentRunId: string;
+  trigger: { type: string } & JsonObject;
+  /** The run whose step waits for it. */
+  parentRunId?: string;
   depth: number;
   context: string | null;
   payload: JsonObject | null;
@@ -31,7 +33,7 @@ export interface EngineDependencies {
   dispatch: (jobs: PromisedJob[]) => void;
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
-  /** Starts a run that belongs to another, in the transaction that lets the parent wait. @throws AppError when it can't be started. */
+  /** Starts a run that another one leads to, in the transaction that lets that one wait or end. @throws AppError when it can't be started. */
   startChild: (tx: Transaction, request: ChildRequest) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
   /** Asks a model. @throws AppError. */
   generate: (request: AiRequest) => Promise<AiAnswer>;

@@ -66,8 +66,8 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
     'claim_run',
     `WITH claimed AS (
        UPDATE runs SET fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2),
-         status = CASE WHEN g.gated AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
-         started_at = CASE WHEN g.gated THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
+         status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
+         started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (
          SELECT w.id AS gate_id, w.limits, w.trigger->'schedule'->>'overlap' AS overlap,
            p.quiet_hours, p.max_runs_per_hour, p.approvals_required_for, p.error_workflow_id, t.entitlements,
@@ -131,18 +131,20 @@ export interface RunAdvance {
   error: RunFailure | null;
 }
 
-/** Moves a held run on past a step, or ends it. @throws LeaseLost when somebody else has it. */
-export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
-  const { rowCount } = await tx.query(
+/** Moves a held run on past a step, or ends it; answers whether other runs of its workflow are held back. @throws LeaseLost when somebody else has it. */
+export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<{ othersHeld: boolean }> {
+  const { rows } = await tx.query<{ others_held: boolean }>(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
-     WHERE id = $1 AND fence = $2 AND status = 'running'`,
+     WHERE id = $1 AND fence = $2 AND status = 'running'
+     RETURNING $4::text IS NOT NULL AND EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = runs.tenant_id AND h.workflow_id = runs.workflow_id AND h.waits_for IS NOT NULL) AS others_held`,
     [runId, fence, advance.nextStep, advance.ends, json(advance.error)],
   );
-  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+  if (rows[0] === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return { othersHeld: rows[0].others_held };
 }
 
 /** Lets a held run wait without a worker. @throws LeaseLost when somebody else has it. */

@@ -7,6 +7,7 @@ const batch = 1_000;
 /** What only helps for a while: fires of schedules, and sums of runs beyond the longest window. */
 const aged = [
   { table: 'schedule_fires', column: 'created_at', days: 35 },
+  { table: 'run_starts', column: 'slice_at', days: 1 },
   { table: 'run_rollups', column: 'slice_at', days: 400 },
 ];
 

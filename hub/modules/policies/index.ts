@@ -7,6 +7,8 @@ import { automationPolicies } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { workflows } from '../../platform/db/schema.ts';
 import { recordAudit } from '../audit/index.ts';
+import { reopenLines } from '../runs/index.ts';
+import type { PromisedJob } from '../runs/index.ts';
 
 type PutBody = z.output<typeof resource.putAutomationPolicy.body>;
 
@@ -22,10 +24,13 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
 export class Policies {
   readonly #db: Database;
   readonly #isKnownSkill: (pattern: string) => boolean;
+  readonly #dispatch: (jobs: PromisedJob[]) => void;
 
-  constructor(db: Database, isKnownSkill: (pattern: string) => boolean) {
+  /** @param dispatch hands promised jobs to the queue; called after the commit, never fails. */
+  constructor(db: Database, isKnownSkill: (pattern: string) => boolean, dispatch: (jobs: PromisedJob[]) => void) {
     this.#db = db;
     this.#isKnownSkill = isKnownSkill;
+    this.#dispatch = dispatch;
   }
 
   get(tenantId: string): Promise<Policy> {
@@ -33,8 +38,8 @@ export class Policies {
   }
 
   /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
-  put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
-    return this.#db.workspace(tenantId, async (tx) => {
+  async put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
+    const { policy, jobs } = await this.#db.workspace(tenantId, async (tx) => {
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
       if (unknown !== -1) throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
       if (body.errorWorkflowId !== null) {
@@ -46,8 +51,11 @@ export class Policies {
         .values({ tenantId, ...body })
         .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...body, updatedAt: sql`now()` } });
       await recordAudit(tx, { tenantId, actor, action: 'policy.updated', targetType: 'policy', targetId: tenantId, details: { ...body } });
-      return readPolicy(tx, tenantId);
+      // Runs that the old policy holds back may begin by the new one.
+      return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
     });
+    this.#dispatch(jobs);
+    return policy;
   }
 }
 

@@ -13,6 +13,7 @@ import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { recordAudit } from '../audit/index.ts';
+import { admitWaitingRuns } from './admission.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
 import { acceptRun, cancelRun, countRuns, insertLog, insertRetry, listOpenChildren, listRuns, lockFlow, lockWorkflow, readRun, wakeRun } from './store.ts';
@@ -117,6 +118,8 @@ export class Runs {
       const job = await wakeRun(tx, cancelled.parentRunId);
       if (job !== null) after.push(() => this.#deps.dispatch([job]));
     }
+    const admitted = await admitWaitingRuns(tx, tenantId, [cancelled.workflowId]);
+    after.push(() => this.#deps.dispatch(admitted));
     return { before: cancelled.before, committed: () => after.forEach((tell) => tell()) };
   }
 

@@ -11,7 +11,7 @@ export interface PromisedJob {
   outboxId: number;
   job: 'run';
   jobId: string;
-  data: JsonObject;
+  data: { runId: string; tenantId: string };
   notBefore: Date | null;
 }
 
@@ -91,7 +91,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, coalesce(not_before, now()), now() FROM given
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
-     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id), not_before FROM given RETURNING id, job_id`,
+     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given RETURNING id, job_id`,
     [
       JSON.stringify(
         prepared.map(({ run, runId, flowId, jobId, notBefore }) => ({
@@ -114,11 +114,12 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     ],
   );
   const outboxIds = new Map(rows.map((row) => [row.job_id, Number(row.id)]));
-  return prepared.map(({ runId, flowId, jobId, notBefore }) => ({ runId, flowId, job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId }, notBefore } }));
+  return prepared.map(({ run: { tenantId }, runId, flowId, jobId, notBefore }) => ({ runId, flowId, job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId, tenantId }, notBefore } }));
 }
 
 /** Promises a job in the same transaction as the rows that it is about. */
-export async function insertOutbox(tx: Transaction, tenantId: string, jobId: string, data: JsonObject, notBefore: Date | null): Promise<PromisedJob> {
+export async function insertOutbox(tx: Transaction, tenantId: string, jobId: string, { runId }: { runId: string }, notBefore: Date | null): Promise<PromisedJob> {
+  const data = { runId, tenantId };
   const { rows } = await tx.query<{ id: string }>(
     'insert_outbox',
     `INSERT INTO outbox (tenant_id, job, job_id, data, not_before) VALUES ($1, 'run', $2, $3, $4) RETURNING id`,
@@ -143,14 +144,14 @@ export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJ
 /**
  * Ends a run that has not ended: its worker, if any, loses the lease. Answers its state before; null when there is no such run.
  */
-export async function cancelRun(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus; parentRunId: string | null } | null> {
-  const [row] = await tx.select({ status: runs.status, parentRunId: runs.parentRunId }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))).for('update');
+export async function cancelRun(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus; workflowId: string; parentRunId: string | null } | null> {
+  const [row] = await tx.select({ status: runs.status, workflowId: runs.workflowId, parentRunId: runs.parentRunId }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))).for('update');
   if (row === undefined) return null;
-  const answer = { before: row.status, parentRunId: row.parentRunId };
+  const answer = { before: row.status, workflowId: row.workflowId, parentRunId: row.parentRunId };
   if (!['queued', 'running', 'waiting_approval'].includes(row.status)) return answer;
   await tx
     .update(runs)
-    .set({ status: 'cancelled', finishedAt: sql`now()`, wakeAt: null, leaseExpiresAt: null, fence: sql`${runs.fence} + 1` })
+    .set({ status: 'cancelled', finishedAt: sql`now()`, wakeAt: null, waitsFor: null, leaseExpiresAt: null, fence: sql`${runs.fence} + 1` })
     .where(eq(runs.id, runId));
   await tx
     .update(runSteps)

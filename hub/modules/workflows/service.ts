@@ -15,7 +15,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { ChatEvent } from '../chat-events/index.ts';
-import { personOf } from '../runs/index.ts';
+import { personOf, reopenLines } from '../runs/index.ts';
 import type { AcceptedRun, RunCaller, Runs } from '../runs/index.ts';
 import { firstFire, previewFires, scheduleOf, scheduleProblem } from '../schedules/index.ts';
 import { startByEvent } from './events.ts';
@@ -83,7 +83,7 @@ export class Workflows {
 
   /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
   async update(tenantId: string, id: string, body: UpdateBody, caller: RunCaller): Promise<Workflow> {
-    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { row, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
       if (before === null) throw notFound(id);
       if (body.stepsJson !== undefined) await this.#validate(tx, tenantId, body.stepsJson, id);
@@ -94,8 +94,10 @@ export class Workflows {
       const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null, caller.environment);
       const updated = await updateWorkflow(tx, before, content);
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
-      return updated;
+      // Runs that the old limits hold back may begin by the new ones.
+      return { row: updated, jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id) };
     });
+    this.#deps.runs.dispatch(jobs);
     return this.#present(row);
   }
 

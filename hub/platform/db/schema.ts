@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { bigint, bigserial, boolean, index, integer, pgPolicy, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Permission, Product, Role } from '../../../shared/contract/define.ts';
-import type { RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
+import type { RunHold, RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
 import type { WorkflowLimits } from '../../../shared/contract/workflows.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { Trigger } from '../../../shared/contract/triggers.ts';
@@ -186,7 +186,10 @@ export interface RunFailure {
 
 /**
  * One attempt to run a version of a workflow. Invariants:
- * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final or waits for an approval.
+ * - `wake_at` says from when on the run wants a worker; it is null exactly when the run is final, waits for an approval, or is held by
+ *   a limit that time alone does not open.
+ * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
+ *   workflow, by id; only the first of a line has a `wake_at`, and whoever makes room begins the first ones.
  * - a worker holds the run from a claim, which raises `fence` and sets `lease_expires_at`, until it finishes, waits or loses
  *   the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
  * - `finished_at` is set exactly in the final states.
@@ -216,6 +219,7 @@ export const runs = pgTable(
     fence: bigint('fence', { mode: 'number' }).notNull().default(0),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
+    waitsFor: text('waits_for').$type<RunHold>(),
     /** Raised at each wake-up, so that each has a job id of its own. */
     wakeCount: integer('wake_count').notNull().default(0),
     /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */
@@ -234,9 +238,31 @@ export const runs = pgTable(
     index('runs_started').on(table.tenantId, table.startedAt).where(sql`started_at is not null`),
     index('runs_parent').on(table.parentRunId).where(sql`parent_run_id is not null`),
     index('runs_flow').on(table.flowId),
-    index('runs_wake').on(table.wakeAt).where(sql`wake_at is not null`),
+    // What wants a worker, by workspace, so that each one's share can be taken without reading another's backlog.
+    index('runs_due').on(table.tenantId, table.wakeAt).where(sql`wake_at is not null and lease_expires_at is null`).concurrently(),
+    index('runs_lease').on(table.leaseExpiresAt).where(sql`lease_expires_at is not null`).concurrently(),
+    index('runs_under_way').on(table.workflowId).where(sql`started_at is not null and finished_at is null`).concurrently(),
+    index('runs_held').on(table.tenantId, table.workflowId, table.id).where(sql`waits_for is not null`).concurrently(),
+    index('runs_held_hour').on(table.tenantId, table.id).where(sql`waits_for = 'max_runs_per_hour'`).concurrently(),
     ...policies(),
   ],
+);
+
+/**
+ * How many runs began lately, counted in slices of time: of a workflow by the second, of a workspace by the minute. Only kept where
+ * a limit asks for it, and counted anew from the runs where there is no row.
+ */
+export const runStarts = pgTable(
+  'run_starts',
+  {
+    /** The workflow or the workspace. */
+    scopeId: uuid('scope_id').notNull(),
+    sliceAt: instant('slice_at').notNull(),
+    tenantId: tenantId(),
+    count: integer('count').notNull(),
+    lastAt: instant('last_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.scopeId, table.sliceAt] }), index('run_starts_age').on(table.sliceAt), ...policies()],
 );
 
 /** What a step that holds no worker waits for. */
@@ -261,6 +287,8 @@ export const runSteps = pgTable(
     state: jsonb('state').$type<JsonObject>(),
     output: jsonb('output').$type<JsonValue>(),
     outputText: text('output_text'),
+    /** What output and its text take up, as UTF-8; the sum over a run is bounded. */
+    outputBytes: integer('output_bytes').notNull().default(0),
     error: jsonb('error').$type<RunFailure>(),
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),

@@ -1,0 +1,353 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { entitlementNames } from '../../shared/contract/define.ts';
+import { acquireDatabase } from '../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { NodeCommands } from '../modules/nodes/index.ts';
+import { acceptRuns, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
+import type { PromisedJob } from '../modules/runs/index.ts';
+import { Database } from '../platform/db/database.ts';
+import { PostgresEvents } from '../platform/events/postgres-events.ts';
+import { newId } from '../platform/ids.ts';
+import { defineSkill } from '../skills/define.ts';
+import { Engine } from './engine.ts';
+import { repairRuns } from './sweeper.ts';
+
+const logger = pino({ level: 'silent' });
+const never = new AbortController().signal;
+let database: TestDatabase;
+let db: Database;
+let events: PostgresEvents;
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
+  events = await PostgresEvents.connect(database.url, logger);
+});
+afterAll(async () => {
+  await events[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function workspace(): Promise<string> {
+  const tenantId = newId();
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [tenantId, tenantId, JSON.stringify(Object.fromEntries(entitlementNames.map((name) => [name, true])))]);
+  return tenantId;
+}
+
+async function workflow(tenantId: string, limits: Record<string, unknown> | null, schedule?: Record<string, unknown>): Promise<string> {
+  const id = newId();
+  const steps = JSON.stringify([{ type: 'skill', skillId: 'test.gate', input: {} }]);
+  const trigger = JSON.stringify(schedule === undefined ? { schemaVersion: 1, type: 'manual' } : { schemaVersion: 1, type: 'schedule', schedule });
+  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps, limits) values ($1, $2, 'w', true, 1, $3, $4, $5)`, [id, tenantId, trigger, steps, limits === null ? null : JSON.stringify(limits)]);
+  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [id, tenantId, steps]);
+  return id;
+}
+
+/** Accepts runs; answers their ids in the order in which they stand in line. */
+async function accept(tenantId: string, workflowId: string, count: number, notBefore: Date | null = null): Promise<string[]> {
+  const accepted = await db.workspace(tenantId, (tx) => acceptRuns(tx, Array.from({ length: count }, () => ({ tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' as const, notBefore }))));
+  return accepted.map(({ runId }) => runId).toSorted();
+}
+
+/** A worker that runs what is dispatched to it; each run stays in its one step until it is let go. */
+class Worker {
+  readonly jobs: PromisedJob[] = [];
+  readonly underWay: string[] = [];
+  readonly done = new Map<string, Promise<void>>();
+  most = 0;
+  readonly #gates = new Map<string, PromiseWithResolvers<void>>();
+  readonly #reached = new Map<string, PromiseWithResolvers<void>>();
+  readonly engine: Engine;
+
+  constructor() {
+    const skill = defineSkill({
+      id: 'test.gate',
+      title: '',
+      summary: '',
+      requires: [],
+      effect: 'pure',
+      input: z.strictObject({}),
+      execute: async (_input, { runId }) => {
+        const gate = Promise.withResolvers<void>();
+        this.#gates.set(runId, gate);
+        this.underWay.push(runId);
+        this.#reached.get(runId)?.resolve();
+        this.most = Math.max(this.most, this.underWay.length);
+        await gate.promise;
+        this.underWay.splice(this.underWay.indexOf(runId), 1);
+        return { output: null };
+      },
+    });
+    this.engine = new Engine({
+      db,
+      events,
+      skills: { find: () => skill, list: () => [skill] },
+      nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+      logger,
+      dispatch: (jobs) => this.jobs.push(...jobs),
+      onFinished: () => undefined,
+      startChild: () => Promise.reject(new Error('no child is started here')),
+      generate: () => Promise.reject(new Error('no model is asked here')),
+      findAgent: async () => null,
+      findToolProfile: async () => null,
+    });
+  }
+
+  /** Takes runs; resolves once each stands in its step, or was held back. */
+  async take(ids: readonly string[]): Promise<void> {
+    await Promise.all(
+      ids.map(async (id) => {
+        const reached = Promise.withResolvers<void>();
+        this.#reached.set(id, reached);
+        const done = this.engine.execute(id, never);
+        this.done.set(id, done);
+        await Promise.race([done, reached.promise]);
+      }),
+    );
+  }
+
+  /** Lets a run go on from its step. */
+  release(runId: string): void {
+    this.#gates.get(runId)?.resolve();
+  }
+
+  /** Jobs that were dispatched since the last look, as the runs that they wake at once. */
+  woken(): string[] {
+    return this.jobs.splice(0).flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
+  }
+}
+
+interface Held {
+  id: string;
+  waits_for: string | null;
+  wake_at: Date | null;
+  started_at: Date | null;
+  lease_expires_at: Date | null;
+  status: string;
+}
+const rowsOf = (workflowId: string) => database.query<Held>('select id, waits_for, wake_at, started_at, lease_expires_at, status from runs where workflow_id = $1 order by id', [workflowId]);
+
+describe('a line of held runs', () => {
+  test('is held without a time to look again, and each end begins the next one in order, in its own transaction', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxConcurrentRuns: 2, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 6);
+    const worker = new Worker();
+    for (const runId of ids) await worker.take([runId]);
+    expect(worker.underWay.length).toBe(2);
+    const begun = worker.underWay.slice();
+    const waiting = ids.filter((runId) => !begun.includes(runId));
+    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(held.map((row) => [row.id, row.status, row.wake_at, row.lease_expires_at])).toEqual(waiting.map((runId) => [runId, 'queued', null, null]));
+    expect(held.map(({ waits_for }) => waits_for)).toEqual(['max_concurrent_runs', 'earlier_runs', 'earlier_runs', 'earlier_runs']);
+    for (const next of waiting) {
+      expect(worker.woken()).toEqual([]);
+      const [ending] = worker.underWay;
+      worker.release(ending as string);
+      await expect.poll(() => worker.jobs.length).toBe(1);
+      // It counts from the moment that it was let in, whenever a worker takes it.
+      expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({ waits_for: null, status: 'queued', started_at: expect.any(Date) as Date });
+      expect(worker.woken()).toEqual([next]);
+      await worker.take([next]);
+    }
+    for (const open of worker.underWay) worker.release(open);
+    await expect.poll(async () => (await rowsOf(id)).map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'));
+    expect(worker.most).toBe(2);
+  });
+
+  test('never has more under way than its limit, and none is left behind, however ends and starts meet', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxConcurrentRuns: 3, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 60);
+    const worker = new Worker();
+    const loop = async () => {
+      for (const runId of worker.woken()) void worker.engine.execute(runId, never);
+      for (const runId of [...worker.underWay]) if (Math.random() < 0.5) worker.release(runId);
+    };
+    for (const runId of ids) void worker.engine.execute(runId, never);
+    const timer = setInterval(() => void loop(), 5);
+    await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length, { timeout: 40_000 }).toBe(60);
+    clearInterval(timer);
+    expect(worker.most).toBeLessThanOrEqual(3);
+  });
+
+  test('leaves a run that is not due yet to its time, whoever ends', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, null, { kind: 'interval', everySeconds: 60, overlap: 'queue', jitterSeconds: 3600 });
+    const [first] = await accept(tenantId, id, 1);
+    const [later] = await accept(tenantId, id, 1, new Date(Date.now() + 1_800_000));
+    const worker = new Worker();
+    await worker.take([first as string]);
+    worker.release(first as string);
+    await worker.done.get(first as string);
+    expect(worker.woken()).toEqual([]);
+    expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, waits_for: null, status: 'queued' });
+    await worker.engine.execute(later as string, never);
+    expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, status: 'queued' });
+  });
+
+  test('is moved on by a cancel of what it waits for, and closes up when one of its own is cancelled', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 3);
+    const worker = new Worker();
+    const dispatched: PromisedJob[] = [];
+    const runs = createRuns({ db, events, cursors: undefined as never, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
+    await worker.take(ids);
+    const [underWay] = worker.underWay;
+    const [next, last] = ids.filter((runId) => runId !== underWay);
+    await runs.cancel(tenantId, next as string, 'user:test');
+    expect(dispatched).toEqual([]);
+    expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({ waits_for: 'max_concurrent_runs', wake_at: null });
+    await runs.cancel(tenantId, underWay as string, 'user:test');
+    expect(dispatched.map(({ data }) => data.runId)).toEqual([last]);
+  });
+
+  test('moves on when its limit is raised or taken away, and only as far', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 6);
+    const worker = new Worker();
+    await worker.take(ids);
+    const change = async (limits: string | null) => {
+      const jobs = await db.workspace(tenantId, async (tx) => {
+        await tx.query(`change_limits_${limits === null}`, 'UPDATE workflows SET limits = $2 WHERE id = $1', [id, limits]);
+        return reopenLines(tx, tenantId, id);
+      });
+      await worker.take(jobs.map(({ data }) => data.runId));
+      await worker.take(worker.woken());
+    };
+    await change(JSON.stringify({ maxConcurrentRuns: 3, onLimit: 'queue' }));
+    expect(worker.underWay.length).toBe(3);
+    expect((await rowsOf(id)).filter(({ started_at }) => started_at !== null).map((row) => row.id).every((runId) => worker.underWay.includes(runId))).toBe(true);
+    await change(null);
+    expect(worker.underWay.length).toBe(6);
+    for (const runId of worker.underWay) worker.release(runId);
+  });
+
+  test('whose wake-up was lost is found by the sweep, and one that rightly waits is not', async () => {
+    const tenantId = await workspace();
+    const [lost, rightly] = [await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }), await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' })];
+    const worker = new Worker();
+    for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
+    const sweep = async () => (await db.system((tx) => wakeForgottenLines(tx))).map(({ data }) => data.runId);
+    expect(await sweep()).toEqual([]);
+    // As if whoever ended had known of no limit.
+    await database.query(`update runs set status = 'succeeded', finished_at = now(), wake_at = null, lease_expires_at = null where workflow_id = $1 and started_at is not null`, [lost]);
+    const [head] = (await rowsOf(lost)).filter(({ started_at }) => started_at === null);
+    expect(await sweep()).toEqual([head?.id]);
+    await worker.take([head?.id as string]);
+    expect(await sweep()).toEqual([]);
+    expect(worker.underWay).toContain(head?.id);
+  });
+});
+
+describe('limits by time', () => {
+  test('wake the first of a line alone, at the time at which there is room', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxRunsPerMinute: 2, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 8);
+    const worker = new Worker();
+    for (const runId of ids) await worker.take([runId]);
+    expect(worker.underWay.length).toBe(2);
+    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(held.map(({ waits_for }) => waits_for)).toEqual(['max_runs_per_minute', ...Array.from({ length: 5 }, () => 'earlier_runs')]);
+    expect(held.map(({ wake_at }) => wake_at !== null)).toEqual([true, false, false, false, false, false]);
+    const oldest = await database.query<{ at: Date }>('select min(last_at) as at from run_starts where scope_id = $1 and count > 0', [id]);
+    expect(held[0]?.wake_at?.getTime()).toBe((oldest[0]?.at.getTime() ?? 0) + 60_000);
+    // A minute later two more may, in order.
+    await database.query(`update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`, [id]);
+    await database.query('update runs set wake_at = now() where id = $1', [held[0]?.id]);
+    worker.jobs.splice(0);
+    await worker.take([held[0]?.id as string]);
+    expect(worker.woken()).toEqual([held[1]?.id]);
+    expect((await rowsOf(id)).filter(({ started_at }) => started_at === null).map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(
+      held.slice(2).map((row, index) => [row.id, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
+    );
+    for (const runId of worker.underWay) worker.release(runId);
+  });
+
+  test('of a workspace are shared by its workflows, and one of their lines is woken for the hour', async () => {
+    const tenantId = await workspace();
+    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 2, '{}')`, [tenantId]);
+    const [one, other] = [await workflow(tenantId, null), await workflow(tenantId, null)];
+    const worker = new Worker();
+    const ofOne = await accept(tenantId, one, 3);
+    const ofOther = await accept(tenantId, other, 2);
+    for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
+    expect(worker.underWay.toSorted()).toEqual(ofOne.slice(0, 2));
+    const timers = async () => (await database.query<{ id: string; waits_for: string; timer: boolean }>('select id, waits_for, wake_at is not null as timer from runs where tenant_id = $1 and started_at is null order by id', [tenantId])).map((row) => [row.id, row.waits_for, row.timer]);
+    expect(await timers()).toEqual([[ofOne[2], 'max_runs_per_hour', true], [ofOther[0], 'max_runs_per_hour', false], [ofOther[1], 'earlier_runs', false]]);
+    // An hour later: the one that is woken lets the other workflow's line in too.
+    await database.query(`update run_starts set last_at = last_at - interval '1 hour', slice_at = slice_at - interval '1 hour' where scope_id = $1`, [tenantId]);
+    await database.query('update runs set wake_at = now() where id = $1', [ofOne[2]]);
+    worker.jobs.splice(0);
+    await worker.take([ofOne[2] as string]);
+    expect(worker.woken()).toEqual([ofOther[0]]);
+    expect(await timers()).toEqual([[ofOther[1], 'max_runs_per_hour', true]]);
+    for (const runId of worker.underWay) worker.release(runId);
+  });
+
+  test('count what began before they were set, once', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, null);
+    const worker = new Worker();
+    await worker.take(await accept(tenantId, id, 3));
+    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 4, '{}')`, [tenantId]);
+    const later = await accept(tenantId, id, 3);
+    for (const runId of later) await worker.take([runId]);
+    expect(worker.underWay.length).toBe(4);
+    expect(await database.query('select sum(count)::int as n from run_starts where scope_id = $1', [tenantId])).toEqual([{ n: 4 }]);
+    for (const runId of worker.underWay) worker.release(runId);
+  });
+});
+
+test('10,000 held runs are no work for the sweeps, and their line moves on as quickly as a short one', async () => {
+  await database.query('delete from runs');
+  const tenantId = await workspace();
+  const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
+  const worker = new Worker();
+  const [first, second] = await accept(tenantId, id, 2);
+  await worker.take([first as string]);
+  await worker.take([second as string]);
+  await database.query(
+    `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, waits_for, queued_at)
+     select ('ffffffff-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, $2, 1, (select flow_id from runs where id = $3), 'queued', '{"type":"manual"}', 'live', 1, 'earlier_runs', now() from generate_series(1, 10000) n`,
+    [tenantId, id, first],
+  );
+  await database.query('analyze runs');
+  const rowsRead = async (work: () => Promise<unknown>) => {
+    const read = async () => (await database.query<{ n: number }>(`select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where relname = 'runs'`))[0]?.n ?? 0;
+    // Each connection tells what it read when it has been idle for a moment, or is asked.
+    const settled = async () => {
+      let before = -1;
+      for (let now = await read(); now !== before; now = await read()) {
+        before = now;
+        await Promise.all(Array.from({ length: 12 }, () => db.system((tx) => tx.query('flush_statistics', 'SELECT pg_stat_force_next_flush()', []))));
+        await new Promise((tick) => setTimeout(tick, 100));
+      }
+      return before;
+    };
+    const before = await settled();
+    await work();
+    return (await settled()) - before;
+  };
+  expect(
+    await rowsRead(async () => {
+      for (let beat = 0; beat < 20; beat += 1) {
+        expect(await repairRuns(db)).toEqual([]);
+        expect(await db.system((tx) => wakeForgottenLines(tx))).toEqual([]);
+      }
+    }),
+  ).toBeLessThan(20 * 20);
+  const read = await rowsRead(async () => {
+    worker.release(first as string);
+    await worker.done.get(first as string);
+  });
+  expect(worker.woken()).toEqual([second]);
+  expect(read).toBeLessThan(100);
+  worker.release(second as string);
+});
