@@ -4,6 +4,7 @@ import { canonicalJson, toStorableJson, toStorableText } from '../../shared/json
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { findApprovedRequest, openApproval } from '../modules/approvals/index.ts';
 import type { ApprovalRow } from '../modules/approvals/index.ts';
+import { beyondGrants } from '../modules/packs/index.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import { splitNodeInput } from '../skills/define.ts';
 import type { DirectSkill, Skill, SkillContext } from '../skills/define.ts';
@@ -36,6 +37,7 @@ export function parseInput(skill: Skill, rendered: JsonValue): Record<string, un
 /** Begins a call: carries it out, hands it to a node, starts a run, or asks for the approval that must come first. */
 export async function beginCall(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, rendered: JsonValue): Promise<CallOutcome> {
   const input = parseInput(skill, rendered);
+  assertGranted(held, skill.id, input);
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval)) return askOnce(deps, held, site, skill, () => askForSkill(held, site, skill, rendered));
@@ -103,7 +105,15 @@ async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: C
   return carryOut(deps, held, site, skill, parseInput(skill, input));
 }
 
-function carryOut(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, input: Record<string, unknown>): Promise<CallOutcome> {
+/** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
+export function assertGranted(held: HeldRun, skillId: string, input: Record<string, unknown>): void {
+  const { pack_grants: grants } = held.run;
+  const beyond = grants === null ? null : beyondGrants(grants, skillId, input);
+  if (beyond !== null) throw new StepFailure('pack_grant_exceeded', `The pack that this workflow was made from may not do this: ${beyond}. Make a workflow of your own for more.`, { retryable: false });
+}
+
+async function carryOut(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, input: Record<string, unknown>): Promise<CallOutcome> {
+  assertGranted(held, skill.id, input);
   if (skill.kind === 'direct') return executeDirect(deps, held, site, skill, input);
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
   return beginChild(deps, held, skill, input);

@@ -11,7 +11,7 @@ import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
-import { askOnce, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
+import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
 import type { StepRow } from './store.ts';
 
 /** Visits a step: begins it, or goes on where it waited or was left by a worker that died. */
@@ -24,6 +24,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   try {
     if (step.when !== undefined && attempt === 1 && (isNew || row.wait?.kind === 'delay') && !isTruthy(renderTemplates(step.when, scopeOf(held, index)))) return { kind: 'skipped', attempt: 0 };
     if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
+    if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
     if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row?.wait?.kind === 'retry' ? null : (row?.state ?? null), row?.wait ?? null);
     if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);

@@ -36,7 +36,7 @@ export const packManifest = z.strictObject({
     required: z.array(text(1, 60)).max(50).default([]),
   }),
   skills: z.array(text(1, 100)).max(50).describe('Every skill that its graph uses'),
-  hosts: z.array(text(1, 253)).max(50).default([]).describe('Hosts that it calls or opens: a name, or `inputs.<name>` for the host of an input of format uri'),
+  hosts: z.array(text(1, 253)).max(50).default([]).describe('Hosts that it calls or opens: a name, with its port unless that is its scheme\'s own, or `inputs.<name>` for the host of an input of format uri'),
   secrets: z.array(text(1, 100)).max(20).default([]).describe('Names of inputs that hold a secret'),
   nodePowers: z.array(z.enum(nodePowers, `must be one of ${nodePowers.join(', ')}`)).default([]).describe('What it does on a companion node'),
   graph: z.strictObject({
@@ -72,6 +72,7 @@ export const packs = defineResource({
     method: 'POST',
     path: '/v1/automations/skills/{packId}/workflow',
     summary: 'Make a workflow from an installed pack',
+    description: 'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`.',
     params: packParams,
     body: z.strictObject({ name: name.optional(), inputs: jsonObject.default({}), active: z.boolean().default(true) }),
     bodyOptional: true,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
@@ -24,6 +25,33 @@ const manifest = (extra: Record<string, unknown> = {}, graph: Record<string, unk
   graph: { trigger: { type: 'manual' }, steps: [{ type: 'log', message: 'Hello {{inputs.who}}' }], ...graph },
   ...extra,
 });
+
+/** Addresses that look like a declared host, or are like it only now and then. */
+const hostile: readonly (readonly [string, string, string[]?])[] = [
+  ['a user name with a port in it', 'http://good.example:80@127.0.0.1:4591/'],
+  ['a user name', 'https://good.example@evil.example/'],
+  ['a user name and password', 'https://good.example:x@evil.example/'],
+  ['a user name behind an encoded character', 'https://good.example%40evil.example/'],
+  ['a port that a template names', 'http://good.example:{{payload.h}}'],
+  ['a host that a template ends', 'https://good.example{{payload.rest}}'],
+  ['a host that a template begins', 'https://{{payload.sub}}.good.example/'],
+  ['a host that a template names', 'https://{{payload.host}}/'],
+  ['a scheme that a template names', '{{payload.scheme}}://good.example/'],
+  ['an address that a template names', '{{payload.url}}'],
+  ['an address behind an input', '{{inputs.url}}/more', ['good.example', 'inputs.url']],
+  ['an address behind an input and a user name', '{{inputs.url}}@evil.example/', ['good.example', 'inputs.url']],
+  ['a host that ends in a declared one', 'https://evilgood.example/'],
+  ['a host under a declared one', 'https://evil.good.example/'],
+  ['a host that begins with a declared one', 'https://good.example.evil.example/'],
+  ['a host behind a backslash', 'https:\\\\evil.example\\good.example/'],
+  ['a host behind a backslash in the path', 'https://evil.example\\@good.example/'],
+  ['another port', 'https://good.example:8443/'],
+  ['another scheme', 'ftp://good.example/'],
+  ['a host behind white space', ' https://evil.example/ https://good.example/'],
+  ['a line break within the host', 'https://good.example\n.evil.example/'],
+  ['a number that is an address', 'http://2130706433/'],
+  ['no scheme at all', '//good.example/'],
+];
 
 describe('the shipped packs', () => {
   test('are six, each can be installed as it is, and shows what it may do', async () => {
@@ -101,13 +129,63 @@ describe('a pack of one\'s own', () => {
     ['a trigger that there is not', manifest({}, { trigger: { type: 'moon' } }), 'graph.trigger.type'],
     ['a version that is none', manifest({ version: 'new' }), 'version'],
     ['an unknown field', manifest({ sudo: true }), ''],
-  ])('with %s is refused, with the path', async (_name, wrong, path) => {
+    ...hostile.map(([what, url, hosts = ['good.example']]) => [`a call to ${what}`, manifest({ skills: ['webhook.deliver'], hosts }, { steps: [{ type: 'skill', skillId: 'webhook.deliver', input: { url } }] }), 'graph.steps[0].input.url'] as [string, Record<string, unknown>, string]),
+    ['a picture of a host that it does not declare', manifest({ skills: ['channel.deliver'], hosts: ['good.example'] }, { steps: [{ type: 'deliver', provider: 'slack', to: 'x', text: 'x', mediaUrl: 'https://good.example:80@evil.example/' }] }), 'graph.steps[0].mediaUrl'],
+    ['a skill that an input names', manifest({ inputsSchema: { properties: { mode: { type: 'string', title: 'Mode', default: 'node.ping' } } }, skills: ['node.ping'], nodePowers: ['ping'] }, { steps: [{ type: 'skill', skillId: '{{inputs.mode}}', input: { nodeId: '01890000-0000-7000-8000-000000000000' } }] }), 'graph.steps[0].skillId'],
+    ['a kind of step that an input names', manifest({ inputsSchema: { properties: { kind: { type: 'string', title: 'Kind', default: 'log' } } } }, { steps: [{ type: '{{inputs.kind}}', message: 'x' }] }), 'graph.steps[0].type'],
+    ['a host that is none', manifest({ hosts: ['https://good.example/'] }), 'hosts[0]'],
+    ['a webhook token that everybody can read', manifest({}, { trigger: { type: 'webhook', webhook: { token: 'known-to-its-publisher' } } }), 'graph.trigger.webhook.token'],
+  ] as [string, Record<string, unknown>, string][])('with %s is refused, with the path', async (_name, wrong, path) => {
     const check = await workspace.api.call('postAutomationSkillSdk', { body: { manifest: wrong as never } });
     expect(check.valid).toBe(false);
     expect(check.errors.map((error) => error.path)).toContain(path);
     const publish = await request('POST', '/v1/automations/skills/sdk', { manifest: wrong, publish: true });
     expect(publish.body).toMatchObject({ statusCode: 400, code: 'pack_invalid' });
     expect(publish.body.details?.map((detail) => detail.path)).toContain(`body.manifest.${path}`);
+  });
+
+  test.each(['https://good.example', 'https://good.example/', 'HTTPS://GOOD.example/a?b=c#d', 'http://good.example:80/', 'https://good.example/{{payload.path}}', 'https://good.example?q={{payload.q}}', 'https://other.example:8443/'])('may call %s of a declared host', async (url) => {
+    const fitting = manifest({ skills: ['webhook.deliver'], hosts: ['good.example', 'other.example:8443'] }, { steps: [{ type: 'skill', skillId: 'webhook.deliver', input: { url } }] });
+    expect(await workspace.api.call('postAutomationSkillSdk', { body: { manifest: fitting as never } })).toMatchObject({ valid: true, errors: [] });
+  });
+
+  async function install(id: string, more: Record<string, unknown>, graph: Record<string, unknown>): Promise<string> {
+    await workspace.api.call('postAutomationSkillSdk', { body: { manifest: manifest({ id, ...more }, graph) as never, publish: true } });
+    await workspace.api.call('installAutomationSkill', { body: { packId: id } });
+    return id;
+  }
+
+  test('takes its inputs as values, however they are put together', async () => {
+    const inputs = { properties: { a: { type: 'string', title: 'A' }, b: { type: 'string', title: 'B' } } };
+    const id = await install('breaking-pack', { inputsSchema: inputs }, { steps: [{ type: 'log', message: 'x {{{inputs.a}} {{inputs.a}}{{inputs.b}} {{payload.x}}' }] });
+    const make = (given: { a: string; b?: string }) => request('POST', `/v1/automations/skills/${id}/workflow`, { inputs: given });
+    for (const given of [{ a: '{context}}' }, { a: '{', b: '{context}}' }, { a: 'x}} {', b: '{context}}' }]) expect((await make(given)).body).toMatchObject({ statusCode: 400, code: 'validation_failed', details: [{ path: 'body.inputs' }] });
+    expect((await make({ a: '[]', b: '}' })).body).toMatchObject({ stepsJson: [{ message: 'x {[] []} {{payload.x}}' }] });
+  });
+
+  test('is bounded with its inputs in it', async () => {
+    const id = await install('growing-pack', { inputsSchema: { properties: { a: { type: 'string', title: 'A' } } } }, { steps: [{ type: 'log', message: '{{inputs.a}}'.repeat(800) }] });
+    expect((await request('POST', `/v1/automations/skills/${id}/workflow`, { inputs: { a: 'x'.repeat(100_000) } })).body).toMatchObject({ statusCode: 400, details: [{ message: expect.stringContaining('longer than') as string }] });
+  });
+
+  test('goes to the host of its input and to no other, whatever the workflow of it is edited to', async () => {
+    const id = await install('calling-pack', { skills: ['webhook.deliver'], hosts: ['inputs.url'] }, { steps: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: '{{inputs.url}}' }, retry: { maxAttempts: 1 } }] });
+    const made = await workspace.api.call('createAutomationSkillWorkflow', { params: { packId: id }, body: { inputs: { who: 'x', url: 'http://127.0.0.1:9/in' } } });
+    const run = async (payload: Record<string, unknown> = {}) => {
+      const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: made.id }, body: { payload } }));
+      return (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } })).error?.code;
+    };
+    // The hub's own guard is the next to refuse this one.
+    expect(await run()).toBe('egress_refused');
+    const edit = (steps: unknown[]) => workspace.api.call('updateAutomationWorkflow', { params: { id: made.id }, body: { stepsJson: steps as never } });
+    await edit([{ type: 'skill', skillId: 'webhook.deliver', input: { url: 'http://127.0.0.1:{{payload.port}}/' } }]);
+    expect(await run({ port: 9 })).toBe('egress_refused');
+    expect(await run({ port: 10 })).toBe('pack_grant_exceeded');
+    expect(await run({ port: '9@evil.example' })).toBe('pack_grant_exceeded');
+    await edit([{ type: 'log', message: 'more than it was granted' }]);
+    expect(await run()).toBe('pack_grant_exceeded');
+    await edit([{ type: 'agent', prompt: 'more' }]);
+    expect(await run()).toBe('pack_grant_exceeded');
   });
 
   test('is written by a schema that the SDK gives, with every skill', async () => {

@@ -9,6 +9,9 @@ import { trigger as triggerSchema } from '../../../shared/contract/triggers.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { TemplateError } from '../../../shared/template.ts';
+import { addressesOf, hostOf, normalHost } from './address.ts';
+import type { WorkflowGrants } from './address.ts';
 import { fillInputs, inputsIn, sampleInputs, withoutCondition } from './inputs.ts';
 
 /** What packs need to know of the skills of this hub. */
@@ -58,8 +61,13 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   const problems: ErrorDetail[] = [];
   const add = (path: string, message: string) => problems.push({ path, message });
   checkInputs(manifest, add);
-  const steps = checkGraph(manifest, rules, add);
-  if (steps !== null) checkPowers(manifest, steps, rules, add);
+  checkWritten(manifest, add);
+  const inputs = sampleInputs(manifest.inputsSchema);
+  const steps = checkGraph(manifest, inputs, rules, add);
+  if (steps !== null) {
+    checkPowers(manifest, steps, hostsWith(manifest, inputs), rules, add);
+    checkDeclared(manifest, steps, rules, add);
+  }
   if (problems.length > 0) return { problems, manifest, grants: null };
   const used = rules.skills.filter(({ id }) => manifest.skills.includes(id));
   const asks = used.some(({ needsApproval }) => needsApproval) || manifest.graph.steps.some((step) => step['type'] === 'approval');
@@ -75,14 +83,22 @@ function checkInputs({ inputsSchema, secrets, hosts, graph }: PackManifest, add:
   hosts.forEach((host, index) => {
     const input = host.startsWith('inputs.') ? host.slice('inputs.'.length) : null;
     if (input !== null && inputsSchema.properties[input]?.format !== 'uri') add(`hosts[${index}]`, `"${input}" is no input of format uri`);
+    if (input === null && normalHost(host) === null) add(`hosts[${index}]`, 'must be a host, with its port unless that is the usual one, or inputs.<name>');
   });
   graph.steps.forEach(({ ifInput }, index) => ifInput === undefined || (typeof ifInput === 'string' && known.includes(ifInput)) || add(`graph.steps[${index}].ifInput`, 'must be the name of an input'));
   for (const { name, path } of inputsIn(graph as unknown as JsonValue, 'graph')) if (!known.includes(name)) add(path, `{{inputs.${name}}} is no input`);
 }
 
 /** Parses the graph with samples in place of its inputs; null when it can't be. */
-function checkGraph({ graph, inputsSchema }: PackManifest, rules: PackRules, add: Add): Step[] | null {
-  const filled = fillInputs({ trigger: graph.trigger, steps: graph.steps.map(withoutCondition) } as unknown as JsonValue, sampleInputs(inputsSchema)) as { trigger: JsonValue; steps: JsonValue[] };
+function checkGraph({ graph }: PackManifest, inputs: JsonObject, rules: PackRules, add: Add): Step[] | null {
+  let filled: { trigger: JsonValue; steps: JsonValue[] };
+  try {
+    filled = fillInputs({ trigger: graph.trigger, steps: graph.steps.map(withoutCondition) } as unknown as JsonValue, inputs) as typeof filled;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    add('graph', error.message);
+    return null;
+  }
   const trigger = triggerSchema.safeParse(filled.trigger);
   if (!trigger.success) trigger.error.issues.forEach((issue) => add(formatPath(['graph', 'trigger', ...issue.path]), issue.message));
   const steps = z.array(stepSchema).safeParse(filled.steps);
@@ -100,29 +116,59 @@ function checkGraph({ graph, inputsSchema }: PackManifest, rules: PackRules, add
   return steps.data;
 }
 
-/** A pack does what it declares and nothing else: skills, hosts and powers over nodes. */
-function checkPowers(manifest: PackManifest, steps: Step[], rules: PackRules, add: Add): void {
-  const usedSkills = new Set<string>();
-  const usedPowers = new Set<NodePower>();
+/** What of a graph must be written out, so that whoever reads the pack knows what it is. */
+function checkWritten({ graph }: PackManifest, add: Add): void {
+  graph.steps.forEach((step, index) => {
+    for (const field of ['type', 'skillId']) if (typeof step[field] === 'string' && step[field].includes('{{')) add(`graph.steps[${index}].${field}`, 'must be written out: what a pack does is no matter of its inputs');
+    const { input } = step;
+    const addresses = [...(typeof input === 'object' && input !== null && !Array.isArray(input) ? addressesOf(input).map(({ field, address }) => ({ field: `input.${field}`, address })) : []), ...addressesOf(step)];
+    for (const { field, address } of addresses) {
+      // An input that is the whole address brings its host with it; one that is a part of it could change that.
+      if (!wholeInput.test(address) && hostOf(address) === null) add(`graph.steps[${index}].${field}`, 'must begin with a host that is written out, or be an input of format uri and nothing else');
+    }
+  });
+  const { webhook } = graph.trigger;
+  const token = typeof webhook === 'object' && webhook !== null && !Array.isArray(webhook) ? webhook['token'] : undefined;
+  if (typeof token === 'string' && !wholeInput.test(token)) add('graph.trigger.webhook.token', 'must be an input: one that is written out is known to everybody who reads the pack');
+}
+
+const wholeInput = /^\{\{\s*inputs\.[A-Za-z0-9_]+\s*\}\}$/;
+
+/** The hosts that a pack declares, with those of its inputs. */
+function hostsWith({ hosts }: PackManifest, inputs: JsonObject): string[] {
+  return hosts.flatMap((host) => {
+    const value = host.startsWith('inputs.') ? inputs[host.slice('inputs.'.length)] : undefined;
+    const known = value === undefined ? normalHost(host) : typeof value === 'string' ? hostOf(value) : null;
+    return known === null ? [] : [known];
+  });
+}
+
+/** What a graph with its inputs filled in does, step by step, is what the pack declares: skills, hosts and powers over nodes. */
+function checkPowers(manifest: PackManifest, steps: readonly Step[], hosts: readonly string[], rules: PackRules, add: Add): void {
   steps.forEach((step, index) => {
     const at = `graph.steps[${index}]`;
-    if (step.type === 'approval') return;
-    if (step.type === 'agent') {
-      usedSkills.add('ai.invoke');
-      // An agent of the workspace brings tools that the pack does not declare.
-      if (step.agentId !== undefined) add(`${at}.agentId`, 'can\'t be set in a pack');
-      if (step.toolProfileId !== undefined) add(`${at}.toolProfileId`, 'can\'t be set in a pack');
-      return;
-    }
-    const { skillId } = rules.callOf(step);
-    usedSkills.add(skillId);
+    // An agent of the workspace brings tools that the pack does not declare.
+    if (step.type === 'agent' && step.agentId !== undefined) add(`${at}.agentId`, 'can\'t be set in a pack');
+    if (step.type === 'agent' && step.toolProfileId !== undefined) add(`${at}.toolProfileId`, 'can\'t be set in a pack');
+    const skillId = skillOf(step, rules);
+    if (skillId === null) return;
+    if (!manifest.skills.includes(skillId)) add('skills', `lacks ${skillId}, which the graph uses`);
     const power = powerOf(skillId);
-    if (power !== null) usedPowers.add(power);
     if (power !== null && !manifest.nodePowers.includes(power)) add(`${at}.skillId`, `${skillId} needs "${power}" in nodePowers`);
-    const raw = manifest.graph.steps[index] as JsonObject;
-    for (const { path, url } of addressesIn(raw)) checkHost(manifest, url, `${at}.${path}`, add);
+    if (step.type === 'agent' || step.type === 'approval') return;
+    for (const { field, address } of addressesOf(rules.callOf(step).input)) {
+      const host = hostOf(address);
+      const path = `${at}.${step.type === 'skill' ? 'input.' : ''}${field}`;
+      if (host === null) add(path, 'must begin with a host that is written out, or be an input of format uri and nothing else');
+      else if (!hosts.includes(host)) add(path, `needs "${host}" in hosts`);
+    }
   });
-  for (const skillId of usedSkills) if (!manifest.skills.includes(skillId)) add('skills', `lacks ${skillId}, which the graph uses`);
+}
+
+/** A pack declares no more than it needs, and nothing that packs may not do. */
+function checkDeclared(manifest: PackManifest, steps: readonly Step[], rules: PackRules, add: Add): void {
+  const usedSkills = new Set(steps.map((step) => skillOf(step, rules)));
+  const usedPowers = new Set([...usedSkills].map((skillId) => (skillId === null ? null : powerOf(skillId))));
   manifest.skills.forEach((skillId, index) => {
     if (!isAllowedInPacks(skillId)) add(`skills[${index}]`, `${skillId} is not allowed in packs`);
     else if (!usedSkills.has(skillId)) add(`skills[${index}]`, `${skillId} is not used by the graph; a pack declares no more than it needs`);
@@ -130,21 +176,16 @@ function checkPowers(manifest: PackManifest, steps: Step[], rules: PackRules, ad
   manifest.nodePowers.forEach((power, index) => usedPowers.has(power) || add(`nodePowers[${index}]`, `${power} is not used by the graph`));
 }
 
-/** The addresses that a step calls or opens, as the pack writes them. */
-function addressesIn(raw: JsonObject): { path: string; url: string }[] {
-  const input = raw['input'];
-  const fromInput = typeof input === 'object' && input !== null && !Array.isArray(input) ? [['input.url', input['url']], ['input.mediaUrl', input['mediaUrl']]] : [];
-  return [...fromInput, ['mediaUrl', raw['mediaUrl']]].flatMap(([path, url]) => (typeof url === 'string' ? [{ path: String(path), url }] : []));
+/** The skill that a step uses; null for an approval, which uses none. */
+function skillOf(step: Step, rules: PackRules): string | null {
+  if (step.type === 'approval') return null;
+  return step.type === 'agent' ? 'ai.invoke' : rules.callOf(step).skillId;
 }
 
-function checkHost({ hosts }: PackManifest, url: string, path: string, add: Add): void {
-  // Anything behind the input could change its host.
-  const input = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}$/.exec(url)?.[1];
-  if (input !== undefined) {
-    if (!hosts.includes(`inputs.${input}`)) add(path, `needs "inputs.${input}" in hosts`);
-    return;
-  }
-  const host = /^https?:\/\/([^/?#:{}]+)(?=[/?#:]|$)/i.exec(url)?.[1]?.toLowerCase();
-  if (host === undefined) add(path, 'must begin with a host that is written out, or be an input of format uri and nothing else');
-  else if (!hosts.includes(host)) add(path, `needs "${host}" in hosts`);
+/** What is wrong with a pack's graph once it has the inputs of a workspace, and what the workflow of it may do. */
+export function checkFilled(manifest: PackManifest, inputs: JsonObject, steps: readonly Step[], rules: PackRules): { problems: ErrorDetail[]; grants: WorkflowGrants } {
+  const problems: ErrorDetail[] = [];
+  const hosts = hostsWith(manifest, inputs);
+  checkPowers(manifest, steps, hosts, rules, (path, message) => problems.push({ path, message }));
+  return { problems, grants: { skills: manifest.skills, hosts } };
 }

@@ -1,2 +1,3 @@
+export { beyondGrants } from './address.ts';
 export { Packs } from './service.ts';
 export type { SdkSkill } from './service.ts';

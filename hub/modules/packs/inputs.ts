@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { PackManifest } from '../../../shared/contract/packs.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
+import { jsonLength } from '../../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { RenderBudget, TemplateError } from '../../../shared/template.ts';
 import { isTimeZone } from '../../../shared/time-zone.ts';
 import { cronProblem } from '../../platform/calendar/calendar.ts';
 
@@ -20,21 +22,52 @@ export function inputsIn(value: JsonValue, path: string): { name: string; path: 
   return [];
 }
 
+/** The most characters that a graph may have once its inputs are filled in. */
+const maxFilledLength = 1024 * 1024;
+
+/** What stands between {{ and }} in a text, in order; of one that is not closed, all that follows. */
+function templatesIn(text: string): string[] {
+  const found: string[] = [];
+  for (let open = text.indexOf('{{'); open !== -1; ) {
+    const close = text.indexOf('}}', open + 2);
+    if (close === -1) return [...found, text.slice(open)];
+    found.push(text.slice(open, close + 2));
+    open = text.indexOf('{{', close + 2);
+  }
+  return found;
+}
+
+function fillText(text: string, inputs: JsonObject, budget: RenderBudget): string {
+  const filled = text.replaceAll(reference, (_match, name: string) => {
+    const input = inputs[name] ?? '';
+    const shown = typeof input === 'string' ? input : JSON.stringify(input);
+    budget.spend(shown.length, text);
+    return shown;
+  });
+  // With any other input the templates around it would be the same.
+  const expected = templatesIn(text.replaceAll(reference, '_'));
+  const templates = templatesIn(filled);
+  if (templates.length !== expected.length || templates.some((template, index) => template !== expected[index])) {
+    throw new TemplateError('an input would become part of a template here; leave braces out of it', text.slice(0, 80));
+  }
+  return filled;
+}
+
 /**
  * Puts inputs in the place of their references: a string that is one whole reference keeps the type of the input. Templates of
  * workflows stay as they are; what an input brings is never read as one.
+ * @throws TemplateError for an input that would become one, or inputs that are too long.
  */
-export function fillInputs(value: JsonValue, inputs: JsonObject): JsonValue {
+export function fillInputs(value: JsonValue, inputs: JsonObject, budget = new RenderBudget(maxFilledLength)): JsonValue {
   if (typeof value === 'string') {
     const whole = wholeReference.exec(value)?.[1];
-    if (whole !== undefined) return inputs[whole] ?? null;
-    return value.replaceAll(reference, (_match, name: string) => {
-      const input = inputs[name] ?? '';
-      return typeof input === 'string' ? input : JSON.stringify(input);
-    });
+    if (whole === undefined) return fillText(value, inputs, budget);
+    const input = inputs[whole] ?? null;
+    budget.spend(jsonLength(input, budget.left), value);
+    return input;
   }
-  if (Array.isArray(value)) return value.map((item) => fillInputs(item, inputs));
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillInputs(item, inputs)]));
+  if (Array.isArray(value)) return value.map((item) => fillInputs(item, inputs, budget));
+  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillInputs(item, inputs, budget)]));
   return value;
 }
 
@@ -87,16 +120,16 @@ export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: 
 
 /** Values that stand for inputs while a graph is checked. */
 export function sampleInputs(schema: InputsSchema): JsonObject {
-  const sample = ({ type, format, minimum, default: value, enum: choices }: Property): JsonValue => {
+  const sample = (name: string, { type, format, minimum, default: value, enum: choices }: Property): JsonValue => {
     if (value !== undefined && value !== '') return value as JsonValue;
     if (choices !== undefined) return choices[0] as JsonValue;
     if (type === 'array') return ['sample'];
     if (type === 'boolean') return true;
     if (type !== 'string') return minimum ?? 60;
-    const byFormat: Record<string, string> = { uri: 'https://example.com/', email: 'someone@example.com', uuid: '01890000-0000-7000-8000-000000000000', node: '01890000-0000-7000-8000-000000000000', timezone: 'UTC', cron: '0 9 * * *' };
+    const byFormat: Record<string, string> = { uri: `https://input-${name.toLowerCase().replaceAll('_', '-')}.invalid/`, email: 'someone@example.com', uuid: '01890000-0000-7000-8000-000000000000', node: '01890000-0000-7000-8000-000000000000', timezone: 'UTC', cron: '0 9 * * *' };
     return format === undefined ? 'sample' : (byFormat[format] as string);
   };
-  return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, sample(property)]));
+  return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, sample(name, property)]));
 }
 
 /** Whether an input was left out, or as good as. */

@@ -6,13 +6,14 @@ import { workflows as workflowResource } from '../../../shared/contract/workflow
 import type { Workflow } from '../../../shared/contract/workflows.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { TemplateError } from '../../../shared/template.ts';
 import { packInstalls, publishedPacks } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { RunCaller } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
-import { checkPack, isAllowedInPacks } from './check.ts';
+import { checkFilled, checkPack, isAllowedInPacks } from './check.ts';
 import type { PackRules } from './check.ts';
 import { checkInputs, fillInputs, isEmpty, withoutCondition } from './inputs.ts';
 import { shippedPacks } from './shipped.ts';
@@ -104,13 +105,15 @@ export class Packs {
     if (problems.length > 0) throw new AppError('validation_failed', `The inputs can't be used: ${problems[0]?.path} ${problems[0]?.message}.`, { details: problems });
     const { trigger, steps } = manifest.graph;
     const wanted = steps.filter(({ ifInput }) => typeof ifInput !== 'string' || !isEmpty(inputs[ifInput]));
-    const filled = fillInputs({ trigger, steps: wanted.map(withoutCondition) } as unknown as JsonValue, inputs) as { trigger: JsonValue; steps: JsonObject[] };
+    const filled = fill({ trigger, steps: wanted.map(withoutCondition) } as unknown as JsonValue, inputs);
     const created = workflowResource.createAutomationWorkflow.body.safeParse({ name: body.name ?? manifest.name, active: body.active, triggerJson: filled.trigger, stepsJson: filled.steps });
     if (!created.success) {
       const details = created.error.issues.map((issue) => ({ path: `body.inputs: ${issue.path.join('.')}`, message: issue.message }));
       throw new AppError('workflow_invalid', `With these inputs the pack makes no workflow: ${details[0]?.path} ${details[0]?.message}.`, { details });
     }
-    return this.#deps.workflows.create(tenantId, created.data, caller, { kind: 'pack', id: manifest.id });
+    const { problems: beyond, grants } = checkFilled(manifest, inputs, created.data.stepsJson, this.#deps.rules);
+    if (beyond.length > 0) throw new AppError('pack_invalid', `With these inputs the pack would do more than it declares: ${beyond[0]?.path} ${beyond[0]?.message}.`, { details: beyond });
+    return this.#deps.workflows.create(tenantId, created.data, caller, { kind: 'pack', id: manifest.id, grants });
   }
 
   /** The schema of packs, and every skill. */
@@ -154,6 +157,16 @@ export class Packs {
     const published = await tx.select({ manifest: publishedPacks.manifest }).from(publishedPacks).where(and(eq(publishedPacks.tenantId, tenantId))).orderBy(desc(publishedPacks.id)).limit(1000);
     const all = [...shippedPacks.map((manifest): KnownPack => ({ manifest, source: 'shipped' })), ...published.map(({ manifest }): KnownPack => ({ manifest, source: 'published' }))];
     return all.toSorted((left, right) => newerFirst(left.manifest.version, right.manifest.version));
+  }
+}
+
+/** @throws AppError `validation_failed` for inputs that would become more than values. */
+function fill(graph: JsonValue, inputs: JsonObject): { trigger: JsonValue; steps: JsonObject[] } {
+  try {
+    return fillInputs(graph, inputs) as { trigger: JsonValue; steps: JsonObject[] };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new AppError('validation_failed', `The inputs can't be used: ${error.message}.`, { details: [{ path: 'body.inputs', message: error.message }], cause: error });
   }
 }
 

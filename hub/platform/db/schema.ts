@@ -131,7 +131,7 @@ export const workflows = pgTable(
     /** `test` while a key of that environment saved it last: then all its runs are of it. */
     environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     /** What made this workflow and keeps it up to date, if it was not a person. */
-    origin: jsonb('origin').$type<{ kind: 'sequence' | 'agent' | 'pack'; id: string }>(),
+    origin: jsonb('origin').$type<{ kind: 'sequence' | 'agent'; id: string } | { kind: 'pack'; id: string; grants?: { skills: string[]; hosts: string[] } }>(),
     deletedAt: instant('deleted_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
