@@ -1,4 +1,3 @@
-import { openAsBlob, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditLog } from './audit.ts';
 import { backoffMs, spreadPeriod } from './backoff.ts';
@@ -13,6 +12,7 @@ import type { FinishedCommand } from './journal.ts';
 import { ownDataFolder } from './owner.ts';
 import type { RunningStatus } from './owner.ts';
 import { ProcessGuard } from './process-guard.ts';
+import { newDelivery, ResultSender } from './result-sender.ts';
 
 /** What a running companion tells its owner, a line each. */
 export type CompanionEvent =
@@ -38,11 +38,8 @@ const promptAnswerMs = 1_000;
 /** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
 const quickCommandMs = 100;
 const requestTimeoutMs = 20_000;
-const uploadTimeoutMs = 300_000;
 const settingsBeatMs = 500;
 const stopDeadlineMs = 8_000;
-/** Artefacts up to this size go inside the JSON. */
-const inlineArtifactBytes = 4 * 1024 * 1024;
 const unpairedExitCode = 3;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
@@ -54,6 +51,7 @@ const isAbort = (signal: AbortSignal) => signal.aborted;
 export class Companion {
   readonly #options: CompanionOptions;
   readonly #client: HubClient;
+  readonly #sender: ResultSender;
   readonly #journal: Journal;
   readonly #guard = new ProcessGuard();
   readonly #dispatcher: Dispatcher;
@@ -79,6 +77,7 @@ export class Companion {
     this.#options = options;
     const { folder, identity } = options;
     this.#client = new HubClient(identity.hub, identity.deviceSecret);
+    this.#sender = new ResultSender(this.#client, identity.nodeId);
     this.#journal = new Journal(folder.journal);
     this.#facts = new FactReader(this.#guard);
     this.#dispatcher = new Dispatcher({
@@ -127,7 +126,7 @@ export class Companion {
   /** Reports what an earlier process left behind. */
   #recover(): void {
     const { finished, unfinished } = this.#journal.recover();
-    for (const result of finished) this.#report(result);
+    for (const result of finished) this.#report(result, true);
     for (const { commandId, type } of unfinished) {
       const message = `The companion was killed while ${type} was under way; look at the machine before you retry.`;
       this.#report({ commandId, result: { status: 'failed', error: { code: 'outcome_unknown', message } }, artifacts: [] });
@@ -247,29 +246,26 @@ export class Companion {
     for (const id of body.withdrawn) this.#withdraw(id);
   }
 
-  #report(finished: FinishedCommand): void {
+  #report(finished: FinishedCommand, wasTried = false): void {
     this.#held.set(finished.commandId, true);
-    this.#track(this.#sendUntilKnown(finished));
+    this.#track(this.#sendUntilKnown(finished, wasTried));
   }
 
   /** Sends a result again and again until the hub itself says that it has it, or does not know the command. */
-  async #sendUntilKnown(finished: FinishedCommand): Promise<void> {
-    const { identity } = this.#options;
+  async #sendUntilKnown(finished: FinishedCommand, wasTried = false): Promise<void> {
     // A stop still gives results their chance; giving up is the journal's business, not ours.
     const giveUp = new AbortController();
     const onStop = () => setTimeout(() => giveUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref();
     this.#stopping.signal.addEventListener('abort', onStop, { once: true });
     if (this.#stopping.signal.aborted) onStop();
+    const delivery = newDelivery(wasTried);
     let sent = finished;
     let isRefused = false;
     for (let failures = 0; !isAbort(giveUp.signal); failures += 1) {
       try {
-        const { body, form } = await packResult(sent);
-        await this.#client.call(
-          'completeAutomationNodeCommand',
-          { params: { id: identity.nodeId, commandId: finished.commandId }, body },
-          { signal: giveUp.signal, timeoutMs: form === undefined ? requestTimeoutMs * 2 : uploadTimeoutMs, ...(form === undefined ? {} : { form }) },
-        );
+        await this.#sender.send(sent, delivery, giveUp.signal, () => {
+          failures = 0;
+        });
         break;
       } catch (error) {
         if (isAbort(giveUp.signal) || this.#endIfRevoked(error)) return;
@@ -329,6 +325,7 @@ export class Companion {
     this.#lastError = reason;
     // Another hub may answer next.
     this.#declaresHeld = true;
+    this.#sender.forgetHub();
     return waitMs;
   }
 
@@ -340,17 +337,4 @@ export class Companion {
     const tracked: Promise<void> = work.finally(() => this.#reports.delete(tracked));
     this.#reports.add(tracked);
   }
-}
-
-/** The body of a result: JSON with its artefacts inside, or a form when they are large. */
-async function packResult({ result, artifacts }: FinishedCommand) {
-  const total = artifacts.reduce((sum, { filePath }) => sum + statSync(filePath).size, 0);
-  if (total <= inlineArtifactBytes) {
-    const inline = artifacts.map(({ name, contentType, filePath }) => ({ name, contentType, base64: readFileSync(filePath).toString('base64') }));
-    return { body: { ...result, ...(inline.length === 0 ? {} : { artifacts: inline }) }, form: undefined };
-  }
-  const form = new FormData();
-  form.set('result', JSON.stringify(result));
-  for (const { name, contentType, filePath } of artifacts) form.set(name, await openAsBlob(filePath, { type: contentType }), name);
-  return { body: result, form };
 }

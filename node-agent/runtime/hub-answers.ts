@@ -51,5 +51,6 @@ export const hubAnswers = {
     .object({ commands: commandList, withdrawn: z.array(z.string()).default([]) })
     .transform(({ commands: { commands, unreadable }, withdrawn }) => ({ commands, unreadable, withdrawn })),
   completeAutomationNodeCommand: z.object({ id: commandId }),
+  uploadAutomationNodeArtifact: z.object({ received: z.number().int().min(0), complete: z.boolean() }),
 };
 export type HubAnswers = typeof hubAnswers;

@@ -23,7 +23,8 @@ export class HubError extends Error {
   /** The hub's own code; `unreachable` or `foreign_answer` when the hub did not speak. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
-  readonly #body: ErrorBody | undefined;
+  /** The hub's own error, when it was the hub that spoke. */
+  readonly body: ErrorBody | undefined;
 
   constructor(status: number, code: string, message: string, { cause, retryAfterSeconds, body }: HubErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -31,23 +32,28 @@ export class HubError extends Error {
     this.status = status;
     this.code = code;
     this.retryAfterSeconds = retryAfterSeconds;
-    this.#body = body;
+    this.body = body;
   }
 
   /** The hub does not know this device any more: asking again is pointless. */
   get isRevocation(): boolean {
-    return this.#body !== undefined && this.code === 'device_secret_invalid';
+    return this.body !== undefined && this.code === 'device_secret_invalid';
   }
 
   /** The hub itself refused the request as it is: sent again it would be refused again. */
   get isRefusal(): boolean {
-    return this.#body !== undefined && ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type'].includes(this.code);
+    return this.body !== undefined && ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type', 'storage_full'].includes(this.code);
+  }
+
+  /** A hub that does not know the operation: an older one. */
+  get isUnknownOperation(): boolean {
+    return this.body !== undefined && (this.code === 'method_not_allowed' || (this.code === 'not_found' && this.body.message.startsWith('There is nothing at ')));
   }
 
   /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
   saysUnknown(commandId: string): boolean {
-    if (this.code !== 'not_found' || this.#body === undefined) return false;
-    const { details = [], message } = this.#body;
+    if (this.code !== 'not_found' || this.body === undefined) return false;
+    const { details = [], message } = this.body;
     return details.some(({ path }) => path === 'params.commandId') || message.startsWith(`There is no command ${commandId} `);
   }
 }
@@ -56,9 +62,12 @@ type NodeOperations = typeof nodes;
 
 export interface CallOptions {
   signal: AbortSignal;
+  /** For all of it; with `content`, since its last byte left. */
   timeoutMs: number;
   /** Instead of the JSON body. */
   form?: FormData;
+  /** Instead of the JSON body: bytes, taken from their source as fast as they leave. */
+  content?: AsyncIterable<Uint8Array>;
 }
 
 /** An answer, and how far the hub's clock is ahead of ours, in milliseconds. */
@@ -80,15 +89,19 @@ export class HubClient {
   /** @throws HubError, or the signal's reason. */
   async call<Id extends keyof HubAnswers>(id: Id, input: Partial<OperationCall<NodeOperations[Id]>>, options: CallOptions): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
     const operation: Operation = nodes[id];
-    const timeout = AbortSignal.timeout(options.timeoutMs);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), options.timeoutMs);
+    const { form, content } = options;
+    const json = form === undefined && content === undefined && input.body !== undefined;
     let response: Response;
     let text: string;
     try {
       response = await fetch(this.#url(operation, input), {
         method: operation.method,
-        headers: { ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }), ...(input.body === undefined || options.form !== undefined ? {} : { 'content-type': 'application/json' }) },
-        body: options.form ?? (input.body === undefined ? null : JSON.stringify(input.body)),
-        signal: AbortSignal.any([options.signal, timeout]),
+        headers: { ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }), ...(json ? { 'content-type': 'application/json' } : {}), ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }) },
+        body: form ?? (content === undefined ? (json ? JSON.stringify(input.body) : null) : ReadableStream.from(eachRefreshing(content, timer))),
+        ...(content === undefined ? {} : { duplex: 'half' }),
+        signal: AbortSignal.any([options.signal, timeout.signal]),
         // A hub has no reason to send its devices elsewhere, and the secret must not go along.
         redirect: 'error',
       });
@@ -96,12 +109,14 @@ export class HubClient {
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
       const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-      const reason = timeout.aborted ? `no answer within ${options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? (error as Error).message);
+      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? (error as Error).message);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}`, { cause: error });
+    } finally {
+      clearTimeout(timer);
     }
-    const json = parseJson(text);
-    if (!response.ok) throw errorOf(response, json);
-    const parsed = (hubAnswers[id] as z.ZodType).safeParse(json);
+    const answer = parseJson(text);
+    if (!response.ok) throw errorOf(response, answer);
+    const parsed = (hubAnswers[id] as z.ZodType).safeParse(answer);
     if (!parsed.success) throw new HubError(response.status, 'foreign_answer', `The answer of ${this.#hub} is not a hub's; is the address right?`);
     const date = Date.parse(response.headers.get('date') ?? '');
     return { body: parsed.data as z.output<HubAnswers[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
@@ -111,6 +126,14 @@ export class HubClient {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])));
     const search = new URLSearchParams(Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]])));
     return `${this.#hub}${path}${search.size === 0 ? '' : `?${search.toString()}`}`;
+  }
+}
+
+/** Passes chunks on; each begins the time-out anew. */
+async function* eachRefreshing(content: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    timer.refresh();
+    yield chunk;
   }
 }
 

@@ -26,6 +26,8 @@ type Row = typeof artifactUploads.$inferSelect;
 const maxOpenUploads = 1_000;
 /** Requests of one device that write at the same time, to one process. */
 const maxWriters = 16;
+/** How long a command is kept for the next piece of an artefact, in seconds. */
+const pieceSeconds = 300;
 /** An upload lives so long after its last piece, in hours; the second once its command is over. */
 const abandonedAfterHours = 24;
 const endedAfterHours = 1;
@@ -100,6 +102,7 @@ export class ArtifactUploads {
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
+      await keepAlive(tx, commandId);
       const touch = { updatedAt: sql`now()` };
       const same = and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name), eq(artifactUploads.bytes, bytes), eq(artifactUploads.sha256, sha256), eq(artifactUploads.contentType, contentType));
       const [known] = await tx.update(artifactUploads).set(touch).where(same).returning();
@@ -153,6 +156,17 @@ export async function releaseUploads(tx: Transaction, commandId: string): Promis
 async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: string): Promise<void> {
   const command = await readDeviceCommand(tx, device, commandId);
   if (command.ended !== null) throw new AppError('command_ended', `The command ${commandId} is over (${command.ended}); nobody wants its artefacts any more.`);
+}
+
+/** A command whose artefacts arrive is being handed over: it does not run out before the next piece. */
+async function keepAlive(tx: Transaction, commandId: string): Promise<void> {
+  await tx.query(
+    'keep_command_alive',
+    `UPDATE node_commands SET lease_expires_at = greatest(lease_expires_at, now() + make_interval(secs => $2)),
+       expires_at = greatest(expires_at, least(now() + make_interval(secs => $2), coalesce(deadline_at, 'infinity')))
+     WHERE id = $1 AND status = 'leased'`,
+    [commandId, pieceSeconds],
+  );
 }
 
 async function assertBounds(tx: Transaction, tenantId: string, commandId: string, bytes: number): Promise<void> {

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { CommandResult, UploadFacts } from '../../shared/contract/nodes.ts';
+import { HubError } from './hub-client.ts';
+import type { HubClient } from './hub-client.ts';
+import type { FinishedCommand, StoredArtifact } from './journal.ts';
+
+/** Artefacts up to this size together go inside the JSON, in bytes. */
+const inlineBytes = 256 * 1024;
+const jsonTimeoutMs = 40_000;
+const formTimeoutMs = 300_000;
+/** Without a byte leaving, or an answer after the last one. */
+const pieceTimeoutMs = 120_000;
+/** A piece takes about so long, so that little is sent twice and no proxy is tried too hard. */
+const pieceMs = 10_000;
+const firstPieceBytes = 256 * 1024;
+const [leastPieceBytes, mostPieceBytes] = [64 * 1024, 8 * 1024 * 1024];
+const chunkBytes = 64 * 1024;
+/** A file whose bytes arrive wrong so often is not sent again. */
+const maxMismatches = 3;
+
+/** Where a result stands on its way; kept between attempts. */
+export interface Delivery {
+  /** Whether an attempt was made before, by this process or an earlier one, so that the hub may have some of it. */
+  wasTried: boolean;
+  pieceBytes: number;
+  mismatches: number;
+  facts: Map<string, Omit<UploadFacts, 'offset'>>;
+}
+
+/** The state of a delivery that begins; `wasTried` for one that an earlier process began. */
+export const newDelivery = (wasTried: boolean): Delivery => ({ wasTried, pieceBytes: firstPieceBytes, mismatches: 0, facts: new Map() });
+
+/**
+ * Sends results: small artefacts inside the JSON, others ahead of it in pieces, from where the hub has them; as a form to a hub that
+ * takes no pieces. Holds no more of a file in memory than a chunk.
+ */
+export class ResultSender {
+  readonly #client: HubClient;
+  readonly #nodeId: string;
+  #takesPieces = true;
+
+  constructor(client: HubClient, nodeId: string) {
+    this.#client = client;
+    this.#nodeId = nodeId;
+  }
+
+  /** Another hub may answer next. */
+  forgetHub(): void {
+    this.#takesPieces = true;
+  }
+
+  /**
+   * One attempt; `onProgress` hears of every piece that arrived.
+   * @throws HubError, or the signal's reason; what arrived counts for the next attempt.
+   */
+  async send(finished: FinishedCommand, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<void> {
+    const { result, artifacts } = finished;
+    const total = artifacts.reduce((sum, { filePath }) => sum + statSync(filePath).size, 0);
+    if (total <= inlineBytes) {
+      const inline = artifacts.map(({ name, contentType, filePath }) => ({ name, contentType, base64: readFileSync(filePath).toString('base64') }));
+      await this.#complete(finished, { ...result, ...(inline.length === 0 ? {} : { artifacts: inline }) }, signal);
+      return;
+    }
+    if (this.#takesPieces) {
+      const outcome = await this.#uploadAll(finished, delivery, signal, onProgress);
+      // Nobody wants the artefacts of a command that is over, and the hub will say so of the result.
+      if (outcome !== 'unknown') {
+        await this.#complete(finished, outcome === 'over' ? result : { ...result, uploads: artifacts.map(({ name }) => name) }, signal);
+        return;
+      }
+      this.#takesPieces = false;
+    }
+    const form = new FormData();
+    form.set('result', JSON.stringify(result));
+    for (const { name, contentType, filePath } of artifacts) form.set(name, await openAsBlob(filePath, { type: contentType }), name);
+    await this.#complete(finished, result, signal, form);
+  }
+
+  async #complete({ commandId }: FinishedCommand, body: CommandResult, signal: AbortSignal, form?: FormData): Promise<void> {
+    await this.#client.call('completeAutomationNodeCommand', { params: { id: this.#nodeId, commandId }, body }, { signal, timeoutMs: form === undefined ? jsonTimeoutMs : formTimeoutMs, ...(form === undefined ? {} : { form }) });
+  }
+
+  /** Whether all is at the hub, or why nothing is to be: the command is over, or the hub takes no pieces. */
+  async #uploadAll({ commandId, artifacts }: FinishedCommand, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<'there' | 'over' | 'unknown'> {
+    try {
+      for (const artifact of artifacts) await this.#upload(commandId, artifact, delivery, signal, onProgress);
+      return 'there';
+    } catch (error) {
+      if (!(error instanceof HubError)) throw error;
+      if (error.isUnknownOperation) return 'unknown';
+      if (error.code === 'command_ended') return 'over';
+      delivery.wasTried = true;
+      delivery.pieceBytes = Math.max(leastPieceBytes, Math.floor(delivery.pieceBytes / 4));
+      if (error.code === 'checksum_mismatch') {
+        delivery.mismatches += 1;
+        if (delivery.mismatches === maxMismatches) throw new HubError(error.status, 'validation_failed', error.message, { body: error.body });
+      }
+      throw error;
+    }
+  }
+
+  async #upload(commandId: string, artifact: StoredArtifact, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<void> {
+    const facts = await factsOf(artifact, delivery);
+    const params = { id: this.#nodeId, commandId, name: artifact.name };
+    const put = async (offset: number, content?: AsyncIterable<Uint8Array>) => (await this.#client.call('uploadAutomationNodeArtifact', { params, query: { ...facts, offset } }, { signal, timeoutMs: pieceTimeoutMs, ...(content === undefined ? {} : { content }) })).body;
+    // Without a body the hub says what it has.
+    let state = delivery.wasTried ? await put(0) : { received: 0, complete: false };
+    while (!state.complete) {
+      const { received: start } = state;
+      const end = Math.min(facts.bytes, start + delivery.pieceBytes);
+      const startedAt = performance.now();
+      const source = createReadStream(artifact.filePath, { start, end: end - 1, highWaterMark: chunkBytes });
+      try {
+        state = await put(start, source as AsyncIterable<Buffer>);
+      } finally {
+        source.destroy();
+      }
+      if (state.received <= start) throw new HubError(0, 'foreign_answer', `The hub took nothing of ${artifact.name}.`);
+      onProgress();
+      const tookMs = Math.max(1, performance.now() - startedAt);
+      delivery.pieceBytes = Math.floor(Math.min(mostPieceBytes, delivery.pieceBytes * 4, Math.max(leastPieceBytes, ((end - start) * pieceMs) / tookMs)));
+    }
+  }
+}
+
+async function factsOf({ name, contentType, filePath }: StoredArtifact, { facts }: Delivery): Promise<Omit<UploadFacts, 'offset'>> {
+  const known = facts.get(name);
+  if (known !== undefined) return known;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(filePath) as AsyncIterable<Buffer>) hash.update(chunk);
+  const made = { bytes: (await stat(filePath)).size, sha256: hash.digest('hex'), contentType };
+  facts.set(name, made);
+  return made;
+}
