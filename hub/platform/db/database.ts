@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
-import type { PoolClient, QueryResultRow } from 'pg';
+import type { QueryConfig, QueryResultRow } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
@@ -14,6 +15,9 @@ export interface DatabaseOptions {
   applicationName: string;
   /** Hears of connections that broke while idle; they are replaced by themselves. */
   onError: (error: Error) => void;
+  lockTimeoutMs?: number;
+  statementTimeoutMs?: number;
+  queryTimeoutMs?: number;
 }
 
 export interface TransactionOptions {
@@ -24,32 +28,62 @@ export interface TransactionOptions {
   durable?: boolean;
 }
 
-const systemScope = 'SET LOCAL ROLE outrigger_system';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const systemScope = 'SET LOCAL ROLE outrigger_system';
+
+/** What a lock is waited for at most, so that a blocked write lets go of what it holds long before a lease ends. */
+const defaultLockTimeoutMs = 10_000;
+const defaultStatementTimeoutMs = 30_000;
+/** A server that does not even end a statement that takes too long has fallen silent. */
+const defaultQueryTimeoutMs = 35_000;
+
+/** A connection that does not answer a ping within so long is given up, in milliseconds. */
+const pingTimeoutMs = 5_000;
+
+/** Tries of a transaction that others got in the way of. */
+const maxTries = 5;
 
 /** SQLSTATEs and socket errors that say that the database can't be reached now, rather than that a query was wrong. */
 const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOENT', '57P01', '57P02', '57P03', '53300', '08000', '08003', '08006', '25006']);
+/** SQLSTATEs of what went wrong only because of what else went on: a lock or a statement that took too long. */
+const busyCodes = new Set(['55P03', '57014', '25P03']);
+/** Deadlock and serialization: the same transaction goes through as soon as the other one is over. */
+const conflictCodes = new Set(['40001', '40P01']);
 
-/** Whether an error means that the database is out of reach, at any depth of its causes. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
-    const { code } = current as { code?: unknown };
-    if (typeof code === 'string' && unavailableCodes.has(code)) return true;
-    if (/Connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i.test(current.message)) return true;
-  }
+function some(error: unknown, matches: (error: Error & { code?: unknown }) => boolean): boolean {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) if (matches(current)) return true;
   return false;
 }
 
-/** SQLSTATEs of what went wrong only because of what else went on: deadlock, serialization, a lock or a statement that took too long. */
-const passingCodes = new Set(['40001', '40P01', '55P03', '57014', '25P03']);
+const hasCode = (error: unknown, codes: ReadonlySet<string>) => some(error, ({ code }) => typeof code === 'string' && codes.has(code));
 
-/** Whether the same transaction may succeed when it is tried again, although the database can be reached. */
-function isPassing(error: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
-    const { code } = current as { code?: unknown };
-    if (typeof code === 'string' && passingCodes.has(code)) return true;
+/** Whether an error means that the database is out of reach, at any depth of its causes. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return hasCode(error, unavailableCodes) || some(error, ({ message }) => /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable/i.test(message));
+}
+
+const forbiddenCodes = new Set(['42501']);
+const diskFullCodes = new Set(['53100', 'ENOSPC']);
+
+/** The database can't do now what it may do later; nothing is wrong with what was asked for. */
+export class DatabaseOutage extends AppError {
+  constructor(message: string, cause: unknown, retryAfterSeconds = 1) {
+    super('unavailable', message, { cause, retryAfterSeconds, internal: { part: 'database' } });
+    this.name = 'DatabaseOutage';
   }
-  return false;
+}
+
+/** Thrown by a transaction that found the rows changed under it: it is rolled back and run again. */
+export class TransactionConflict extends Error {
+  readonly code = '40001';
+}
+
+function toOutage(error: unknown): DatabaseOutage | null {
+  if (error instanceof DatabaseOutage) return error;
+  if (hasCode(error, diskFullCodes)) return new DatabaseOutage('The disk of the database is full, so nothing can be written; the operator of this hub has to make room. Try again then.', error, 10);
+  if (isDatabaseUnavailable(error)) return new DatabaseOutage('The database is out of reach; try again shortly.', error);
+  if (hasCode(error, busyCodes) || hasCode(error, conflictCodes)) return new DatabaseOutage('The database is too busy now; try again shortly.', error);
+  return null;
 }
 
 /** The constraint that a statement broke, or undefined when the error is another one. */
@@ -69,6 +103,7 @@ export class Database implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #systemPool: Pool;
   #closing = false;
+  #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
     const open = (max: number, settings: string) => {
@@ -79,7 +114,10 @@ export class Database implements AsyncDisposable {
         connectionTimeoutMillis: 10_000,
         idleTimeoutMillis: 60_000,
         keepAlive: true,
-        statement_timeout: 30_000,
+        keepAliveInitialDelayMillis: 10_000,
+        lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
+        statement_timeout: options.statementTimeoutMs ?? defaultStatementTimeoutMs,
+        query_timeout: options.queryTimeoutMs ?? defaultQueryTimeoutMs,
         idle_in_transaction_session_timeout: 60_000,
         options: settings,
       });
@@ -96,8 +134,9 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` in a transaction that sees the rows of one workspace only.
-   * @throws AppError `unavailable` when the database is out of reach; whatever `work` throws, after a rollback.
+   * Runs `work` in a transaction that sees the rows of one workspace only. After a deadlock it is run again, so it changes nothing
+   * outside its transaction but what it answers.
+   * @throws DatabaseOutage when the database is out of reach or too busy; whatever `work` throws, after a rollback.
    */
   workspace<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
     // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
@@ -107,7 +146,7 @@ export class Database implements AsyncDisposable {
     return joined === undefined ? this.#transaction(scope, work, options) : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
   }
 
-  /** Runs `work` in a transaction that sees every workspace. Only for what belongs to no single one. */
+  /** Runs `work`, as `workspace` does, in a transaction that sees every workspace. Only for what belongs to no single one. */
   system<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
     const joined = JoinedTransaction.of(this);
     return joined === undefined ? this.#transaction(systemScope, work, options) : joined.part({ begin: systemScope, tenantId: null }, work);
@@ -116,8 +155,8 @@ export class Database implements AsyncDisposable {
   /**
    * Runs `work` in one transaction that sees every workspace and that all `workspace` and `system` transactions within it join:
    * they are committed together with what `work` itself writes, or not at all. What `afterCommit` was given waits for that commit.
-   * Such work must not wait for the network: it holds a connection and locks.
-   * @throws AppError `unavailable` when the database is out of reach; whatever `work` throws, after a rollback.
+   * Such work must not wait for the network: it holds a connection and locks; after a deadlock it is run again as a whole.
+   * @throws DatabaseOutage when the database is out of reach or too busy; whatever `work` throws, after a rollback.
    */
   async joined<Result>(work: (tx: Transaction, joined: JoinedTransaction) => Promise<Result>): Promise<Result> {
     let last: JoinedTransaction | undefined;
@@ -137,25 +176,22 @@ export class Database implements AsyncDisposable {
   /**
    * Runs one statement that sees every workspace, in a transaction of its own whose commit does not wait for the disk: one round
    * trip, for what every request needs before its workspace is known.
-   * @throws AppError `unavailable` when the database is out of reach.
+   * @throws DatabaseOutage when the database is out of reach or too busy.
    */
-  async systemStatement<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
-    try {
-      return (await this.#systemPool.query<Row>({ name, text, values })).rows;
-    } catch (error) {
-      if (isDatabaseUnavailable(error)) throw outOfReach(error);
-      if (isPassing(error)) throw tooBusy(error);
-      throw error;
-    }
+  systemStatement<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values })).rows);
   }
 
-  /** Whether the database answers within the deadline of `signal`. */
+  /**
+   * Whether the database answers, and takes writes, within the deadline of `signal`.
+   * @throws whatever is in the way.
+   */
   async ping(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
-    await Promise.race([this.#pool.query('select 1'), aborted]);
+    await Promise.race([this.#isDiskFull ? this.#probeDisk() : this.#pool.query({ text: 'select 1', query_timeout: pingTimeoutMs } as QueryConfig), aborted]);
   }
 
   /** Connections: all, idle, and callers that wait for one. */
@@ -169,13 +205,30 @@ export class Database implements AsyncDisposable {
     await Promise.all([this.#pool.end(), this.#systemPool.end()]);
   }
 
-  async #transaction<Result>(scope: string, work: (tx: Transaction) => Promise<Result>, { durable = true }: TransactionOptions): Promise<Result> {
-    let client: PoolClient;
-    try {
-      client = await this.#pool.connect();
-    } catch (error) {
-      throw outOfReach(error);
+  #transaction<Result>(scope: string, work: (tx: Transaction) => Promise<Result>, { durable = true }: TransactionOptions): Promise<Result> {
+    return this.#repeat(() => this.#once(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`, work));
+  }
+
+  /** Tries again what others got in the way of, a few times, each a little later. */
+  async #repeat<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (tries < maxTries && hasCode(error, conflictCodes)) {
+          await sleep(Math.random() * 10 * 2 ** tries);
+          continue;
+        }
+        if (hasCode(error, diskFullCodes)) this.#isDiskFull = true;
+        throw toOutage(error) ?? error;
+      }
     }
+  }
+
+  async #once<Result>(begin: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw toOutage(error) ?? new DatabaseOutage('The database is out of reach; try again shortly.', error);
+    });
     let broken: Error | undefined;
     // A connection that dies while checked out emits its error here; the statement under way rejects by itself.
     const onError = (error: Error) => {
@@ -183,7 +236,7 @@ export class Database implements AsyncDisposable {
     };
     client.on('error', onError);
     try {
-      await client.query(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`);
+      await client.query(begin);
       const tx = Object.assign(drizzle({ client }), {
         query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
       });
@@ -193,25 +246,27 @@ export class Database implements AsyncDisposable {
     } catch (error) {
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
-        throw outOfReach(error);
+      } else {
+        await client.query('ROLLBACK').catch((rollbackError: Error) => {
+          broken = rollbackError;
+        });
       }
-      await client.query('ROLLBACK').catch((rollbackError: Error) => {
-        broken = rollbackError;
-      });
-      // Nobody's fault, and no reason to fail a run: whoever asked may ask again.
-      if (isPassing(error)) throw tooBusy(error);
       throw error;
     } finally {
       client.off('error', onError);
       client.release(broken ?? false);
     }
   }
-}
 
-function tooBusy(cause: unknown): AppError {
-  return new AppError('unavailable', 'The database is too busy now; try again shortly.', { cause, retryAfterSeconds: 1 });
-}
-
-function outOfReach(cause: unknown): AppError {
-  return new AppError('unavailable', 'The database is out of reach; try again shortly.', { cause, retryAfterSeconds: 1, internal: { part: 'database' } });
+  /** After a write that found the disk full: whether a table can grow again. */
+  async #probeDisk(): Promise<void> {
+    await this.system(
+      (tx) => tx.query('probe_disk', `CREATE TEMP TABLE disk_probe ON COMMIT DROP AS SELECT (SELECT string_agg(md5(random()::text || n || m), '') FROM generate_series(1, 50) m) FROM generate_series(1, 600) n`, []),
+      { durable: false },
+    ).catch((error: unknown) => {
+      // Whoever may make no temporary tables finds out with the next write.
+      if (!hasCode(error, forbiddenCodes)) throw error;
+    });
+    this.#isDiskFull = false;
+  }
 }
