@@ -155,9 +155,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     events,
     cursors,
     dispatch,
-    onCancel: async (tx, _tenantId, runId) => {
-      await expireRunApprovals(tx, runId);
-      return nodeCommands.withdraw(tx, runId);
+    onCancel: async (tx, _tenantId, runIds) => {
+      await expireRunApprovals(tx, runIds);
+      return nodeCommands.withdraw(tx, runIds);
     },
   });
   const catalog: { skills: SkillCatalog | null } = { skills: null };

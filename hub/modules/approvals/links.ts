@@ -9,6 +9,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Email } from '../email/index.ts';
+import { lockRuns } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
 import { eligibleApprovers } from './service.ts';
 import type { Approvals } from './service.ts';
@@ -83,8 +84,11 @@ export class ApprovalLinks {
   async decide(token: string, decision: 'approved' | 'rejected', note: string | undefined): Promise<LinkedApproval> {
     const found = await this.read(token);
     if (found === null) throw new AppError('not_found', 'There is no such link, or a newer one took its place.');
-    const { tenantId, id } = found.approval;
+    const { tenantId, id, runId } = found.approval;
     const job = await this.#deps.db.workspace(tenantId, async (tx) => {
+      // In the order in which everybody does: the run, its approval, the links to that.
+      await lockRuns(tx, [runId]);
+      await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, id)).for('update');
       const used = await tx.update(approvalLinks).set({ usedAt: sql`now()` }).where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt))).returning({ approver: approvalLinks.approver });
       if (used.length === 0) throw new AppError('approval_already_decided', 'This link was used already.');
       return (await this.#deps.approvals.decideWithin(tx, tenantId, id, { decision, ...(note === undefined ? {} : { note }) }, { kind: 'link', email: found.approver })).job;

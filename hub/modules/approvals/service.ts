@@ -9,7 +9,7 @@ import { approvalVotes } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { approvals, users } from '../../platform/db/schema.ts';
 import { recordAudit } from '../audit/index.ts';
-import { listRequesters, wakeRun } from '../runs/index.ts';
+import { listRequesters, lockRuns, wakeRun } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
 import { closeApproval, listApprovals, lockPending, settleExpired } from './store.ts';
 import type { ApprovalRow } from './store.ts';
@@ -72,6 +72,7 @@ export class Approvals {
   async decideWithin(tx: Transaction, tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<{ approval: Approval; job: PromisedJob | null }> {
     const [existing] = await tx.select().from(approvals).where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
     if (existing === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
+    await lockRuns(tx, [existing.runId]);
     const row = await lockPending(tx, id);
     if (row === null) {
       const state = existing.status === 'pending' ? 'past its time' : existing.status;
@@ -95,7 +96,7 @@ export class Approvals {
     const jobs = await this.#deps.db.system(async (tx) => {
       const settled = await settleExpired(tx, 100);
       const woken: PromisedJob[] = [];
-      for (const { runId } of settled) {
+      for (const runId of settled) {
         const job = await wakeRun(tx, runId);
         if (job !== null) woken.push(job);
       }

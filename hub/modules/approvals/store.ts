@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { canonicalJson } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { approvals } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
+import { lockRuns } from '../runs/index.ts';
 
 export type ApprovalRow = typeof approvals.$inferSelect;
 
@@ -99,29 +100,26 @@ export async function closeApproval(tx: Transaction, id: string, decision: 'appr
   return row as ApprovalRow;
 }
 
-/** Closes what is still pending of a run that ended. */
-export async function expireRunApprovals(tx: Transaction, runId: string): Promise<void> {
+/** Closes what is still pending of runs that ended. */
+export async function expireRunApprovals(tx: Transaction, runIds: readonly string[]): Promise<void> {
   await tx
     .update(approvals)
     .set({ status: 'expired', decidedBy: 'run ended', decidedAt: sql`now()` })
-    .where(and(eq(approvals.runId, runId), eq(approvals.status, 'pending')));
+    .where(and(inArray(approvals.runId, [...runIds]), eq(approvals.status, 'pending')));
 }
 
-/** Settles approvals whose time is over, as each one's `onTimeout` says; answers their runs. */
-export async function settleExpired(tx: Transaction, limit: number): Promise<{ runId: string }[]> {
-  const due = tx
-    .select({ id: approvals.id })
-    .from(approvals)
-    .where(and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`)))
-    .limit(limit)
-    .for('update', { skipLocked: true });
-  return tx
+/** Settles approvals whose time is over, as each one's `onTimeout` says, and leaves those whose run somebody else has now; answers their runs. */
+export async function settleExpired(tx: Transaction, limit: number): Promise<string[]> {
+  const isDue = and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`));
+  const due = await tx.select({ runId: approvals.runId }).from(approvals).where(isDue).orderBy(asc(approvals.expiresAt)).limit(limit);
+  const free = await lockRuns(tx, due.map((row) => row.runId), { skipLocked: true });
+  if (free.length === 0) return [];
+  const settled = await tx
     .update(approvals)
-    .set({
-      status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
-      decidedBy: 'time-out',
-      decidedAt: sql`now()`,
-    })
-    .where(sql`${approvals.id} in (${due})`)
+    .set({ status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`, decidedBy: 'time-out', decidedAt: sql`now()` })
+    .where(and(isDue, inArray(approvals.runId, free)))
     .returning({ runId: approvals.runId });
+  // In the order in which they were locked.
+  const runIds = new Set(settled.map((row) => row.runId));
+  return free.filter((runId) => runIds.has(runId));
 }

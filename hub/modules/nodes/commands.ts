@@ -1,4 +1,5 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
@@ -8,7 +9,7 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { nodeCommands } from '../../platform/db/schema.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
-import { wakeRun } from '../runs/index.ts';
+import { lockRuns, wakeRun } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
 import { gateProblem } from './store.ts';
 import type { DeviceIdentity } from './store.ts';
@@ -97,8 +98,7 @@ export class NodeCommands {
    */
   async handOut(device: DeviceIdentity, max: number, running: string[]): Promise<PollAnswer | null> {
     const { tenantId, nodeId } = device;
-    const refusedJobs: PromisedJob[] = [];
-    const look = async (tx: Transaction): Promise<PollAnswer | null> => {
+    const look = async (tx: Transaction): Promise<{ answer: PollAnswer; refused: Refusal[] } | null> => {
       const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
         'poll_node',
         `SELECT allow_system, allow_browser, coalesce(last_seen_at < now() - interval '5 seconds', true) AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
@@ -107,18 +107,20 @@ export class NodeCommands {
       const node = seen[0];
       if (node === undefined) return null;
       if (node.stale) await tx.query('touch_node', 'UPDATE nodes SET last_seen_at = now() WHERE id = $1', [nodeId]);
+      // Before more are leased: that waits for nobody, so that no two transactions wait for each other.
+      const withdrawn = await this.extendLeases(tx, nodeId, running);
       const leased = max === 0 ? [] : await this.#lease(tx, nodeId, max);
       const allowed: typeof leased = [];
+      const refused: Refusal[] = [];
       for (const row of leased) {
         const command = isCommandType(row.type) ? (catalog[row.type] as CommandDefinition) : null;
         const problem = command === null ? 'this hub does not know the command any more' : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
         if (problem === null) allowed.push(row);
-        else refusedJobs.push(...(await endCommand(tx, row.id, 'failed', { error: { code: 'denied_by_policy', message: problem } })));
+        else refused.push({ id: row.id, runId: row.run_id, message: problem });
       }
-      const withdrawn = running.length === 0 ? [] : await this.extendLeases(tx, nodeId, running);
       // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
-      if (allowed.some((row) => row.acts) || refusedJobs.length > 0) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
-      return {
+      if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
+      const answer = {
         commands: allowed.map((row) => ({
           id: row.id,
           type: row.type,
@@ -129,10 +131,11 @@ export class NodeCommands {
         })),
         withdrawn,
       };
+      return { answer, refused };
     };
-    const answer = await this.#deps.db.workspace(tenantId, look, { durable: false });
-    if (refusedJobs.length > 0) this.#deps.dispatch(refusedJobs);
-    return answer;
+    const seen = await this.#deps.db.workspace(tenantId, look, { durable: false });
+    if (seen !== null && seen.refused.length > 0) await this.#refuse(tenantId, seen.refused);
+    return seen?.answer ?? null;
   }
 
   /** Extends the leases of commands that a device works on; answers those that it should stop. */
@@ -141,18 +144,18 @@ export class NodeCommands {
     const extended = await tx
       .update(nodeCommands)
       .set({ leaseExpiresAt: sql`now() + make_interval(secs => ${leaseSeconds})` })
-      .where(and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.id, running), eq(nodeCommands.status, 'leased')))
+      .where(inArray(nodeCommands.id, lockOpen(tx, and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.id, running), eq(nodeCommands.status, 'leased')))))
       .returning({ id: nodeCommands.id });
     const wanted = new Set(extended.map((row) => row.id));
     return running.filter((id) => !wanted.has(id));
   }
 
-  /** Takes back what a run waits for; answers what to tell after the commit. */
-  async withdraw(tx: Transaction, runId: string): Promise<() => void> {
+  /** Takes back what runs wait for; answers what to tell after the commit. */
+  async withdraw(tx: Transaction, runIds: readonly string[]): Promise<() => void> {
     const withdrawn = await tx
       .update(nodeCommands)
       .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
-      .where(and(eq(nodeCommands.runId, runId), inArray(nodeCommands.status, ['pending', 'leased'])))
+      .where(inArray(nodeCommands.id, lockOpen(tx, inArray(nodeCommands.runId, [...runIds]))))
       .returning({ nodeId: nodeCommands.nodeId });
     return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
   }
@@ -162,19 +165,20 @@ export class NodeCommands {
    * node again; one that acts has failed, and nobody knows how far it came.
    */
   async sweep(): Promise<number> {
-    const announced = new Set<string>();
     const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
-    const jobs = await this.#deps.db.system(async (tx) => {
-      const due = await tx
+    const isDue = and(inArray(nodeCommands.status, ['pending', 'leased']), sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`);
+    const { jobs, announced } = await this.#deps.db.system(async (tx) => {
+      const found = await tx.select({ runId: nodeCommands.runId }).from(nodeCommands).where(isDue).orderBy(nodeCommands.id).limit(100);
+      // One whose run somebody else has now comes with the next sweep.
+      const runIds = await lockRuns(tx, found.map(({ runId }) => runId), { skipLocked: true });
+      const due = runIds.length === 0 ? [] : await tx
         .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
         .from(nodeCommands)
-        .where(and(inArray(nodeCommands.status, ['pending', 'leased']), sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`))
+        .where(and(isDue, inArray(nodeCommands.runId, runIds)))
         .orderBy(nodeCommands.id)
-        .limit(100)
         .for('update', { skipLocked: true });
       const woken: PromisedJob[] = [];
       for (const { row, isOver } of due) {
-        announced.add(row.nodeId);
         if (row.status === 'leased' && !row.acts && !isOver) {
           await tx
             .update(nodeCommands)
@@ -184,21 +188,32 @@ export class NodeCommands {
         }
         woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row) })));
       }
-      return woken;
+      return { jobs: woken, announced: new Set(due.map(({ row }) => row.nodeId)) };
     });
     this.#deps.dispatch(jobs);
     for (const nodeId of announced) this.announce(nodeId);
     return announced.size;
   }
 
+  async #refuse(tenantId: string, refused: Refusal[]): Promise<void> {
+    const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
+      await lockRuns(tx, refused.map(({ runId }) => runId));
+      await lockOpen(tx, inArray(nodeCommands.id, refused.map(({ id }) => id)));
+      const woken: PromisedJob[] = [];
+      for (const { id, message } of refused) woken.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
+      return woken;
+    });
+    this.#deps.dispatch(jobs);
+  }
+
   async #lease(tx: Transaction, nodeId: string, max: number) {
-    const { rows } = await tx.query<{ id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
+    const { rows } = await tx.query<{ id: string; run_id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
       'lease_commands',
       `UPDATE node_commands SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
          expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
        WHERE id IN (
          SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-       ) RETURNING id, type, acts, input, expires_at, approval`,
+       ) RETURNING id, run_id, type, acts, input, expires_at, approval`,
       [nodeId, max, leaseSeconds, graceMs],
     );
     return rows;
@@ -211,7 +226,19 @@ function overdueError(row: NodeCommandRow): { code: string; message: string } {
   return { code: 'timeout', message: 'The node did not answer in time.' };
 }
 
-/** Ends a command and wakes its run; nothing when it had ended before. */
+/** A command that its node's owner switched off at the hub. */
+interface Refusal {
+  id: string;
+  runId: string;
+  message: string;
+}
+
+/** Open commands that a transaction is about to change, in the order in which everybody locks them: after their runs. */
+function lockOpen(tx: Transaction, which: SQL | undefined) {
+  return tx.select({ id: nodeCommands.id }).from(nodeCommands).where(and(which, inArray(nodeCommands.status, ['pending', 'leased']))).orderBy(nodeCommands.id).for('update');
+}
+
+/** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
 export async function endCommand(
   tx: Transaction,
   commandId: string,
@@ -230,11 +257,10 @@ export async function endCommand(
 
 /** Ends every open command of a node. */
 export async function failNodeCommands(tx: Transaction, nodeId: string, error: { code: string; message: string }): Promise<PromisedJob[]> {
-  const open = await tx
-    .select({ id: nodeCommands.id })
-    .from(nodeCommands)
-    .where(and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.status, ['pending', 'leased'])))
-    .for('update');
+  const ofNode = eq(nodeCommands.nodeId, nodeId);
+  const waiting = await tx.select({ runId: nodeCommands.runId }).from(nodeCommands).where(and(ofNode, inArray(nodeCommands.status, ['pending', 'leased'])));
+  await lockRuns(tx, waiting.map(({ runId }) => runId));
+  const open = await lockOpen(tx, ofNode);
   const jobs: PromisedJob[] = [];
   for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
   return jobs;

@@ -13,6 +13,7 @@ import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
+import { lockRuns } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
 import { endCommand } from './commands.ts';
@@ -131,8 +132,9 @@ export class CommandResults {
     await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
   }
 
-  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], { acts, hasUploads }: DeviceCommand) {
+  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], { acts, hasUploads, runId }: DeviceCommand) {
     const record = async (tx: Transaction) => {
+      await lockRuns(tx, [runId]);
       const [found] = await tx
         .select({ row: nodeCommands, elapsedMs: sql<number>`extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000` })
         .from(nodeCommands)

@@ -16,7 +16,7 @@ import { recordAudit } from '../audit/index.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
-import { acceptRun, cancelRun, countRuns, insertLog, insertRetry, listOpenChildren, listRuns, lockFlow, lockWorkflow, readRun, wakeRun } from './store.ts';
+import { acceptRun, countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, wakeRun } from './store.ts';
 import type { LogLine, NewRun, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
 
 export type RunRequest = NewRun;
@@ -34,8 +34,8 @@ export interface RunsDependencies {
   cursors: Cursors;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Ends what open steps of a cancelled run wait for, in the same transaction; answers what to tell after the commit. */
-  onCancel: (tx: Transaction, tenantId: string, runId: string) => Promise<() => void>;
+  /** Ends what open steps of cancelled runs wait for, in the same transaction; answers what to tell after the commit. */
+  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
 }
 
 type ListQuery = z.output<typeof runsResource.listAutomationRuns.query>;
@@ -95,10 +95,11 @@ export class Runs {
   /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
   async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const result = await this.cancelWithin(tx, tenantId, runId);
-      if (result.before === null) throw notFound(runId);
-      if (isFinal(result.before)) throw new AppError('run_not_cancellable', `The run has ended (${result.before}); only a queued, running or waiting run can be cancelled.`);
-      await recordAudit(tx, { tenantId, actor, action: 'run.cancelled', targetType: 'run', targetId: runId, details: { before: result.before } });
+      const result = await this.#cancelWithin(tx, tenantId, [runId]);
+      const before = result.before.get(runId);
+      if (before === undefined) throw notFound(runId);
+      if (isFinal(before)) throw new AppError('run_not_cancellable', `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`);
+      await recordAudit(tx, { tenantId, actor, action: 'run.cancelled', targetType: 'run', targetId: runId, details: { before } });
       return result;
     });
     cancelled.committed();
@@ -106,21 +107,30 @@ export class Runs {
   }
 
   /**
-   * Cancels a run, and the runs that it waits for, in the caller's transaction. `before` is its state before, null when there is
-   * no such run; call `committed` after the commit.
+   * Cancels runs, and the runs that they wait for, in the caller's transaction. Answers the state before of those that there are;
+   * call `committed` after the commit.
    */
-  async cancelWithin(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus | null; committed: () => void }> {
-    const cancelled = await cancelRun(tx, tenantId, runId);
-    if (cancelled === null || isFinal(cancelled.before)) return { before: cancelled?.before ?? null, committed: () => undefined };
-    const after: (() => void)[] = [await this.#deps.onCancel(tx, tenantId, runId), () => void this.#deps.events.publish(runTopic(runId), { status: 'cancelled' })];
-    for (const childId of await listOpenChildren(tx, runId)) after.push((await this.cancelWithin(tx, tenantId, childId)).committed);
-    if (cancelled.parentRunId !== null) {
-      const job = await wakeRun(tx, cancelled.parentRunId);
-      if (job !== null) after.push(() => this.#deps.dispatch([job]));
+  async #cancelWithin(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
+    const locked = (await lockRunTrees(tx, tenantId, runIds)).filter((run) => run.in_tree);
+    const open = locked.filter((run) => !isFinal(run.status));
+    const before = new Map(locked.map((run) => [run.id, run.status]));
+    if (open.length === 0) return { before, committed: () => undefined };
+    const ids = open.map((run) => run.id);
+    await markCancelled(tx, ids);
+    const tell = await this.#deps.onCancel(tx, tenantId, ids);
+    const jobs: PromisedJob[] = [];
+    for (const { parent_run_id: parentId } of open) {
+      // One that is cancelled with it wants no worker.
+      const job = parentId === null || ids.includes(parentId) ? null : await wakeRun(tx, parentId);
+      if (job !== null) jobs.push(job);
     }
-    const admitted = await admitWaitingRuns(tx, tenantId, [cancelled.workflowId]);
-    after.push(() => this.#deps.dispatch(admitted));
-    return { before: cancelled.before, committed: () => after.forEach((tell) => tell()) };
+    jobs.push(...(await admitWaitingRuns(tx, tenantId, open.map((run) => run.workflow_id))));
+    const committed = () => {
+      tell();
+      for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
+      this.#deps.dispatch(jobs);
+    };
+    return { before, committed };
   }
 
   /**
@@ -136,9 +146,7 @@ export class Runs {
     if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute) throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
     if (open.length < max) return () => undefined;
     if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
-    const after: (() => void)[] = [];
-    for (const runId of open.slice(0, open.length - max + 1)) after.push((await this.cancelWithin(tx, tenantId, runId)).committed);
-    return () => after.forEach((tell) => tell());
+    return (await this.#cancelWithin(tx, tenantId, open.slice(0, open.length - max + 1))).committed;
   }
 
   /**

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, gt, gte, isNull, lt, sql } from 'drizzle-orm';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { RunStatus } from '../../../shared/contract/run-status.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
+import { TransactionConflict } from '../../platform/db/database.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { flows, runLogs, runs, runSteps, workflows, workflowVersions } from '../../platform/db/schema.ts';
 import { idBefore, newId } from '../../platform/ids.ts';
@@ -141,34 +142,71 @@ export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJ
   return insertOutbox(tx, row.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
-/**
- * Ends a run that has not ended: its worker, if any, loses the lease. Answers its state before; null when there is no such run.
- */
-export async function cancelRun(tx: Transaction, tenantId: string, runId: string): Promise<{ before: RunStatus; workflowId: string; parentRunId: string | null } | null> {
-  const [row] = await tx.select({ status: runs.status, workflowId: runs.workflowId, parentRunId: runs.parentRunId }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))).for('update');
-  if (row === undefined) return null;
-  const answer = { before: row.status, workflowId: row.workflowId, parentRunId: row.parentRunId };
-  if (!['queued', 'running', 'waiting_approval'].includes(row.status)) return answer;
-  await tx
-    .update(runs)
-    .set({ status: 'cancelled', finishedAt: sql`now()`, wakeAt: null, waitsFor: null, leaseExpiresAt: null, fence: sql`${runs.fence} + 1` })
-    .where(eq(runs.id, runId));
-  await tx
-    .update(runSteps)
-    .set({ status: 'failed', wait: null, finishedAt: sql`now()`, error: { code: 'cancelled', message: 'The run was cancelled.' } })
-    .where(and(eq(runSteps.runId, runId), sql`${runSteps.status} in ('running', 'waiting_approval', 'pending')`));
-  return answer;
+/** A run that a transaction has locked. */
+export interface LockedRun {
+  [column: string]: unknown;
+  id: string;
+  workflow_id: string;
+  status: RunStatus;
+  parent_run_id: string | null;
+  /** False for one that only waits for one of those that were asked for. */
+  in_tree: boolean;
 }
 
-/** Runs under way that a run waits for. */
-export async function listOpenChildren(tx: Transaction, runId: string): Promise<string[]> {
-  const rows = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.parentRunId, runId), isNull(runs.finishedAt)));
+/**
+ * Locks runs, the open runs that they wait for, however deep, and those that wait for them: all before any is changed.
+ * @throws TransactionConflict when one of them started another meanwhile: then the whole is looked at again.
+ */
+export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<LockedRun[]> {
+  const { rows } = await tx.query<LockedRun>(
+    'lock_run_trees',
+    `WITH RECURSIVE tree AS (
+       SELECT id FROM runs WHERE tenant_id = $1 AND id = ANY($2)
+       UNION SELECT child.id FROM runs child JOIN tree ON child.parent_run_id = tree.id WHERE child.finished_at IS NULL
+     )
+     SELECT id, workflow_id, status, parent_run_id, id IN (SELECT id FROM tree) AS in_tree FROM runs
+     WHERE id IN (SELECT id FROM tree) OR id IN (SELECT parent_run_id FROM runs WHERE tenant_id = $1 AND id = ANY($2)) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
+    [tenantId, runIds],
+  );
+  const locked = rows.flatMap((row) => (row.in_tree ? [row.id] : []));
+  const { rows: missed } = await tx.query('missed_children', 'SELECT 1 FROM runs WHERE parent_run_id = ANY($1) AND finished_at IS NULL AND id <> ALL($1) LIMIT 1', [locked]);
+  if (missed.length > 0) throw new TransactionConflict('a run started another while it was cancelled');
+  return rows;
+}
+
+/** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
+export async function markCancelled(tx: Transaction, runIds: readonly string[]): Promise<void> {
+  await tx.query('cancel_runs', `UPDATE runs SET status = 'cancelled', finished_at = now(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`, [runIds]);
+  await tx.query(
+    'cancel_steps',
+    `UPDATE run_steps SET status = 'failed', wait = NULL, finished_at = now(), error = '{"code":"cancelled","message":"The run was cancelled."}'
+     WHERE run_id = ANY($1) AND status IN ('running', 'waiting_approval', 'pending')`,
+    [runIds],
+  );
+}
+
+/**
+ * Locks runs that a transaction is about to change, before anything that hangs on them: a run is locked before its steps, commands and
+ * approvals, and a child before the run that waits for it. Answers those that there are; with `skipLocked`, that nobody else has now.
+ */
+export async function lockRuns(tx: Transaction, runIds: readonly string[], { skipLocked = false } = {}): Promise<string[]> {
+  if (runIds.length === 0) return [];
+  const { rows } = await tx.query<{ id: string }>(
+    skipLocked ? 'lock_free_runs' : 'lock_runs',
+    `SELECT id FROM runs WHERE id = ANY($1) ORDER BY depth DESC, id FOR NO KEY UPDATE${skipLocked ? ' SKIP LOCKED' : ''}`,
+    [runIds],
+  );
   return rows.map((row) => row.id);
 }
 
 /** Lets one transaction at a time judge how many runs of a workflow there are. */
 export async function lockWorkflow(tx: Transaction, workflowId: string): Promise<void> {
   await tx.select({ id: workflows.id }).from(workflows).where(eq(workflows.id, workflowId)).for('update');
+}
+
+/** The same, of a workflow that has limits; the others are judged by nobody. */
+export async function lockLimits(tx: Transaction, workflowId: string): Promise<void> {
+  await tx.query('lock_limits', 'SELECT 1 FROM workflows WHERE id = $1 AND limits IS NOT NULL FOR UPDATE', [workflowId]);
 }
 
 /** The runs of a workflow that are under way, oldest first, and how many began within the last minute. */
