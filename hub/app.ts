@@ -19,7 +19,7 @@ import type { Config } from './config.ts';
 import { dryRunSteps } from './engine/dry-run.ts';
 import { Engine } from './engine/engine.ts';
 import { callOf } from './engine/steps.ts';
-import { repairRuns } from './engine/sweeper.ts';
+import { LeaseWatch, repairRuns } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
 import { jobCatalog } from './jobs/catalog.ts';
 import { LocalWorker } from './jobs/local-worker.ts';
@@ -222,6 +222,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
   const outbox = stack.use(new Outbox({ db, queue, logger }));
   dispatchAfter.outbox = outbox;
+  const leases = new LeaseWatch();
   const leadership = stack.use(new Leadership({ url: databaseUrl, name: 'periodic tasks', logger }));
   const periodicTasks = stack.use(
     new PeriodicTasks({
@@ -232,7 +233,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
           name: 'runs',
           everyMs: 3_000,
           run: async () => {
-            const jobs = await repairRuns(db);
+            const jobs = await repairRuns(db, { endLeases: leases.mayEnd(Date.now()) });
+            leases.looked(Date.now());
             if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
             dispatch(jobs);
           },

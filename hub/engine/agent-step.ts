@@ -9,6 +9,7 @@ import { readEntitlements } from '../modules/workflows/index.ts';
 import { appendMessage, findSession, keptMessages, readUnsummarised, summariseAfterMessages, writeSummary } from '../modules/sessions/index.ts';
 import type { SessionRow } from '../modules/sessions/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { throughOutages } from '../platform/db/outage.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import type { Skill } from '../skills/define.ts';
 import { maxToolDepth, parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
@@ -18,7 +19,7 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
-import { advanceRun, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, isStepState, writeReceipt, writeStep } from './store.ts';
 
 type AgentStep = Extract<Step, { type: 'agent' }>;
 
@@ -110,7 +111,7 @@ class AgentLoop {
 
   static async open(deps: EngineDependencies, held: HeldRun, index: number, step: AgentStep, attempt: number, state: AgentState): Promise<AgentLoop> {
     const loop = new AgentLoop(deps, held, index, step, attempt, state);
-    await deps.db.workspace(held.run.tenant_id, (tx) => loop.#load(tx));
+    await held.read((tx) => loop.#load(tx));
     return loop;
   }
 
@@ -152,6 +153,7 @@ class AgentLoop {
       if (this.#session === null) throw new StepFailure('unknown_session', `There is no session ${sessionId.slice(0, 100)} in this workspace.`, { retryable: false });
     }
     const said = this.#session === null ? [] : await readUnsummarised(tx, this.#session);
+    this.#history = [];
     let room = maxHistoryCharacters;
     const history = said.filter((message) => message.runId !== this.#held.runId && message.role !== 'system').toReversed();
     for (const { role, content } of history) {
@@ -192,7 +194,7 @@ class AgentLoop {
     const { maxTokens } = this.#step;
     const left = maxTokens === undefined ? undefined : Math.max(1, maxTokens - this.#state.usage.inputTokens - this.#state.usage.outputTokens);
     try {
-      const asked = this.#deps.generate({ tenantId: run.tenant_id, preferredModel: this.#model, instructions: this.#instructions, messages: this.#messages(), ...(left === undefined ? {} : { maxOutputTokens: left }), signal: either });
+      const asked = throughOutages(either, () => this.#deps.generate({ tenantId: run.tenant_id, preferredModel: this.#model, instructions: this.#instructions, messages: this.#messages(), ...(left === undefined ? {} : { maxOutputTokens: left }), signal: either }));
       const answer = await untilAborted(asked, either);
       const text = toStorableText(answer.text);
       const parsed = parseTurn(text);
@@ -210,7 +212,7 @@ class AgentLoop {
       this.#state.usage.outputTokens += answer.usage.outputTokens;
     } catch (error) {
       if (late?.aborted === true && !signal.aborted) throw new StepFailure('timeout', `The agent took longer than ${this.#step.timeoutSeconds} s.`, { retryable: false, cause: error });
-      if (error instanceof AppError && error.code !== 'unavailable') throw toStepFailure(error);
+      if (error instanceof AppError) throw toStepFailure(error);
       throw error;
     } finally {
       this.#state.activeMs += performance.now() - startedAt;
@@ -237,13 +239,13 @@ class AgentLoop {
     try {
       if (skill === undefined) throw new StepFailure('unknown_tool', `there is no tool "${call.skillId.slice(0, 100)}" that you may call`, { retryable: false });
       const tool = skill;
-      if (wait === null) await assertNotInDoubt(this.#deps, this.#held, site, tool);
+      if (wait === null) await assertNotInDoubt(this.#held, site, tool);
       const begin = () => beginCall(this.#deps, this.#held, site, tool, call.input);
       outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#held, site, tool, wait, begin);
       if (outcome.kind === 'done') toStorableJson(outcome.output, maxToolDepth);
     } catch (error) {
       if (this.#held.signal.aborted) throw this.#held.signal.reason;
-      if (error instanceof LeaseLost || (error instanceof AppError && error.code === 'unavailable')) throw error;
+      if (error instanceof LeaseLost) throw error;
       const failure = toStepFailure(error);
       // Only a person may settle what nobody knows the outcome of.
       if (failure.code === 'outcome_unknown') throw failure;
@@ -257,16 +259,32 @@ class AgentLoop {
     if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: toJson(this.#state) };
     const { output, outputText, effect, persist } = outcome;
     Object.assign(call, { status: 'succeeded', output, outputText });
-    await this.#save(async (tx) => {
+    const receipt = async (tx: Transaction) => {
       if (effect !== 'pure') await writeReceipt(tx, { runId: this.#held.runId, stepIndex: this.#index, attempt: this.#attempt, call: call.call });
-      await persist?.(tx);
-    });
+    };
+    try {
+      await this.#save(async (tx) => {
+        await receipt(tx);
+        await persist?.(tx);
+      });
+    } catch (error) {
+      if (!(error instanceof AppError) || this.#held.signal.aborted) throw error;
+      const failure = toStepFailure(error);
+      delete call.output;
+      delete call.outputText;
+      Object.assign(call, { status: 'failed', error: { code: failure.code, message: failure.message } });
+      await this.#save(receipt);
+    }
     return null;
   }
 
   async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
     const { run } = this.#held;
-    await this.#deps.db.workspace(run.tenant_id, async (tx) => {
+    let tries = 0;
+    await this.#held.write(async (tx) => {
+      tries += 1;
+      // The connection may have broken between the commit and the word of it.
+      if (tries > 1 && (await isStepState(tx, this.#held, this.#index, toJson(this.#state)))) return;
       await advanceRun(tx, this.#held, { nextStep: this.#index, ends: null, error: null });
       await writeStep(tx, run.id, run.tenant_id, { index: this.#index, status: 'running', attempts: this.#attempt, wait: null, state: toJson(this.#state), output: null, outputText: null, error: null, finished: false });
       await more?.(tx);
@@ -298,7 +316,7 @@ class AgentLoop {
   /** Sums up the older part of a long transcript; null when it is short, or no model answers now. */
   async #summarise(session: SessionRow): Promise<{ text: string; throughId: string } | null> {
     const { tenant_id: tenantId } = this.#held.run;
-    const said = await this.#deps.db.workspace(tenantId, (tx) => readUnsummarised(tx, session));
+    const said = await this.#held.read((tx) => readUnsummarised(tx, session));
     if (said.length < summariseAfterMessages) return null;
     const older = said.slice(0, said.length - keptMessages);
     const lines = older.map(({ role, content }) => `${role}: ${content.slice(0, 2000)}`).join('\n');

@@ -4,7 +4,7 @@ import type { ApprovalRow } from '../modules/approvals/index.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallSite, Waiting } from './call.ts';
 import { StepFailure } from './failure.ts';
-import type { EngineDependencies, HeldRun } from './held-run.ts';
+import type { HeldRun } from './held-run.ts';
 
 /** How long an approval that no step words itself waits, in seconds. */
 export const approvalSeconds = 86_400;
@@ -23,8 +23,8 @@ export function askApproval(held: HeldRun, site: CallSite, approval: Omit<Parame
 }
 
 /** The approval of a call once it was given; the wait for it while it is open; null when it was never asked for. @throws StepFailure when it was refused or came too late. */
-export async function settledApproval(deps: EngineDependencies, held: HeldRun, site: CallSite): Promise<{ row: ApprovalRow } | Waiting | null> {
-  const row = await deps.db.workspace(held.run.tenant_id, (tx) => findApproval(tx, held.runId, site.index, site.attempt, site.call));
+export async function settledApproval(held: HeldRun, site: CallSite): Promise<{ row: ApprovalRow } | Waiting | null> {
+  const row = await held.read((tx) => findApproval(tx, held.runId, site.index, site.attempt, site.call));
   if (row === null) return null;
   if (row.status === 'pending') return { kind: 'waiting', status: 'waiting_approval', wakeInSeconds: null, begin: async () => ({ kind: 'approval', approvalId: row.id }) };
   if (row.status === 'approved') return { row };

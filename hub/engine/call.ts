@@ -25,6 +25,8 @@ export interface Waiting {
   wakeInSeconds: number | null;
   /** Writes what is waited for, in the transaction that lets the run go. */
   begin: (tx: Transaction) => Promise<StepWait>;
+  /** Takes what must be locked before the run itself. */
+  lockFirst?: (tx: Transaction) => Promise<void>;
   /** Told after that commit. */
   committed?: () => void;
   /** False when it could be asked for again without harm, so that its commit need not wait for the disk. */

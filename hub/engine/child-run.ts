@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { maxRunDepth } from '../modules/runs/index.ts';
-import type { PromisedJob } from '../modules/runs/index.ts';
+import { lockLimits, maxRunDepth } from '../modules/runs/index.ts';
 import type { SpawnSkill } from '../skills/define.ts';
 import type { CallOutcome } from './call.ts';
 import { StepFailure } from './failure.ts';
@@ -18,33 +17,31 @@ export async function beginChild(deps: EngineDependencies, held: HeldRun, skill:
   const { run } = held;
   const { workflowId, context, payload } = spawnInput.parse(input);
   if (run.depth + 1 >= maxRunDepth) throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, { retryable: false });
-  const after: (() => void)[] = [];
-  const jobs: PromisedJob[] = [];
+  let started: Awaited<ReturnType<EngineDependencies['startChild']>> | null = null;
   return {
     kind: 'waiting',
     status: 'running',
     wakeInSeconds: childGraceSeconds,
+    lockFirst: (tx) => lockLimits(tx, workflowId),
     begin: async (tx) => {
       try {
-        const child = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, trigger: { type: 'subagent', parentRunId: run.id }, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
-        jobs.push(child.job);
-        after.push(child.committed);
-        return { kind: 'run', runId: child.runId };
+        started = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, trigger: { type: 'subagent', parentRunId: run.id }, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
+        return { kind: 'run', runId: started.runId };
       } catch (error) {
         if (error instanceof AppError && error.code !== 'unavailable') throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, { retryable: error.code === 'workflow_limit_reached', cause: error });
         throw error;
       }
     },
     committed: () => {
-      after.forEach((tell) => tell());
-      deps.dispatch(jobs);
+      started?.committed();
+      if (started !== null) deps.dispatch([started.job]);
     },
   };
 }
 
 /** Goes on once the run that was waited for ended. @throws StepFailure unless it succeeded. */
-export async function resumeChild(deps: EngineDependencies, held: HeldRun, runId: string): Promise<CallOutcome> {
-  const child = await deps.db.workspace(held.run.tenant_id, async (tx) => {
+export async function resumeChild(held: HeldRun, runId: string): Promise<CallOutcome> {
+  const child = await held.read(async (tx) => {
     const { rows } = await tx.query<{ status: string; error: { code: string; message: string } | null; output: JsonValue; output_text: string | null }>(
       'read_child',
       `SELECT r.status, r.error, s.output, s.output_text FROM runs r

@@ -103,13 +103,21 @@ test.each([
 test('a run that kills its workers again and again is ended, alone', async () => {
   const skill = defineSkill({ id: 'test.poison', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: () => new Promise(() => undefined) });
   const runId = await accept(skill.id);
+  const pauses: number[] = [];
   for (let death = 0; death < 5; death += 1) {
     void engineWith(skill).execute(runId, never).catch(() => undefined);
     await expect.poll(async () => (await stateOf(runId))?.lease_expires_at).not.toBeNull();
     await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
     await repairRuns(db);
-    expect(await stateOf(runId)).toMatchObject({ lost_leases: death + 1 });
+    const left = await stateOf(runId);
+    expect(left).toMatchObject({ lost_leases: death + 1 });
+    // The first worker is replaced at once, the others ever later.
+    pauses.push(Math.round(((left?.wake_at?.getTime() ?? 0) - Date.now()) / 1000));
+    await database.query('update runs set wake_at = now() where id = $1', [runId]);
   }
+  expect(pauses[0]).toBeLessThanOrEqual(0);
+  expect(pauses.slice(1)).toEqual(pauses.slice(1).toSorted((a, b) => a - b));
+  expect(pauses.at(-1)).toBeGreaterThan(30);
   await engineWith(skill).execute(runId, never);
   expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
 });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import { admitWaitingRuns, maxConcurrentRuns, runTopic, wakeRun } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { throughOutages } from '../platform/db/outage.ts';
 import type { RunFailure } from '../platform/db/schema.ts';
 import { admitClaimed } from './admission.ts';
 import { refuseOpenCall } from './agent-step.ts';
@@ -11,7 +12,7 @@ import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { callOf, runStep } from './steps.ts';
-import { advanceRun, claimRun, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, claimRun, hasAdvanced, isSuspended, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
 import type { Hold } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
@@ -38,13 +39,22 @@ export class Engine {
     if (run === null) return;
     const taken = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
-    const held: HeldRun = { ...hold, run, results: new Map(run.results.map((row) => [row.index, row])), signal: AbortSignal.any([taken.signal, shutdown]) };
+    const signal = AbortSignal.any([taken.signal, shutdown]);
+    const held: HeldRun = {
+      ...hold,
+      run,
+      results: new Map(run.results.map((row) => [row.index, row])),
+      signal,
+      read: (work) => this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
+      // What has happened is worth writing until the very end of this process, or somebody else has the run.
+      write: (work, durable = true) => this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
+    };
     const renewal = setInterval(() => void this.#renew(held, taken), (leaseSeconds * 1000) / 3);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
       if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
     });
     try {
-      const admission = await admitClaimed(this.#deps.db, run);
+      const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       this.#deps.dispatch(admission.jobs);
       if (admission.began) await this.#advance(held);
     } catch (error) {
@@ -58,6 +68,10 @@ export class Engine {
     } finally {
       clearInterval(renewal);
     }
+  }
+
+  #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    return throughOutages(signal, work, (error) => this.#deps.logger.warn({ err: error, runId, part: 'database' }, 'a run waits for the database'));
   }
 
   async #advance(held: HeldRun): Promise<void> {
@@ -96,7 +110,7 @@ export class Engine {
   /** Writes a new state of a step that goes on at once. */
   async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
     const { run } = held;
-    await this.#write(run.tenant_id, async (tx) => {
+    await held.write(async (tx) => {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
       await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
     });
@@ -108,13 +122,17 @@ export class Engine {
     try {
       return await runStep(this.#deps, held, index);
     } catch (error) {
-      // Losing the run or the database is not the step's failure: nobody may write that it was.
+      // Losing the run is not the step's failure: nobody may write that it was.
       if (held.signal.aborted) throw held.signal.reason;
-      if (error instanceof LeaseLost || isOutage(error)) throw error;
-      const failure = toStepFailure(error);
-      if (failure.code === 'internal') this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
-      return { kind: 'failed', attempt: attemptOf(error) ?? attempt, failure };
+      if (error instanceof LeaseLost) throw error;
+      return { kind: 'failed', attempt: attemptOf(error) ?? attempt, failure: this.#failureOf(held, index, error) };
     }
+  }
+
+  #failureOf(held: HeldRun, index: number, error: unknown): StepFailure {
+    const failure = toStepFailure(error);
+    if (failure.code === 'internal') this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
+    return failure;
   }
 
   /** Records how a step ended and moves the run on; answers whether it goes on. */
@@ -136,14 +154,19 @@ export class Engine {
     const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
-    const jobs: PromisedJob[] = [];
-    const after: (() => void)[] = [];
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
     const durable = ends !== null || (outcome.kind === 'succeeded' && outcome.effect !== 'pure');
-    await this.#write(
-      run.tenant_id,
-      async (tx) => {
-        const { othersHeld } = await advanceRun(tx, held, { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null });
+    const advance = { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null } as const;
+    let tries = 0;
+    let written: { jobs: PromisedJob[]; after: (() => void)[] };
+    try {
+      written = await held.write(async (tx) => {
+        tries += 1;
+        const jobs: PromisedJob[] = [];
+        const after: (() => void)[] = [];
+        // The connection may have broken between the commit and the word of it.
+        if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
+        const { othersHeld } = await advanceRun(tx, held, advance);
         await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, error, finished: true });
         if (outcome.kind === 'succeeded') {
           if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
@@ -152,9 +175,16 @@ export class Engine {
         if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
         // Even where nobody is held yet: somebody may be about to be, who still counts this run.
         if (ends !== null && (othersHeld || maxConcurrentRuns(run) !== null)) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
-      },
-      durable,
-    );
+        return { jobs, after };
+      }, durable);
+    } catch (writeError) {
+      if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || held.signal.aborted) throw writeError;
+      const failure = this.#failureOf(held, index, writeError);
+      // What it did to the world is done: doing it again is not for the hub to decide.
+      const final = outcome.effect === 'pure' ? failure : new StepFailure(failure.code, failure.message, { retryable: false, cause: writeError });
+      return this.#finishStep(held, index, { kind: 'failed', attempt, failure: final, ...(state === null ? {} : { state }) });
+    }
+    const { jobs, after } = written;
     held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, output_text: outputText, error, started_at: null });
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
@@ -197,7 +227,7 @@ export class Engine {
 
   async #retryLater(held: HeldRun, index: number, attempt: number, failure: StepFailure, afterSeconds: number): Promise<void> {
     const { run } = held;
-    const job = await this.#write(run.tenant_id, async (tx) => {
+    const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
       await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, state: null, output: null, outputText: null, error: failure.toRecord(index), finished: false });
       return promised;
@@ -208,7 +238,7 @@ export class Engine {
   /** Lets a run go until a time, with a job that wakes it then. */
   async #delay(held: HeldRun, index: number, { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>): Promise<void> {
     const { run } = held;
-    const job = await this.#write(run.tenant_id, async (tx) => {
+    const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, seconds);
       await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'delay' }, state: null, output: null, outputText: null, error: null, finished: false });
       return promised;
@@ -219,18 +249,25 @@ export class Engine {
   /** Lets a run wait without a worker; answers why what it would wait for could not be set going, if so. */
   async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<StepFailure | null> {
     const { run } = held;
-    const begin = async (tx: Transaction) => {
-      await suspendRun(tx, held, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
+    let tries = 0;
+    const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
+      tries += 1;
+      if (tries > 1 && (await isSuspended(tx, held))) return [];
+      await outcome.lockFirst?.(tx);
+      const woken = await suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
       const wait = await outcome.begin(tx);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
+      return woken === null ? [] : [woken];
     };
+    let jobs: PromisedJob[];
     try {
-      await this.#write(run.tenant_id, begin, outcome.durable ?? true);
+      jobs = await held.write(begin, outcome.durable ?? true);
     } catch (error) {
       if (error instanceof StepFailure) return error;
       throw error;
     }
+    if (jobs.length > 0) this.#deps.dispatch(jobs);
     outcome.committed?.();
     if (outcome.status === 'waiting_approval') void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;
@@ -238,7 +275,7 @@ export class Engine {
 
   async #renew(held: HeldRun, taken: AbortController): Promise<void> {
     try {
-      const kept = await this.#write(held.run.tenant_id, (tx) => renewLease(tx, held), false);
+      const kept = await this.#deps.db.workspace(held.run.tenant_id, (tx) => renewLease(tx, held), { durable: false });
       if (!kept) taken.abort(new LeaseLost('the lease was lost'));
     } catch (error) {
       // One missed renewal is no loss: the next one comes well before the lease ends.
@@ -248,20 +285,12 @@ export class Engine {
 
   async #giveBack(held: HeldRun): Promise<void> {
     try {
-      const job = await this.#write(held.run.tenant_id, (tx) => releaseRun(tx, held, held.run.tenant_id, 0));
+      const job = await this.#deps.db.workspace(held.run.tenant_id, (tx) => releaseRun(tx, held, held.run.tenant_id, 0));
       this.#deps.dispatch([job]);
     } catch (error) {
       this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not give a run back; it will be taken when its lease ends');
     }
   }
-
-  #write<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, durable = true): Promise<Result> {
-    return this.#deps.db.workspace(tenantId, work, { durable });
-  }
-}
-
-function isOutage(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'unavailable';
 }
 
 function attemptOf(error: unknown): number | undefined {

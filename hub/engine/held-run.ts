@@ -46,5 +46,10 @@ export interface HeldRun extends Hold {
   run: ClaimedRun;
   /** What became of the steps so far, by index. */
   results: Map<number, StepRow>;
+  /** Aborts when somebody else has the run, it was cancelled, or this worker must go. */
   signal: AbortSignal;
+  /** Looks at the rows of its workspace; waits while the database is out of reach, as long as `signal` lets it. */
+  read: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>;
+  /** Writes what became of a step; while the database is out of reach it is kept and tried again, as long as the run is this worker's. */
+  write: <Result>(work: (tx: Transaction) => Promise<Result>, durable?: boolean) => Promise<Result>;
 }

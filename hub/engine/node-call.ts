@@ -4,6 +4,7 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { openApproval } from '../modules/approvals/index.ts';
 import { assertNodeUsable } from '../modules/nodes/index.ts';
+import { throughOutages } from '../platform/db/outage.ts';
 import { splitNodeInput } from '../skills/define.ts';
 import type { NodeSkill } from '../skills/define.ts';
 import { approvalSeconds, askApproval } from './approval-gate.ts';
@@ -20,7 +21,7 @@ export async function beginCommand(deps: EngineDependencies, held: HeldRun, site
   const { command } = skill;
   const { nodeId } = splitNodeInput(input);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
-  if (command.needsApproval || site.call > 0) await deps.db.workspace(held.run.tenant_id, (tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
+  if (command.needsApproval || site.call > 0) await held.read((tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
   if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
   const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
   return askApproval(held, site, {
@@ -60,7 +61,7 @@ export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite
 
 /** Goes on once a command ended. @throws StepFailure when it failed. */
 export async function resumeCommand(deps: EngineDependencies, held: HeldRun, commandId: string): Promise<CallOutcome> {
-  const command = await deps.nodeCommands.readOutcome(held.run.tenant_id, commandId);
+  const command = await throughOutages(held.signal, () => deps.nodeCommands.readOutcome(held.run.tenant_id, commandId));
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
     return { kind: 'waiting', status: 'running', wakeInSeconds: commandGraceSeconds, begin: async () => ({ kind: 'node_command', commandId }) };

@@ -5,6 +5,8 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { findApprovedRequest, openApproval } from '../modules/approvals/index.ts';
 import type { ApprovalRow } from '../modules/approvals/index.ts';
 import { beyondGrants } from '../modules/packs/index.ts';
+import { DatabaseOutage } from '../platform/db/database.ts';
+import { throughOutages } from '../platform/db/outage.ts';
 import type { StepWait } from '../platform/db/schema.ts';
 import { splitNodeInput } from '../skills/define.ts';
 import type { DirectSkill, Skill, SkillContext } from '../skills/define.ts';
@@ -46,11 +48,11 @@ export async function beginCall(deps: EngineDependencies, held: HeldRun, site: C
 
 /** Asks for an approval unless that was done before, by a worker that died after it was given: then what was approved is carried out. */
 export async function askOnce(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, ask: () => Asked): Promise<CallOutcome> {
-  const settled = await settledApproval(deps, held, site);
+  const settled = await settledApproval(held, site);
   if (settled === null) {
     const waiting = ask();
     // A further try of the very same thing was approved with the first one.
-    const earlier = site.attempt === 1 ? null : await deps.db.workspace(held.run.tenant_id, (tx) => findApprovedRequest(tx, held.runId, site.index, site.call, waiting.requestHash));
+    const earlier = site.attempt === 1 ? null : await held.read((tx) => findApprovedRequest(tx, held.runId, site.index, site.call, waiting.requestHash));
     return earlier === null ? waiting : carryOutApproved(deps, held, site, skill, earlier);
   }
   return 'row' in settled ? carryOutApproved(deps, held, site, skill, settled.row) : settled;
@@ -62,9 +64,9 @@ export async function resumeCall(deps: EngineDependencies, held: HeldRun, site: 
     case 'node_command':
       return resumeCommand(deps, held, wait.commandId);
     case 'run':
-      return resumeChild(deps, held, wait.runId);
+      return resumeChild(held, wait.runId);
     case 'approval': {
-      const approval = await settledApproval(deps, held, site);
+      const approval = await settledApproval(held, site);
       if (approval === null) return again();
       if (!('row' in approval)) return approval;
       return carryOutApproved(deps, held, site, skill, approval.row);
@@ -75,10 +77,10 @@ export async function resumeCall(deps: EngineDependencies, held: HeldRun, site: 
 }
 
 /** After a worker died in a call that may not be repeated, nobody knows what became of it. @throws StepFailure `outcome_unknown`. */
-export async function assertNotInDoubt(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill | undefined): Promise<void> {
+export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Skill | undefined): Promise<void> {
   if (skill?.kind !== 'direct' || skill.effect !== 'once') return;
   const key = { runId: held.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
-  const effect = await deps.db.workspace(held.run.tenant_id, (tx) => readEffect(tx, key));
+  const effect = await held.read((tx) => readEffect(tx, key));
   if (effect === 'intent') throw new StepFailure('outcome_unknown', `The worker died while ${skill.id} was under way; find out what happened before you retry.`, { retryable: false });
 }
 
@@ -101,7 +103,7 @@ async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: C
   }
   const { skillId, input } = approval.request as { skillId?: string; input?: JsonValue };
   if (skillId !== skill.id || input === undefined || hashOf(canonicalJson(approval.request)) !== approval.requestHash) throw mismatch();
-  await assertNotInDoubt(deps, held, site, skill);
+  await assertNotInDoubt(held, site, skill);
   return carryOut(deps, held, site, skill, parseInput(skill, input));
 }
 
@@ -114,17 +116,17 @@ export function assertGranted(held: HeldRun, skillId: string, input: Record<stri
 
 async function carryOut(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, input: Record<string, unknown>): Promise<CallOutcome> {
   assertGranted(held, skill.id, input);
-  if (skill.kind === 'direct') return executeDirect(deps, held, site, skill, input);
+  if (skill.kind === 'direct') return executeDirect(held, site, skill, input);
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
   return beginChild(deps, held, skill, input);
 }
 
-async function executeDirect(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: DirectSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, input: Record<string, unknown>): Promise<CallOutcome> {
   const { run } = held;
   const { index, attempt, call, timeoutSeconds, state } = site;
   if (skill.effect !== 'pure') {
     const { effect, id: skillId } = skill;
-    await deps.db.workspace(run.tenant_id, async (tx) => {
+    await held.write(async (tx) => {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
       await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
       await writeIntent(tx, { runId: run.id, stepIndex: index, attempt, call }, { tenantId: run.tenant_id, skillId, kind: effect });
@@ -145,7 +147,8 @@ async function executeDirect(deps: EngineDependencies, held: HeldRun, site: Call
     signal,
   };
   try {
-    const outcome = await untilAborted(skill.execute(input, context), signal);
+    const execute = () => untilAborted(skill.execute(input, context), signal);
+    const outcome = await (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
     const output = toStorableJson(outcome.output);
     const text = JSON.stringify(output);
     if (text.length > maxOutputBytes) throw new StepFailure('output_too_large', `The output of ${skill.id} has ${text.length} characters; ${maxOutputBytes} is the most.`, { retryable: false });
@@ -153,6 +156,9 @@ async function executeDirect(deps: EngineDependencies, held: HeldRun, site: Call
   } catch (error) {
     if (timeout?.aborted === true && !held.signal.aborted) {
       throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, { retryable: skill.effect !== 'once', cause: error });
+    }
+    if (error instanceof DatabaseOutage && skill.effect === 'once') {
+      throw new StepFailure('outcome_unknown', `The database was out of reach while ${skill.id} was under way; find out what happened before you retry.`, { retryable: false, cause: error });
     }
     throw error;
   }

@@ -26,7 +26,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
     if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
     if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
     if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row?.wait?.kind === 'retry' ? null : (row?.state ?? null), row?.wait ?? null);
-    if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
+    if (step.type === 'approval') return await runApprovalStep(held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
   } catch (error) {
     // The try that failed must be known to whoever counts tries.
@@ -74,7 +74,7 @@ async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: numb
   const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
   if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
-    const approved = await approvedBefore(deps, held, index);
+    const approved = await approvedBefore(held, index);
     const rendered = renderCall(step, scopeOf(held, index, approved?.at));
     if (approved !== null && approved.skillId === skill.id && canonicalJson(approved.input) !== canonicalJson(rendered)) {
       const message = 'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
@@ -87,16 +87,16 @@ async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: numb
   if (row === undefined || row.status === 'pending' || row.wait?.kind === 'retry' || row.wait?.kind === 'delay') return begin();
   if (row.wait !== null) return resumeCall(deps, held, site, skill, row.wait, begin);
   // A worker died in this step; what may be done now depends on what the step does to the world.
-  await assertNotInDoubt(deps, held, site, skill);
+  await assertNotInDoubt(held, site, skill);
   return begin();
 }
 
 type ApprovalStep = Extract<Step, { type: 'approval' }>;
 
 /** An approval step shows, and binds, what the step after it would do, as far as that is known. */
-async function runApprovalStep(deps: EngineDependencies, held: HeldRun, index: number, step: ApprovalStep, attempt: number, row: StepRow | undefined): Promise<StepOutcome> {
+async function runApprovalStep(held: HeldRun, index: number, step: ApprovalStep, attempt: number, row: StepRow | undefined): Promise<StepOutcome> {
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: undefined, state: null };
-  const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, held, site) : null;
+  const settled = row?.wait?.kind === 'approval' ? await settledApproval(held, site) : null;
   if (settled !== null && 'row' in settled) {
     const { decidedBy, decidedAt, note } = settled.row;
     return { kind: 'succeeded', attempt, output: { decision: 'approved', decidedBy, decidedAt: decidedAt?.toISOString() ?? null, note }, outputText: note ?? '', effect: 'pure' };
@@ -137,11 +137,11 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
 }
 
 /** What the approval step just before this one showed of it; null when there is none, or it showed nothing. */
-async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: number) {
+async function approvedBefore(held: HeldRun, index: number) {
   const before = held.run.steps[index - 1];
   const result = held.results.get(index - 1);
   if (before?.type !== 'approval' || result?.status !== 'succeeded') return null;
-  const row = await deps.db.workspace(held.run.tenant_id, (tx) => findApproval(tx, held.runId, index - 1, result.attempts, 0));
+  const row = await held.read((tx) => findApproval(tx, held.runId, index - 1, result.attempts, 0));
   const next = row?.request['next'];
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;

@@ -6,7 +6,7 @@ import type { WorkflowLimits } from '../../shared/contract/workflows.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { RunFailure, StepWait } from '../platform/db/schema.ts';
-import { insertOutbox } from '../modules/runs/index.ts';
+import { insertOutbox, runJobId } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { LeaseLost } from './failure.ts';
 
@@ -39,6 +39,8 @@ export interface ClaimedRun {
   next_step: number;
   fence: string;
   lost_leases: number;
+  /** How often it had been woken when it was claimed. */
+  wake_count: number;
   parent_run_id: string | null;
   depth: number;
   requested_by: string[];
@@ -61,7 +63,8 @@ export interface ClaimedRun {
 
 /**
  * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
- * Null when it is held, has ended, waits for a person, or is not due yet.
+ * Null when it is held, has ended, waits for a person, or is not due yet. A lease that ran out is for the sweep to end: only that knows
+ * whether its holder had the chance to renew it.
  */
 export async function claimRun(db: Database, runId: string): Promise<ClaimedRun | null> {
   const rows = await db.systemStatement<ClaimedRun>(
@@ -76,10 +79,16 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
            (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
+<<<<<<< HEAD
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'
          AND (lease_expires_at IS NULL OR lease_expires_at < now())
        RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, parent_run_id, depth, requested_by, queued_at, started_at,
          g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
+=======
+       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
+         g.entitlements, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
+>>>>>>> 6ee9a72 (Keep what became of a step until the database takes it, and count only workers that are gone as lost)
      )
      SELECT claimed.*, v.steps,
        coalesce((SELECT json_agg(s ORDER BY s.index) FROM run_steps s WHERE s.run_id = claimed.id), '[]') AS results
@@ -149,15 +158,42 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
   return { othersHeld: rows[0].others_held };
 }
 
-/** Lets a held run wait without a worker. @throws LeaseLost when somebody else has it. */
-export async function suspendRun(tx: Transaction, { runId, fence }: Hold, until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null }): Promise<void> {
-  const { rowCount } = await tx.query(
+/** Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. */
+export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, { nextStep, ends }: RunAdvance): Promise<boolean> {
+  const { rows } = await tx.query('has_advanced', 'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND next_step = $3 AND status = $4', [runId, fence, nextStep, ends ?? 'running']);
+  return rows.length > 0;
+}
+
+/** Whether a run was let go already by a write of the same holder whose answer was lost. A lease that the sweep ended leaves its count. */
+export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
+  const { rows } = await tx.query('is_suspended', 'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND lease_expires_at IS NULL AND lost_leases = 0 AND finished_at IS NULL', [runId, fence]);
+  return rows.length > 0;
+}
+
+/** Whether a step was brought to this state already by a write of the same holder whose answer was lost. */
+export async function isStepState(tx: Transaction, { runId, fence }: Hold, index: number, state: JsonObject): Promise<boolean> {
+  const { rows } = await tx.query('is_step_state', 'SELECT 1 FROM runs r JOIN run_steps s ON s.run_id = r.id WHERE r.id = $1 AND r.fence = $2 AND s.index = $3 AND s.state = $4::jsonb', [runId, fence, index, JSON.stringify(state)]);
+  return rows.length > 0;
+}
+
+/**
+ * Lets a held run wait without a worker. One that was woken since it was claimed is promised a worker at once: what it would wait
+ * for may have come already. Answers that job, or null.
+ * @throws LeaseLost when somebody else has it.
+ */
+export async function suspendRun(tx: Transaction, { runId, fence }: Hold, claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>, until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null }): Promise<PromisedJob | null> {
+  const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
-    `UPDATE runs SET status = $3, lease_expires_at = NULL, lost_leases = 0, wake_at = CASE WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END
-     WHERE id = $1 AND fence = $2 AND status = 'running'`,
-    [runId, fence, until.status, until.wakeInSeconds],
+    `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
+       status = CASE WHEN wake_count = $5 THEN $3 ELSE 'running' END,
+       wake_at = CASE WHEN wake_count <> $5 THEN now() WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END,
+       wake_count = wake_count + CASE WHEN wake_count = $5 THEN 0 ELSE 1 END
+     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_count`,
+    [runId, fence, until.status, until.wakeInSeconds, claimed.wake_count],
   );
-  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+  const row = rows[0];
+  if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return row.wake_count === claimed.wake_count ? null : insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
 /** Lets a held run go at once, for another worker to take, or after a wait. @throws LeaseLost when somebody else has it. */
@@ -170,7 +206,7 @@ export async function releaseRun(tx: Transaction, { runId, fence }: Hold, tenant
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return insertOutbox(tx, tenantId, `run-${runId}-${row.wake_count}`, { runId }, afterSeconds > 0 ? row.wake_at : null);
+  return insertOutbox(tx, tenantId, runJobId(runId, row.wake_count), { runId }, afterSeconds > 0 ? row.wake_at : null);
 }
 
 /** Names one call of a skill: a try of a step, or one call of an agent's tools within it. */
