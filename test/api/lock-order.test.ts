@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const headers = () => ({ 'x-api-key': workspace.key, 'content-type': 'application/json' });
+const post = async (path: string, body: unknown = {}, own: Record<string, string> = headers()) => {
+  const response = await fetch(hub.url + path, { method: 'POST', headers: own, body: JSON.stringify(body) });
+  await response.arrayBuffer();
+  return response.status;
+};
+const start = async (workflowId: string) => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })).runId;
+const cancel = (runId: string) => post(`/v1/automations/runs/${runId}/cancel`);
+const deadlocks = async () => (await hub.database.query<{ n: number }>('SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'))[0]?.n as number;
+const makeWorkflow = async (stepsJson: unknown[]) => (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never })).id;
+/** A moment in which the other side may be anywhere. */
+const aMoment = (longestMs: number) => sleep(Math.random() * longestMs);
+
+/** Nothing deadlocked since, every answer was one that its operation promises, and every run has ended. */
+async function expectOrder(before: number, statuses: number[]): Promise<void> {
+  expect(statuses.filter((status) => status >= 500)).toEqual([]);
+  await expect.poll(() => hub.database.query('SELECT id, status FROM runs WHERE finished_at IS NULL')).toEqual([]);
+  // The server's counters are told when the sessions that saw a deadlock come to rest.
+  await sleep(1_100);
+  expect(await deadlocks()).toBe(before);
+}
+
+test('cancelling a run while its device reports the result never deadlocks', async () => {
+  const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+  const device = { name: 'd', platform: 'linux' as const, arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device } as never });
+  const own = { authorization: `Bearer ${deviceSecret}`, 'content-type': 'application/json' };
+  const workflowId = await makeWorkflow([{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
+  const before = await deadlocks();
+  const statuses: number[] = [];
+  for (let round = 0; round < 25; round += 1) {
+    const runId = await start(workflowId);
+    const polled = await fetch(`${hub.url}/v1/automations/nodes/${nodeId}/commands?wait=10&max=1`, { headers: own });
+    const { commands } = (await polled.json()) as { commands: { id: string }[] };
+    const report = async () => {
+      await aMoment(3);
+      return post(`/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/result`, { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } }, own);
+    };
+    statuses.push(...(await Promise.all([cancel(runId), report()])));
+  }
+  await expectOrder(before, statuses);
+});
+
+test('cancelling a run while the one that it waits for ends never deadlocks', async () => {
+  const child = await makeWorkflow([{ type: 'log', message: 'x' }, { type: 'log', message: 'y' }, { type: 'log', message: 'z' }]);
+  const parent = await makeWorkflow([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }]);
+  const before = await deadlocks();
+  const statuses: number[] = [];
+  for (let round = 0; round < 12; round += 1) {
+    const six = Array.from({ length: 6 }, async () => {
+      const runId = await start(parent);
+      await aMoment(25);
+      return cancel(runId);
+    });
+    statuses.push(...(await Promise.all(six)));
+  }
+  await expectOrder(before, statuses);
+  // A run that was cancelled leaves no child behind that goes on.
+  expect(await hub.database.query(`SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run_id WHERE p.status = 'cancelled' AND c.finished_at > p.finished_at`)).toEqual([]);
+});
+
+test('cancelling a run while its approval is decided never deadlocks', async () => {
+  const workflowId = await makeWorkflow([{ type: 'approval', title: 't' }, { type: 'log', message: 'x' }]);
+  const before = await deadlocks();
+  const statuses: number[] = [];
+  for (let round = 0; round < 25; round += 1) {
+    const runId = await start(workflowId);
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const [approval] = await hub.database.query<{ id: string }>('SELECT id FROM approvals WHERE run_id = $1', [runId]);
+    const decide = async () => {
+      await aMoment(2);
+      return post(`/v1/automations/approvals/${approval?.id}/decide`, { decision: 'approved' });
+    };
+    statuses.push(...(await Promise.all([cancel(runId), decide()])));
+  }
+  await expectOrder(before, statuses);
+});
