@@ -1,7 +1,7 @@
 import type { Step } from '../../shared/contract/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { admitWaitingRuns, maxConcurrentRuns, runTopic, wakeRun } from '../modules/runs/index.ts';
+import { admitWaitingRuns, lockLimits, maxConcurrentRuns, runTopic, wakeRun } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
@@ -13,7 +13,7 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { callOf, runStep } from './steps.ts';
 import { advanceRun, claimRun, hasAdvanced, isSuspended, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
-import type { Hold } from './store.ts';
+import type { ClaimedRun, Hold } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -166,6 +166,8 @@ export class Engine {
         const after: (() => void)[] = [];
         // The connection may have broken between the commit and the word of it.
         if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
+        const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
+        if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
         const { othersHeld } = await advanceRun(tx, held, advance);
         await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, error, finished: true });
         if (outcome.kind === 'succeeded') {
@@ -209,9 +211,7 @@ export class Engine {
       const job = await wakeRun(tx, run.parent_run_id);
       if (job !== null) jobs.push(job);
     }
-    // The error workflow's own failures start nothing, or they would for ever.
-    const handles = status === 'failed' && run.error_workflow_id !== null && run.trigger['type'] !== 'error' && run.error_workflow_id !== run.workflow_id;
-    if (!handles) return jobs;
+    if (status !== 'failed' || errorWorkflowOf(run) === null) return jobs;
     const payload = { run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, trigger: run.trigger, error: error as unknown as JsonObject } };
     try {
       const handler = await this.#deps.startChild(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: run.environment, depth: run.depth + 1, requestedBy: run.requested_by });
@@ -291,6 +291,11 @@ export class Engine {
       this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not give a run back; it will be taken when its lease ends');
     }
   }
+}
+
+/** The workflow that is told of a run's failure. Its own failures start nothing, or they would for ever. */
+function errorWorkflowOf(run: ClaimedRun): string | null {
+  return run.trigger['type'] === 'error' || run.error_workflow_id === run.workflow_id ? null : run.error_workflow_id;
 }
 
 function attemptOf(error: unknown): number | undefined {
