@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { insight as resource, sloWindows } from '../../../shared/contract/insight.ts';
 import type { Slo, SloWindow } from '../../../shared/contract/insight.ts';
@@ -89,7 +89,7 @@ export class Insight {
       };
       const [live] = await tx.select({ count: sql<number>`count(*)::int` }).from(workflows).where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)));
       const [first] = await tx.select({ id: workflows.id }).from(workflows).where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt))).orderBy(workflows.id).limit(1);
-      const [succeeded] = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.status, 'succeeded'))).limit(1);
+      const [succeeded] = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.status, 'succeeded'))).orderBy(desc(runs.id)).limit(1);
       const [models] = await tx.select({ order: modelConfigs.order }).from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId));
       const nodesNow = await this.#nodeCounts(tx, tenantId);
       const counts = {
