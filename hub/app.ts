@@ -5,9 +5,12 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { AppError } from '../shared/errors.ts';
 import type { BodyLimits } from './api/body-watch.ts';
 import { createIdempotency } from './api/idempotency.ts';
+import { createAddressLimiter } from './api/address-limits.ts';
+import { clientAddress } from './api/auth.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
+import { createOwnHosts } from './api/own-hosts.ts';
 import { createPages } from './api/pages.ts';
 import { approvalRoutes, flowRoutes, hookRoutes, runRoutes, sequenceRoutes, workflowRoutes } from './api/routes/automations.ts';
 import { growthRoutes, marketingRoutes } from './api/routes/growth.ts';
@@ -147,7 +150,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
-  const identity = new Identity({ db, events, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
+  const identity = new Identity({ db, events, rateLimiter, signInsPerWindow: config.limits.signIn, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
   const nodeCommands = new NodeCommands({ db, events, dispatch });
   const nodes = new Nodes({ db, events, cursors, pairingKey, heartbeatSeconds, dispatch });
   const runs = createRuns({
@@ -288,6 +291,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = { database: (signal) => db.ping(signal), queue: (signal) => queue.ping(signal) };
     const check = async () => Object.fromEntries(await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await checkPart(run)] as const)));
     const faces = { nodes, devices, results, artifacts, uploads, room, partials: blobs.partials };
+    const limitAddress = createAddressLimiter(rateLimiter, config.limits);
+    const hosts = createOwnHosts({ publicUrl: config.http.publicUrl, host: config.http.host, listensAt: () => url ?? publicUrl });
     const server: HttpServer = createHttpServer({
       routes: [
         // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too.
@@ -319,14 +324,17 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         marketing,
         registry,
         metricsToken: config.http.metricsToken,
+        hosts,
+        limit: (kind, request) => limitAddress(kind, clientAddress(request, config.http.trustedProxies)),
         secureCookies: config.http.publicUrl?.startsWith('https:') === true,
         version,
         down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
       }),
-      auth: { identity, authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret), platformAdminKey: config.secrets.platformAdminKey },
+      auth: { identity, authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret), platformAdminKey: config.secrets.platformAdminKey, hosts },
       idempotency: createIdempotency(db, secrets),
       streams: stack.use(new LiveStreams({ events, shares: config.streams })),
       rateLimiter,
+      limitAddress,
       logger,
       publicUrl: config.http.publicUrl,
       trustedProxies: config.http.trustedProxies,

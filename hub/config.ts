@@ -49,11 +49,12 @@ const settings = {
     default: 'all',
     description: 'What a new workspace is entitled to: `all`, or names joined by commas',
   },
+  SIGN_UP: { schema: z.enum(['closed', 'open'], 'must be closed or open'), default: 'closed', description: '`open` lets anybody who reaches the hub make a workspace' },
   TRUSTED_PROXIES: { schema: list(isCidr, 'must be addresses or CIDR blocks joined by commas'), default: '', description: 'Proxies whose X-Forwarded-For is believed' },
   EGRESS_ALLOW_HOSTS: { schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'), default: '', description: 'Hosts that workflows may call over http and at private addresses; for development' },
-  RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key' },
+  RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key or session' },
   HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
-  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address' },
+  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account in 15 minutes' },
   STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
   STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
@@ -67,7 +68,7 @@ const settings = {
   AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
   SMTP_URL: { schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'), default: '', description: 'Mail server, with user and password; without it no mail is sent', secret: true },
   MAIL_FROM: { schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'), default: '', description: 'Sender of the mails; needed with SMTP_URL' },
-  METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; open when left out', secret: true },
+  METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone', secret: true },
   SHUTDOWN_SECONDS: { schema: wholeNumber(1, 600), default: '20', description: 'How long a stop waits for requests and steps under way' },
   LOG_LEVEL: { schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'must be trace, debug, info, warn, error, fatal or silent'), default: 'info', description: 'Least level that is logged' },
   LOG_FORMAT: { schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'), default: 'auto', description: '`auto` is pretty on a terminal, JSON elsewhere' },
@@ -98,7 +99,7 @@ export interface Config {
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
   secrets: { key: Buffer | null; platformAdminKey: string | null };
-  identity: { sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
   egress: { allowHosts: string[] };
   worker: { concurrency: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
@@ -178,7 +179,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
     redisUrl: values.REDIS_URL ?? null,
     secrets: { key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'), platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null },
-    identity: { sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
+    identity: { signUp: required('SIGN_UP'), sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },

@@ -28,6 +28,7 @@ export const errorCodes = {
   wrong_product: { status: 403, retryable: false },
   product_not_entitled: { status: 403, retryable: false },
   ip_not_allowed: { status: 403, retryable: false },
+  sign_up_closed: { status: 403, retryable: false },
   role_required: { status: 403, retryable: false },
   origin_not_allowed: { status: 403, retryable: false },
   approver_required: { status: 403, retryable: false },

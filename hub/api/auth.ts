@@ -7,11 +7,13 @@ import { AppError } from '../../shared/errors.ts';
 import { parseApiKey } from '../modules/identity/index.ts';
 import type { Identity, SessionIdentity, TokenIdentity } from '../modules/identity/index.ts';
 import type { Principal } from './implement.ts';
+import type { OwnHosts } from './own-hosts.ts';
 
 export interface AuthDependencies {
   identity: Identity;
   authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
   platformAdminKey: string | null;
+  hosts: OwnHosts;
 }
 
 export const sessionCookie = 'outrigger_session';
@@ -84,12 +86,12 @@ async function authenticateToken({ identity }: AuthDependencies, operation: Oper
   return { kind: 'token', ...token };
 }
 
-async function authenticateSession({ identity }: AuthDependencies, operation: Operation, request: Request, params: Record<string, string>): Promise<Principal> {
+async function authenticateSession({ identity, hosts }: AuthDependencies, operation: Operation, request: Request, params: Record<string, string>): Promise<Principal> {
   const bearer = bearerOf(request);
   const cookie = cookieOf(request, sessionCookie);
   const token = bearer ?? cookie;
   if (token === null) throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
-  if (bearer === null && operation.method !== 'GET') assertSameOrigin(request);
+  if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
   const { tenantId } = params;
   if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
@@ -106,12 +108,16 @@ async function authenticateDevice(deps: AuthDependencies, request: Request, para
   return { kind: 'device', ...device };
 }
 
-/** A browser sends its cookie along with whatever page asks; only pages of this hub may ask for changes. */
-export function assertSameOrigin(request: Request): void {
+/**
+ * A browser sends its cookie along with whatever page asks; only pages of this hub, under a name that is its own, may ask for changes.
+ * An origin that is kept back (`null`) may be anybody's.
+ */
+export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
   const { origin, host } = request.headers;
   const site = request.headers['sec-fetch-site'];
   const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
   if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
+  if (!hosts.isSafe(request)) throw new AppError('origin_not_allowed', 'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.');
 }
 
 export function cookieOf(request: Request, name: string): string | null {
@@ -126,9 +132,16 @@ export function cookieOf(request: Request, name: string): string | null {
 export function contains(block: string, address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
-  const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
+  const [range, bits] = rangeOf(block);
   if (range.kind() !== parsed.kind()) return false;
-  return parsed.match(range as ipaddr.IPv6, bits ?? (parsed.kind() === 'ipv4' ? 32 : 128));
+  return parsed.match(range as ipaddr.IPv6, bits);
+}
+
+/** A block as its first address and its length; one of IPv4 addresses in IPv6's spelling counts as theirs, as such an address does. */
+function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
+  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress() && (bits ?? 128) >= 96) return [range.toIPv4Address(), (bits ?? 128) - 96];
+  return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
 }
 
 /** The caller's address: that of the connection, or what trusted proxies say of it, nearest first. */
@@ -144,7 +157,8 @@ export function clientAddress(request: Request, trustedProxies: readonly string[
   return address;
 }
 
-function equals(left: string, right: string): boolean {
+/** Compares secrets in a time that tells nothing of them. */
+export function equals(left: string, right: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(left), digest(right));
 }

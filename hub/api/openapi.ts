@@ -39,7 +39,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
     add('unauthenticated', 'invalid_token', 'token_expired', 'token_revoked', 'missing_permission', 'wrong_product', 'product_not_entitled', 'ip_not_allowed', 'rate_limited');
     if (operation.method === 'POST') add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   }
-  if (operation.caller === 'session') add('unauthenticated');
+  if (operation.caller === 'session') add('unauthenticated', 'rate_limited');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
   if (operation.caller === 'device') add('unauthenticated', 'device_secret_invalid');

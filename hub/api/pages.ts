@@ -6,8 +6,10 @@ import { AppError } from '../../shared/errors.ts';
 import type { ApprovalLinks } from '../modules/approvals/index.ts';
 import type { Identity } from '../modules/identity/index.ts';
 import type { Marketing } from '../modules/marketing/index.ts';
-import { assertSameOrigin, cookieOf, sessionCookie } from './auth.ts';
+import type { AddressLimit } from './address-limits.ts';
+import { assertSameOrigin, cookieOf, equals, sessionCookie } from './auth.ts';
 import { renderApprovalPage, renderNotice, renderUnsubscribePage } from './link-pages.ts';
+import type { OwnHosts } from './own-hosts.ts';
 import { openApiDocument } from './openapi.ts';
 import { docsScript, pageStyle, renderDocsPage, renderSignInFailure, renderSignInPage, renderStatusPage } from './status-page.ts';
 
@@ -17,6 +19,9 @@ export interface PagesOptions {
   marketing: Marketing;
   registry: Registry;
   metricsToken: string | null;
+  hosts: OwnHosts;
+  /** Counts a request of its address. @throws AppError `rate_limited`. */
+  limit: (kind: AddressLimit, request: express.Request) => Promise<void>;
   /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
   secureCookies: boolean;
   version: string;
@@ -30,8 +35,19 @@ const scalarScript = join(dirname(createRequire(import.meta.url).resolve('@scala
 export function createPages(options: PagesOptions): express.Router {
   const pages = express.Router();
   const document = JSON.stringify(openApiDocument());
+  const limited = (kind: AddressLimit): express.RequestHandler => async (request, response, next) => {
+    try {
+      await options.limit(kind, request);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
+      response.status(error.status).type('html').send(renderNotice('Not now', error.message));
+      return;
+    }
+    next();
+  };
 
-  pages.get('/', async (request, response) => {
+  pages.get('/', limited('page'), async (request, response) => {
     const down = await options.down();
     const cookie = cookieOf(request, sessionCookie);
     const session = cookie === null ? null : await options.identity.authenticateSession(cookie).catch(() => null);
@@ -41,12 +57,13 @@ export function createPages(options: PagesOptions): express.Router {
 
   pages.get('/sign-in', (request, response) => {
     const code = typeof request.url === 'string' ? new URL(request.url, 'http://hub').searchParams.get('code') : null;
-    response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' }).type('html').send(code === null ? renderSignInFailure('This link has no code; make a new one with: npm run outrigger -- link') : renderSignInPage(code.slice(0, 200)));
+    // With no referrer at all the form would not tell its origin, and so could not be told from another site's.
+    response.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' }).type('html').send(code === null ? renderSignInFailure('This link has no code; make a new one with: npm run outrigger -- link') : renderSignInPage(code.slice(0, 200)));
   });
 
-  pages.post('/sign-in', express.urlencoded({ extended: false, limit: '4kb' }), async (request, response) => {
+  pages.post('/sign-in', limited('sign-in'), express.urlencoded({ extended: false, limit: '4kb' }), async (request, response) => {
     try {
-      if (request.headers.origin !== undefined && request.headers.origin !== 'null') assertSameOrigin(request);
+      assertSameOrigin(request, options.hosts);
       const { code } = (request.body ?? {}) as { code?: unknown };
       const session = await options.identity.redeemLink(typeof code === 'string' ? code : '');
       response.cookie(sessionCookie, session.token, { httpOnly: true, sameSite: 'strict', secure: options.secureCookies, expires: new Date(session.expiresAt), path: '/' });
@@ -57,6 +74,7 @@ export function createPages(options: PagesOptions): express.Router {
     }
   });
 
+  pages.use(['/approve', '/unsubscribe'], limited('page'));
   const linkHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
   pages.get('/approve/:token', async (request, response) => {
     const found = await options.approvalLinks.read(request.params.token);
@@ -106,8 +124,9 @@ export function createPages(options: PagesOptions): express.Router {
   });
 
   pages.get('/metrics', async (request, response) => {
-    if (options.metricsToken !== null && request.headers.authorization !== `Bearer ${options.metricsToken}`) {
-      response.status(401).type('text').send('This needs METRICS_TOKEN as Authorization: Bearer.\n');
+    const { metricsToken } = options;
+    if (metricsToken === null ? !options.hosts.isLocal(request) : !equals(request.headers.authorization ?? '', `Bearer ${metricsToken}`)) {
+      response.status(401).type('text').send('This needs METRICS_TOKEN as Authorization: Bearer; without one it answers the machine of the hub alone.\n');
       return;
     }
     response.type(options.registry.contentType).send(await options.registry.metrics());

@@ -11,11 +11,14 @@ import { AppError } from '../../shared/errors.ts';
 import type { JsonValue } from '../../shared/json.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { tooMany } from './address-limits.ts';
+import type { AddressLimiter } from './address-limits.ts';
 import { authenticate, clientAddress } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import { mediaType, readJsonBody } from './body.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
+import { guardConnections } from './connections.ts';
 import { parsePart, sendError } from './errors.ts';
 import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
@@ -33,7 +36,9 @@ export interface HttpServerOptions {
   logger: Logger;
   publicUrl: string | null;
   trustedProxies: string[];
-  limits: { perKey: number; hook: number; signIn: number };
+  /** Counts a request of a stranger. @throws AppError `rate_limited`. */
+  limitAddress: AddressLimiter;
+  limits: { perKey: number };
   /** How long bodies may take; for tests. */
   bodyLimits?: BodyLimits;
   /** Parse answers by the contract too; for development and tests. */
@@ -52,7 +57,6 @@ export interface HttpServer {
 /** A request's own id, when it is harmless to repeat. */
 const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-const claimsPerMinute = 60;
 const emptyQuery = z.strictObject({});
 
 /** How long an answer to a body that took too long may take to leave, in milliseconds. */
@@ -85,7 +89,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     response.on('close', () => {
       const seconds = (performance.now() - state.startedAt) / 1000;
       options.onFinished(state.operationId, response.statusCode, seconds);
-      options.logger.debug({ requestId: state.requestId, method: request.method, path: request.path, status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
+      options.logger.debug({ requestId: state.requestId, method: request.method, route: routeOf(request), status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
     });
     next();
   });
@@ -117,11 +121,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
 
   // How long a body may take depends on the operation, so `watchBody` minds it.
-  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }, app);
-  // Its answer can't carry a request id of the request, which could not be read.
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-  });
+  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, headersTimeout: 20_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 65_000 }, app);
+  guardConnections(server);
 
   return {
     listen: (host, port) => listen(server, host, port),
@@ -137,6 +138,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearInterval(sweep);
     },
   };
+}
+
+/** The pattern of the path that a request matched: paths hold tokens of links, which nobody may read in a log. */
+function routeOf(request: Request): string {
+  return (request.route as { path?: string } | undefined)?.path ?? 'none';
 }
 
 function listen(server: Server, host: string, port: number): Promise<string> {
@@ -163,25 +169,14 @@ function parseQuery(request: Request): Record<string, string> {
   return query;
 }
 
-async function limitByAddress({ rateLimiter, limits }: HttpServerOptions, operation: Operation, address: string): Promise<void> {
-  if (operation.ipLimit === undefined) return;
-  const limit = { 'sign-in': limits.signIn, claim: claimsPerMinute, hook: limits.hook }[operation.ipLimit];
-  const state = await rateLimiter.take(`${operation.ipLimit}:${address}`, { limit, windowSeconds: 60 });
-  if (!state.allowed) throw tooMany(state.resetAt, limit, 'this address');
-}
-
 async function limitByKey({ rateLimiter, limits }: HttpServerOptions, principal: Principal, response: Response): Promise<void> {
-  if (principal.kind !== 'token') return;
-  const state = await rateLimiter.take(`key:${principal.tokenId}`, { limit: limits.perKey, windowSeconds: 60 });
+  if (principal.kind !== 'token' && principal.kind !== 'session') return;
+  const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
+  const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
   response.setHeader('X-RateLimit-Limit', String(state.limit));
   response.setHeader('X-RateLimit-Remaining', String(state.remaining));
   response.setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
-  if (!state.allowed) throw tooMany(state.resetAt, state.limit, 'this key');
-}
-
-function tooMany(resetAt: Date, limit: number, whose: string): AppError {
-  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
-  return new AppError('rate_limited', `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`, { retryAfterSeconds });
+  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
 }
 
 /** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
@@ -201,7 +196,7 @@ function endLate(request: Request, response: Response, requestId: string, logger
 async function serve(options: HttpServerOptions, route: Route, request: Request, response: Response, { requestId, bodyWatch }: RequestState, stopping: AbortSignal): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
-  await limitByAddress(options, operation, address);
+  if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
   await limitByKey(options, principal, response);
@@ -226,7 +221,7 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
     signal: AbortSignal.any([gone.signal, stopping, refused]),
     refused,
     address,
-    baseUrl: options.publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+    baseUrl: options.auth.hosts.baseUrlOf(request),
     headers: request.headers,
     rawBody: read?.bytes ?? Buffer.alloc(0),
     raw: { request, response },

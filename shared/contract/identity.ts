@@ -41,9 +41,10 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/signup',
     summary: 'Make a workspace and its first admin',
+    description: 'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
     body: z.strictObject({ email, password, workspaceName: name }),
     response: session,
-    errors: ['email_taken', 'workspace_name_taken'],
+    errors: ['sign_up_closed', 'email_taken', 'workspace_name_taken'],
     ipLimit: 'sign-in',
   },
   logIn: {

@@ -81,6 +81,10 @@ describe('API keys', () => {
     expect((await list({ 'x-api-key': key, 'x-forwarded-for': '203.0.113.9' }, unproxied.url)).status).toBe(403);
     expect(contains('10.0.0.0/8', '::ffff:10.1.2.3')).toBe(true);
     expect(contains('2001:db8::1', '2001:db8::2')).toBe(false);
+    expect(contains('::ffff:127.0.0.1', '127.0.0.1')).toBe(true);
+    expect(contains('::ffff:10.0.0.0/104', '10.1.2.3')).toBe(true);
+    expect(contains('::ffff:10.0.0.0/104', '11.1.2.3')).toBe(false);
+    expect(contains('::/0', '10.1.2.3')).toBe(false);
   });
 
   test('are refused at creation with permissions of another product, bad blocks and past times', async () => {
@@ -113,6 +117,17 @@ describe('people', () => {
     expect(await refused(hub.client().call('logIn', { body: { email: 'nobody@example.org', password: 'wrong' } }))).toMatchObject({ status: 401, code: 'invalid_credentials' });
     const again = { email: workspace.email, password: 'a long enough password', workspaceName: 'another' };
     expect(await refused(hub.client().call('signUp', { body: again }))).toMatchObject({ status: 409, code: 'email_taken' });
+  });
+
+  test('sign up only where the operator lets them; the operator can make workspaces and people all the same', async () => {
+    await using closed = await startHub({ SIGN_UP: '' }, hub.database);
+    const email = `closed.${Date.now()}@example.org`;
+    const body = { email, password: 'a long enough password', workspaceName: `of ${email}` };
+    expect(await refused(closed.client().call('signUp', { body }))).toMatchObject({ status: 403, code: 'sign_up_closed' });
+    await closed.app.identity.createWorkspace(body.workspaceName);
+    const entered = await closed.client().call('redeemSignInLink', { body: { code: await closed.app.identity.createSignInCode(body.workspaceName) } });
+    await closed.client(entered.token).call('addMember', { params: { tenantId: entered.tenantId }, body: { email, password: body.password, role: 'admin' } });
+    expect((await closed.client().call('logIn', { body: { email, password: body.password } })).tenantId).toBe(entered.tenantId);
   });
 
   test('with the role agent may not do what only an admin may', async () => {

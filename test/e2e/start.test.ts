@@ -48,7 +48,7 @@ describe('the hub starts', () => {
   });
 
   test('again after kill -9, on the same data, with its database gone with it', async () => {
-    const env = { ...base(), OUTRIGGER_HOME: folder };
+    const env = { ...base(), OUTRIGGER_HOME: folder, SIGN_UP: 'open' };
     const first = await startHubProcess(env);
     await fetch(`${first.url}/auth/signup`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password', workspaceName: 'kept' }) });
     await first.kill();

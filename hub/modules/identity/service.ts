@@ -16,6 +16,7 @@ import { apiTokens, sessions } from '../../platform/db/schema.ts';
 import { tenants } from '../../platform/db/tenancy.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
 import { findAdmin, findSession, findTenant, findUserByEmail, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
@@ -27,6 +28,11 @@ export interface IdentityDependencies {
   cursors: Cursors;
   /** Signs the workspace JWT. */
   sessionKey: Buffer;
+  rateLimiter: RateLimiter;
+  /** Tries to sign in to one account, in a quarter of an hour. */
+  signInsPerWindow: number;
+  /** Whether a stranger may make a workspace. */
+  signUp: 'closed' | 'open';
   sessionHours: number;
   defaultEntitlements: readonly Entitlement[];
 }
@@ -62,6 +68,8 @@ export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
 const issuer = 'outrigger';
 const codeHours = 24;
+/** Tries of one account are counted for so long. */
+const accountWindowSeconds = 900;
 /** A hash that no password has; checking against it takes as long as checking a real one. */
 const noPassword = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
@@ -75,8 +83,9 @@ export class Identity {
     this.#deps = dependencies;
   }
 
-  /** @throws AppError `email_taken`, `workspace_name_taken`. */
+  /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */
   async signUp({ email, password, workspaceName }: { email: string; password: string; workspaceName: string }): Promise<Session> {
+    if (this.#deps.signUp === 'closed') throw new AppError('sign_up_closed', 'Nobody can sign up here; ask whoever runs this hub for a workspace.');
     const passwordHash = await hashPassword(password);
     return this.#unique(() =>
       this.#deps.db.system(async (tx) => {
@@ -88,8 +97,17 @@ export class Identity {
     );
   }
 
-  /** @throws AppError `invalid_credentials`, in the same time whether or not the address is known. */
+  /**
+   * @throws AppError `invalid_credentials`, in the same time whether or not the address is known; `rate_limited` alike for both, after
+   * so many tries from wherever they came, until the window ends. Links and sessions go on to work meanwhile.
+   */
   async logIn({ email, password }: { email: string; password: string }): Promise<Session> {
+    const { rateLimiter, signInsPerWindow } = this.#deps;
+    const tries = await rateLimiter.take(`account:${createHash('sha256').update(email).digest('base64url')}`, { limit: signInsPerWindow, windowSeconds: accountWindowSeconds });
+    if (!tries.allowed) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((tries.resetAt.getTime() - Date.now()) / 1000));
+      throw new AppError('rate_limited', `Too many sign-ins for this account; try again in ${retryAfterSeconds} seconds, or use a sign-in link.`, { retryAfterSeconds });
+    }
     const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
     if (user === null || !correct) throw new AppError('invalid_credentials', 'The email address or the password is wrong.');

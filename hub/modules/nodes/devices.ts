@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { nodes } from '../../platform/db/schema.ts';
 import type { Events } from '../../platform/events/events.ts';
+import { addressBlock } from '../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { NodeCommands, nodeTopic } from './commands.ts';
@@ -43,7 +44,7 @@ export class Devices {
    * @throws AppError `pairing_code_invalid` for a wrong, used or expired code alike, `rate_limited` after too many of them.
    */
   async claim(body: ClaimBody, address: string) {
-    const limitKey = `wrong-claims:${address}`;
+    const limitKey = `wrong-claims:${addressBlock(address)}`;
     const failures = await this.#deps.rateLimiter.peek(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
     if (!failures.allowed) {
       const retryAfterSeconds = Math.max(1, Math.ceil((failures.resetAt.getTime() - Date.now()) / 1000));

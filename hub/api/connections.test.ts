@@ -1,0 +1,62 @@
+import { createServer } from 'node:http';
+import type { Server, ServerOptions } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { guardConnections } from './connections.ts';
+import type { ConnectionLimits } from './connections.ts';
+
+async function serve(limits: ConnectionLimits, options: ServerOptions = {}): Promise<Server> {
+  const server = createServer({ connectionsCheckingInterval: 50, ...options }, (request, response) => {
+    if (request.url === '/large') response.end('x'.repeat(32 * 1024 * 1024));
+    else request.resume().on('end', () => response.end('read'));
+  });
+  guardConnections(server, limits);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+/** Opens connections that send something, keep what they hear, and never close by themselves. */
+function openAll(server: Server, count: number, text: string): { socket: Socket; heard: string }[] {
+  const opened = Array.from({ length: count }, () => ({ socket: connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }), heard: '' }));
+  for (const one of opened) {
+    one.socket.on('data', (chunk: Buffer) => {
+      one.heard += chunk.toString();
+    });
+    one.socket.on('error', () => undefined);
+    one.socket.write(text);
+  }
+  onTestFinished(() => opened.forEach(({ socket }) => socket.destroy()));
+  return opened;
+}
+
+const connectionsOf = (server: Server) => new Promise<number>((done) => server.getConnections((_error, count) => done(count)));
+
+test('requests that can not be read are answered, and none of their connections stays although its client does', async () => {
+  const server = await serve({ lingerMs: 100 });
+  const opened = openAll(server, 500, 'NOT HTTP AT ALL\r\n\r\nand more of it');
+  await expect.poll(() => opened.every(({ heard }) => heard.startsWith('HTTP/1.1 400 '))).toBe(true);
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+});
+
+test.each([
+  ['headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['bodies', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{'],
+])('%s that come too slowly are answered 408, and none of their connections stays', async (_what, text) => {
+  const server = await serve({ lingerMs: 100 }, { headersTimeout: 200, requestTimeout: 200 });
+  const opened = openAll(server, 50, text);
+  await expect.poll(() => opened.every(({ heard }) => heard.startsWith('HTTP/1.1 408 '))).toBe(true);
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+});
+
+test('an answer that nobody takes holds no connection', async () => {
+  const server = await serve({ silentMs: 300 });
+  const [one] = openAll(server, 1, 'GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+  one?.socket.pause();
+  await expect.poll(() => connectionsOf(server)).toBe(1);
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+});

@@ -1,0 +1,49 @@
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+
+/** The names under which people reach this hub. A Host header is what its sender likes, so that alone it proves nothing. */
+export interface OwnHosts {
+  /** Whether a page of another site can't have this Host header: a name that leads here, or any address, which no name server can bend. */
+  isSafe(request: Request): boolean;
+  /** Whether the caller is on this machine, speaks to it by its loopback name and came through no proxy. */
+  isLocal(request: Request): boolean;
+  /** Where the caller reaches this hub, such as `https://hub.example.org`: by its own words only when they name this hub for sure. */
+  baseUrlOf(request: Request): string;
+}
+
+export interface OwnHostsOptions {
+  publicUrl: string | null;
+  /** The address to listen on. */
+  host: string;
+  /** Where the hub listens, as a URL. */
+  listensAt: () => string;
+}
+
+const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
+
+function hostnameOf(request: Request): string | null {
+  const { host } = request.headers;
+  return host !== undefined && URL.canParse(`http://${host}`) ? withoutBrackets(new URL(`http://${host}`).hostname) : null;
+}
+
+/** Whether a name or an address always leads to the machine itself. */
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true;
+  return ipaddr.isValid(hostname) && ipaddr.process(hostname).range() === 'loopback';
+}
+
+export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions): OwnHosts {
+  const publicHost = publicUrl === null ? null : new URL(publicUrl).host;
+  const isOwn = (request: Request): boolean => {
+    const hostname = hostnameOf(request);
+    if (hostname === null) return false;
+    if (request.headers.host?.toLowerCase() === publicHost || isLoopback(hostname) || hostname === host.toLowerCase()) return true;
+    const { localAddress } = request.socket;
+    return ipaddr.isValid(hostname) && localAddress !== undefined && ipaddr.process(hostname).toString() === ipaddr.process(localAddress).toString();
+  };
+  return {
+    isSafe: (request) => isOwn(request) || ipaddr.isValid(hostnameOf(request) ?? ''),
+    isLocal: (request) => isLoopback(request.socket.remoteAddress ?? '') && isLoopback(hostnameOf(request) ?? '') && request.headers['x-forwarded-for'] === undefined && request.headers.forwarded === undefined,
+    baseUrlOf: (request) => publicUrl ?? (isOwn(request) ? `${request.protocol}://${request.headers.host}` : listensAt()),
+  };
+}

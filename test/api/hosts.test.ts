@@ -1,0 +1,124 @@
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+const log: string[] = [];
+beforeAll(async () => {
+  hub = await startHub({}, undefined, { logger: pino({ level: 'debug' }, { write: (line: string) => log.push(line) }) });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+/** Sends a request with headers that `fetch` keeps to itself. */
+function sendRaw(method: string, path: string, headers: Record<string, string>, body?: unknown, url = hub.url): Promise<{ status: number; text: string }> {
+  return new Promise((done, fail) => {
+    const request = httpRequest(`${url}${path}`, { method, headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers } }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.on('end', () => done({ status: response.statusCode ?? 0, text }));
+    });
+    request.on('error', fail);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+describe('a Host header', () => {
+  test('that names another site is believed neither for a change by cookie nor for links', async () => {
+    const cookie = `outrigger_session=${workspace.jwt}`;
+    const { port } = new URL(hub.url);
+    for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example']) {
+      expect(await sendRaw('POST', '/auth/logout', { cookie, host, origin: `http://${host}` })).toMatchObject({ status: 403, text: expect.stringContaining('PUBLIC_URL') as string });
+    }
+    const hubOf = async (host: string, url = hub.url) => {
+      const { text } = await sendRaw('POST', '/v1/automations/nodes', { host, 'x-api-key': workspace.key }, {}, url);
+      return new URL((JSON.parse(text) as { pairingUri: string }).pairingUri).searchParams.get('hub');
+    };
+    expect(await hubOf('evil.example')).toBe(hub.url);
+    expect(await hubOf('203.0.113.9')).toBe(hub.url);
+    expect(await hubOf(`localhost:${port}`)).toBe(`http://localhost:${port}`);
+    await using published = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
+    expect(await hubOf('evil.example', published.url)).toBe('https://hub.example.org');
+    expect((await sendRaw('POST', '/auth/logout', { cookie, host: 'hub.example.org', origin: 'https://hub.example.org' }, undefined, published.url)).status).toBe(200);
+  });
+});
+
+describe('/metrics', () => {
+  test('answers the machine of the hub, and others by METRICS_TOKEN alone', async () => {
+    expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
+    expect((await send(hub.url, 'GET', '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(401);
+    expect((await sendRaw('GET', '/metrics', { host: 'evil.example' })).status).toBe(401);
+    await using guarded = await startHub({ METRICS_TOKEN: 'metrics-token' }, hub.database);
+    const read = async (headers: Record<string, string>) => (await send(guarded.url, 'GET', '/metrics', { headers })).status;
+    expect([await read({}), await read({ authorization: 'Bearer metrics-tokem' }), await read({ authorization: 'Bearer metrics-token' })]).toEqual([401, 401, 200]);
+  });
+});
+
+describe('the log', () => {
+  test('names the route of a request and never the token in its path or query, even at debug', async () => {
+    for (const path of ['/approve/apl_secret-of-a-link', '/unsubscribe/secret-of-a-link', '/sign-in?code=secret-of-a-link', '/nothing/secret-of-a-link?token=secret-of-a-link', '/v1/automations/runs/secret-of-a-link']) {
+      await send(hub.url, 'GET', path, { headers: { 'x-api-key': workspace.key } });
+    }
+    await send(hub.url, 'POST', '/approve/apl_secret-of-a-link', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: 'decision=approved' });
+    await expect.poll(() => log.some((line) => line.includes('"route":"/approve/:token"') && line.includes('"method":"POST"'))).toBe(true);
+    expect(log.some((line) => line.includes('"route":"/v1/automations/runs/:id"'))).toBe(true);
+    expect(log.filter((line) => line.includes('secret-of-a-link'))).toEqual([]);
+  });
+});
+
+describe('the sign-in form, in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    const installed = findBrowser(undefined);
+    if (installed === null) throw new Error('no browser is installed');
+    browser = await chromium.launch({ executablePath: installed.path, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+  });
+  afterAll(() => browser.close());
+
+  async function codeOf(name: string): Promise<string> {
+    await hub.app.identity.createWorkspace(name);
+    return hub.app.identity.createSignInCode(name);
+  }
+
+  test('signs in from its own page', async () => {
+    const context = await browser.newContext();
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    await page.goto(`${hub.url}/sign-in?code=${await codeOf('signs in itself')}`);
+    await page.getByRole('button').click();
+    await page.waitForURL(`${hub.url}/`);
+    expect(await page.textContent('body')).toContain('signs in itself');
+  });
+
+  test.each(['no-referrer', 'unsafe-url'])('signs nobody in from the page of another site that says %s', async (policy) => {
+    const code = await codeOf(`of a stranger with ${policy}`);
+    const foreign = createServer((_request, response) => {
+      response.setHeader('Content-Type', 'text/html');
+      response.end(`<meta name="referrer" content="${policy}"><form method="post" action="${hub.url}/sign-in"><input name="code" value="${code}"><button>go</button></form>`);
+    });
+    await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
+    const context = await browser.newContext();
+    onTestFinished(async () => {
+      await context.close();
+      foreign.closeAllConnections();
+      foreign.close();
+    });
+    const page = await context.newPage();
+    await page.goto(`http://localhost:${(foreign.address() as AddressInfo).port}/`);
+    await page.getByRole('button').click();
+    await page.waitForURL(`${hub.url}/sign-in`);
+    expect(await context.cookies(hub.url)).toEqual([]);
+    // The code is still good: it was not even looked at.
+    expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
+  });
+});
