@@ -8,6 +8,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { environments, identity as identityContract } from '../shared/contract/identity.ts';
 import { productPermissions, products, roles } from '../shared/contract/define.ts';
 import { AppError } from '../shared/errors.ts';
+import { visibleLine, visibleText } from '../shared/visible-text.ts';
 import { createApp, version } from './app.ts';
 import type { App } from './app.ts';
 import { ConfigError, parseConfig, settingsTable } from './config.ts';
@@ -44,7 +45,7 @@ function hubAddress(config: Config): string {
 }
 
 function print(value: unknown, json: boolean | undefined, text: string): void {
-  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`);
+  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${visibleText(text)}\n`);
 }
 
 function table(rows: Record<string, string>[]): string {
@@ -56,11 +57,9 @@ function table(rows: Record<string, string>[]): string {
   return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n');
 }
 
-/** What a device or a person named themselves must not steer the terminal. */
-const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
-
 /** A diff as people know it on a terminal. */
-function colored(diff: string): string {
+function colored(raw: string): string {
+  const diff = visibleText(raw);
   if (!process.stdout.isTTY || (process.env['NO_COLOR'] ?? '') !== '') return diff;
   return diff.replaceAll(/^\+.*$/gm, '\u001B[32m$&\u001B[39m').replaceAll(/^-.*$/gm, '\u001B[31m$&\u001B[39m');
 }
@@ -131,7 +130,7 @@ token
   .addOption(json())
   .action(async (options: Common) => {
     const { data } = await withApp(async ({ identity }) => identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
-    print(data, options.json, table(data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: printable(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' }))));
+    print(data, options.json, table(data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: visibleLine(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' }))));
   });
 token
   .command('revoke')
@@ -213,7 +212,7 @@ node
   .addOption(json())
   .action(async (options: Common) => {
     const { data } = await withApp(async ({ identity, nodes }) => nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
-    print(data, options.json, table(data.map((row) => ({ id: row.id, name: printable(row.name), status: row.status, system: row.allowSystem ? 'allowed' : '-', browser: row.allowBrowser ? 'allowed' : '-', seen: row.lastSeenAt ?? 'never' }))));
+    print(data, options.json, table(data.map((row) => ({ id: row.id, name: visibleLine(row.name), status: row.status, system: row.allowSystem ? 'allowed' : '-', browser: row.allowBrowser ? 'allowed' : '-', seen: row.lastSeenAt ?? 'never' }))));
   });
 
 const workflow = program.command('workflow').description('workflows as files');
@@ -241,7 +240,7 @@ workflow
       const { id } = await identity.findWorkspace(options.workspace);
       const plans = await planImport(workflows, id, paths);
       const summary = plans.map(({ path, name, action, diff }) => ({ path, name, action, diff }));
-      if (options.json !== true) process.stdout.write(`${summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${printable(name)} is unchanged\n` : colored(diff))).join('\n')}`);
+      if (options.json !== true) process.stdout.write(`${summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : colored(diff))).join('\n')}`);
       const changes = plans.filter(({ action }) => action !== 'unchanged').length;
       if (options.dryRun === true || changes === 0) {
         if (options.json === true) print(summary, true, '');
@@ -249,7 +248,7 @@ workflow
       }
       if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`))) throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
       const done = await applyImport(workflows, id, plans, actor);
-      print(done, options.json, done.map(({ id: changed, name, action }) => `${action.padEnd(9)} ${changed} ${printable(name)}`).join('\n'));
+      print(done, options.json, done.map(({ id: changed, name, action }) => `${action.padEnd(9)} ${changed} ${visibleLine(name)}`).join('\n'));
     });
   });
 
@@ -301,7 +300,7 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
-    process.stderr.write(`outrigger: ${explain(error)}\n`);
+    process.stderr.write(`outrigger: ${visibleText(explain(error))}\n`);
     process.exitCode = 1;
   }
 }

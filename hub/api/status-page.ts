@@ -1,6 +1,21 @@
+import { visibleLine, visibleText } from '../../shared/visible-text.ts';
+import { withPlainHosts } from '../platform/plain-hosts.ts';
+
 /** Escapes a text for HTML: what devices and people name themselves is hostile input. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+}
+
+const marked = (name: string) => `<b class="mark">${name}</b>`;
+
+/** A text of several lines as HTML, with what would make it read otherwise than it is marked, and the hosts of its addresses told. */
+export function shownText(text: string): string {
+  return visibleText(escapeHtml(withPlainHosts(text)), marked);
+}
+
+/** A text of one line, likewise. */
+export function shownLine(text: string): string {
+  return visibleLine(escapeHtml(withPlainHosts(text)), marked);
 }
 
 /** The style of the plain pages, served as a file of its own so that the content security policy stays strict. */
@@ -10,7 +25,7 @@ export const pageStyle = `
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; grid-template-columns: minmax(0, 44rem); place-content: center; padding: 1.5rem; }
 main { background: var(--card); border: 1px solid var(--line); border-radius: 16px; padding: clamp(1.25rem, 5vw, 2.75rem); }
-h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; }
+h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; overflow-wrap: anywhere; }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
 p { margin: .5rem 0; color: var(--soft); }
 .state { display: inline-flex; align-items: center; gap: .5rem; font-weight: 600; color: var(--good); }
@@ -25,6 +40,8 @@ dl { margin: .5rem 0; border: 1px solid var(--line); border-radius: 10px; overfl
 dt { padding: .65rem 1rem 0; font-size: .8rem; color: var(--soft); }
 dd { margin: 0; padding: 0 1rem .65rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 dd + dt { border-top: 1px solid var(--line); }
+.said { white-space: pre-wrap; overflow-wrap: anywhere; }
+.mark { font: 600 .8em ui-monospace, Menlo, Consolas, monospace; color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; white-space: nowrap; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
 textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: .65rem .85rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -38,7 +55,7 @@ export function pageOf(title: string, content: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(visibleLine(title))}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/assets/page.css">
 </head>
@@ -59,18 +76,18 @@ export interface StatusPage {
 
 /** The page at `/`: whether the hub is up, and where to go from here. */
 export function renderStatusPage({ version, ready, down, signedIn }: StatusPage): string {
-  const state = ready ? '<span class="state">Up and ready</span>' : `<span class="state down">Not ready: ${escapeHtml(down.join(', '))}</span>`;
+  const state = ready ? '<span class="state">Up and ready</span>' : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
   const who =
     signedIn === null
       ? `<h2>Sign in</h2>
 <p>Make a one-time link at the command line:</p>
 <pre>npm run outrigger -- link</pre>`
       : `<h2>Signed in</h2>
-<p>${escapeHtml(signedIn.email)}, workspace ${escapeHtml(signedIn.workspaceName)}</p>`;
+<p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>`;
   return pageOf(
     'Outrigger',
     `<h1>Outrigger</h1>
-<p>An automation hub with companion nodes. Version ${escapeHtml(version)}.</p>
+<p>An automation hub with companion nodes. Version ${shownLine(version)}.</p>
 <p>${state}</p>
 ${who}
 <h2>Pair a machine</h2>
@@ -94,7 +111,7 @@ export function renderSignInPage(code: string): string {
 
 /** The page that answers a sign-in link which does not work. */
 export function renderSignInFailure(message: string): string {
-  return pageOf('Sign in to Outrigger', `<h1>That did not work</h1>\n<p>${escapeHtml(message)}</p>\n<nav><a href="/">Back</a></nav>`);
+  return pageOf('Sign in to Outrigger', `<h1>That did not work</h1>\n<p>${shownText(message)}</p>\n<nav><a href="/">Back</a></nav>`);
 }
 
 /** The page at `/docs`: the reference, drawn by a script that this hub serves itself. */

@@ -1,4 +1,5 @@
 import type { Run, StepResult } from '../../shared/contract/runs.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
 
 const isTerminal = process.stdout.isTTY;
 
@@ -30,16 +31,13 @@ export class Timeline {
     const title = (this.#titles[step.index] ?? step.type).padEnd(34);
     const took = step.startedAt !== null && step.finishedAt !== null ? `${String(Date.parse(step.finishedAt) - Date.parse(step.startedAt)).padStart(5)} ms` : '        ';
     const text = step.error === null ? describe(step) : `${step.error.code}: ${step.error.message}`;
-    return `  ${this.#paint(mark, code)} ${title} ${took}  ${printable(text).slice(0, 90)}`;
+    return `  ${this.#paint(mark, code)} ${title} ${took}  ${visibleLine(text.trim()).slice(0, 90)}`;
   }
 
   #paint(text: string, code: number): string {
     return this.#color ? `\u001B[${code}m${text}\u001B[0m` : text;
   }
 }
-
-/** What a machine answered must not steer the terminal. */
-const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
 
 function describe({ status, output }: StepResult): string {
   if (status === 'waiting_approval') return 'waits for your approval';

@@ -11,6 +11,7 @@ import { appVersion, describeDevice } from './facts.ts';
 import { HubClient, HubError } from './hub-client.ts';
 import { askStatus } from './owner.ts';
 import type { LocalSettings } from './settings.ts';
+import { visibleLine, visibleText } from '../../shared/visible-text.ts';
 
 const pairDeadlineMs = 20_000;
 const powers = ['system', 'browser', 'screen', 'camera', 'audio'] as const;
@@ -28,10 +29,8 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 const print = (value: unknown, asJson: boolean | undefined, text: string): void => {
-  say(asJson === true ? JSON.stringify(value, null, 2) : text);
+  say(asJson === true ? JSON.stringify(value, null, 2) : visibleText(text));
 };
-/** What a hub or a workflow says must not steer the terminal. */
-const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '�');
 
 /** Plain http would show the device secret to whoever is on the way. */
 function checkHub(hub: string, insecure: boolean): string {
@@ -91,9 +90,9 @@ function describeEvent(event: CompanionEvent): string {
     case 'connected':
       return `connected to ${event.hub}`;
     case 'disconnected':
-      return `not connected: ${printable(event.reason)}; trying again in ${event.retryInSeconds} s`;
+      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s`;
     case 'command':
-      return `${printable(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${printable(event.message)}`}`;
+      return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
     case 'settings':
       return event.paused ? 'paused' : 'your settings changed';
     case 'stopped':
@@ -110,7 +109,7 @@ program
     const [identity, settings, running] = [folder.readIdentity(), folder.readSettings(), await askStatus(folder)];
     const lines = [
       `paired     ${identity === null ? 'no' : `${identity.hub} (node ${identity.nodeId})`}`,
-      `running    ${running === null ? 'no' : `process ${running.pid}, ${running.connected ? 'connected' : `not connected${running.lastError === null ? '' : `: ${printable(running.lastError)}`}`}`}`,
+      `running    ${running === null ? 'no' : `process ${running.pid}, ${running.connected ? 'connected' : `not connected${running.lastError === null ? '' : `: ${visibleLine(running.lastError)}`}`}`}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
       `paused     ${settings.paused ? 'yes' : 'no'}`,
       `allowed    ${powers.filter((power) => isAllowed(settings, power)).join(', ') || 'nothing'}`,
@@ -199,7 +198,7 @@ program
     const limit = Number(options.limit);
     if (!Number.isInteger(limit) || limit < 1) throw new CompanionError(`--limit must be a whole number of at least 1 (it is "${options.limit}").`);
     const lines = new AuditLog(dataFolder().audit).read(limit);
-    const text = lines.map((line) => `${line.time}  ${line.outcome.padEnd(22)} ${printable(line.type).padEnd(20)} ${printable(line.summary)}${line.approvedBy === null ? '' : `  approved by ${printable(line.approvedBy)}`}`);
+    const text = lines.map((line) => `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}`);
     print(lines, options.json, text.join('\n') || 'No command yet.');
   });
 
@@ -233,7 +232,7 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
     const message = error instanceof CompanionError || error instanceof HubError ? error.message : `a fault of its own: ${(error as Error).message}`;
-    process.stderr.write(`outrigger-companion: ${printable(message)}\n`);
+    process.stderr.write(`outrigger-companion: ${visibleLine(message)}\n`);
     process.exit(error instanceof CompanionError ? error.exitCode : 1);
   }
 }

@@ -107,6 +107,33 @@ test('each named person is mailed a link of their own, which shows what is asked
   expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
 });
 
+/** What quoted-printable text says. */
+const unquoted = (text: string) => Buffer.from(text.replaceAll(/=\r\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString();
+
+test('the page and the mail of an approval show characters that mislead, and hosts in letters of another script, as what they are', async () => {
+  mail.mails.length = 0;
+  const url = 'https://\u0430pple.com/pay'; // Its first letter is Cyrillic.
+  const runId = await start(
+    [
+      { type: 'approval', title: 'pay 100\u202E001', message: 'to \u2066{{payload.who}}\u2069\nsoon, see {{payload.url}}', approvers: [emailOf('ann')] },
+      { type: 'skill', skillId: 'webhook.deliver', input: { url: '{{payload.url}}', body: { text: 'a\u200B\u{E0041}<b>\u00ADc' } } },
+    ],
+    { who: 'Ann\uFEFF', url },
+  );
+  const approval = await pendingOf(runId);
+  await until(() => mail.mails.length === 1, () => 'nobody was mailed');
+  const { links } = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const { text } = await send(hub.url, 'GET', new URL(links[0]?.url as string).pathname);
+  const mark = (...points: string[]) => `<b class="mark">${points.join(' ')}</b>`;
+  expect(text).toContain('<title>pay 100⟨U+202E⟩001</title>');
+  expect(text).toContain(`<h1>pay 100${mark('U+202E')}001</h1>`);
+  expect(text).toContain(`to ${mark('U+2066')}Ann${mark('U+FEFF', 'U+2069')}\nsoon, see ${url} ⟨host xn--pple-43d.com⟩`);
+  expect(text).toContain(`a${mark('U+200B', 'U+E0041')}&lt;b&gt;${mark('U+00AD')}c`);
+  const [head = '', ...body] = (mail.mails[0]?.raw as string).split('\r\n\r\n');
+  expect(unquoted(head.replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, '').replaceAll('_', ' '))).toContain('To approve: pay 100⟨U+202E⟩001');
+  expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain('pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩');
+});
+
 test('a link whose mail was cut off by a crash is replaced, and mailed', async () => {
   const runId = await start([{ type: 'approval', title: 'Cut off?', approvers: [emailOf('bob')] }]);
   const approval = await pendingOf(runId);

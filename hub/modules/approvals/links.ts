@@ -1,12 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
+import { visibleLine, visibleText } from '../../../shared/visible-text.ts';
 import { approvalLinks, approvalVotes } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { approvals } from '../../platform/db/schema.ts';
 import { logRecovery } from '../../platform/log-repeats.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { MailError } from '../../platform/mail/mail.ts';
+import { withPlainHosts } from '../../platform/plain-hosts.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { Email } from '../email/index.ts';
 import { lockRuns } from '../runs/index.ts';
@@ -128,7 +130,7 @@ export class ApprovalLinks {
         });
         if (url === null) continue;
         try {
-          await email.notify({ to: approver, subject: `To approve: ${row.title}`.slice(0, 200), text: `${row.title}\n\n${row.message}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+          await email.notify({ to: approver, subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200), text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
           await this.#settleMail(row, approver);
           logRecovery(logger, 'mail');
         } catch (error) {

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { visibleLine, visibleText } from './visible-text.ts';
+
+describe('text from outside is shown as what it is', () => {
+  test.each([
+    ['bidirectional controls', '\u061C\u200E\u200F\u202A\u202B\u202C\u202D\u202E\u2066\u2067\u2068\u2069'],
+    ['characters without width', '\u200B\u200C\u200D\u2060\u2061\u2064\uFEFF\u00AD\u034F\u180E'],
+    ['fillers that show nothing', '\u115F\u1160\u3164\uFFA0\u17B4\u2800'],
+    ['tags', '\u{E0001}\u{E0020}\u{E0041}\u{E007F}'],
+    ['variation selectors', '\uFE00\uFE0F\u{E0100}\u{E01EF}\u180B'],
+    ['interlinear annotation', '\uFFF9\uFFFA\uFFFB'],
+    ['spaces that are none', '\u00A0\u2003\u200A\u202F\u205F'],
+    ['controls and separators', '\u0000\u001B\u007F\u009B\u2028\u2029\u0085'],
+  ])('%s', (_what, characters) => {
+    for (const character of characters) {
+      const mark = `a⟨U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}⟩b`;
+      expect([visibleText(`a${character}b`), visibleLine(`a${character}b`)]).toEqual([mark, mark]);
+    }
+  });
+
+  test('in the order in which it stands', () => {
+    expect(visibleText('pay 100\u202E001')).toBe('pay 100⟨U+202E⟩001');
+  });
+
+  test('with the letters, digits and signs of every script as they are, and lines as lines', () => {
+    for (const plain of ['Grüße, 東京　駅 שלום العربية हिन्दी 👍 €–“x”', 'é e\u0301']) expect([visibleText(plain), visibleLine(plain)]).toEqual([plain, plain]);
+    expect(visibleText('a\r\n\tb\rc')).toBe('a\n\tb⟨U+000D⟩c');
+    expect(visibleLine('a\nb\tc')).toBe('a⟨U+000A⟩b⟨U+0009⟩c');
+  });
+
+  test('shortly, however many there are', () => {
+    expect(visibleLine('\u200B'.repeat(100_000)).length).toBeLessThan(100);
+  });
+
+  test('once and for all: what was shown is shown the same again', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => visibleText(visibleText(text)) === visibleText(text) && visibleLine(visibleLine(text)) === visibleLine(text)), { numRuns: 40 });
+  });
+});
