@@ -6,13 +6,13 @@ import { isStorableText } from '../json.ts';
 export const id = z.uuid('must be a UUID');
 export const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds');
 
-/** Ids can't be made of earlier instants; a later one has a year of five digits, which neither JSON nor the database takes. */
-const isUsable = (at: number) => Number.isNaN(at) || (at >= 0 && at < Date.UTC(10_000, 0));
+/** Whether an instant, in milliseconds since 1970, can be kept: ids know none before, and a year of five digits neither JSON nor the database takes. */
+export const isUsableInstant = (at: number) => at >= 0 && at < Date.UTC(10_000, 0);
 
 /** Instants that a caller sends; any ISO 8601 offset is understood. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time, such as 2026-01-31T09:00:00Z' })
-  .refine((text) => isUsable(Date.parse(text)), 'must be in the years 1970 to 9999, in UTC');
+  .refine((text) => Number.isNaN(Date.parse(text)) || isUsableInstant(Date.parse(text)), 'must be in the years 1970 to 9999, in UTC');
 
 /** Text that can be stored, with its length in UTF-16 units bounded. */
 export const text = (minLength: number, maxLength: number) =>

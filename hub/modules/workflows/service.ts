@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { Trigger } from '../../../shared/contract/triggers.ts';
+import { isUsableInstant } from '../../../shared/contract/common.ts';
 import { workflows as resource } from '../../../shared/contract/workflows.ts';
 import type { DryRun, Workflow, WorkflowLimits } from '../../../shared/contract/workflows.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -190,7 +191,7 @@ export class Workflows {
     const after = body.after === undefined ? new Date() : new Date(body.after);
     const problem = scheduleProblem(body.schedule, after);
     if (problem !== null) throw invalid(`schedule.${problem.path}`, problem.message);
-    return { fires: previewFires(body.schedule, after, body.count).map((at) => at.toISOString()) };
+    return { fires: previewFires(body.schedule, after, body.count).filter((at) => isUsableInstant(at.getTime())).map((at) => at.toISOString()) };
   }
 
   async #validate(tx: Transaction, tenantId: string, steps: readonly Step[], ownId?: string): Promise<void> {
