@@ -29,7 +29,8 @@ import { LocalWorker } from './jobs/local-worker.ts';
 import { Outbox } from './jobs/outbox.ts';
 import { PeriodicTasks } from './jobs/periodic-tasks.ts';
 import { pruneExpired } from './jobs/prune.ts';
-import { pruneRuns } from './jobs/retention.ts';
+import { removeOrphanBlobs } from './jobs/orphan-blobs.ts';
+import { pruneAged, RunRetention } from './jobs/retention.ts';
 import { Agents, findAgent, findToolProfile } from './modules/agents/index.ts';
 import { Ai } from './modules/ai/index.ts';
 import { ApprovalLinks, createApprovals, expireRunApprovals } from './modules/approvals/index.ts';
@@ -226,6 +227,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const outbox = stack.use(new Outbox({ db, queue, logger }));
   dispatchAfter.outbox = outbox;
   const leases = new LeaseWatch();
+  const retention = { db, blobs, logger, days: config.retention };
+  const runRetention = new RunRetention(retention);
   const leadership = stack.use(new Leadership({ url: databaseUrl, name: 'periodic tasks', logger }));
   const periodicTasks = stack.use(
     new PeriodicTasks({
@@ -249,7 +252,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
         { name: 'held runs', everyMs: 30_000, run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })) },
         { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
-        { name: 'retention', everyMs: 60_000, run: () => pruneRuns(db, blobs, logger) },
+        { name: 'retention of runs', everyMs: 60_000, run: () => runRetention.prune() },
+        { name: 'retention of rows', everyMs: 60_000, run: () => pruneAged(retention) },
+        { name: 'bytes without an artefact', everyMs: 21_600_000, run: () => removeOrphanBlobs({ db, blobs, logger }) },
         { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
         { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
         { name: 'rate limits', everyMs: 600_000, run: () => rateLimiter.prune() },

@@ -69,6 +69,12 @@ const settings = {
   SMTP_URL: { schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'), default: '', description: 'Mail server, with user and password; without it no mail is sent', secret: true },
   MAIL_FROM: { schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'), default: '', description: 'Sender of the mails; needed with SMTP_URL' },
   METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone', secret: true },
+  RUN_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long ended runs are kept, with all that belongs to them, where the policy of their workspace says nothing else; 0 for ever' },
+  LOG_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long log lines of runs are kept; 0 for ever' },
+  MESSAGE_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long it is kept what left the platform; 0 for ever' },
+  COMMAND_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '30', description: 'How long ended commands to devices are kept; 0 for ever' },
+  ARTIFACT_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long artefacts are kept; 0 for ever' },
+  AUDIT_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '365', description: 'How long it is kept who changed what; 0 for ever' },
   SHUTDOWN_SECONDS: { schema: wholeNumber(1, 600), default: '20', description: 'How long a stop waits for requests and steps under way' },
   LOG_LEVEL: { schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'must be trace, debug, info, warn, error, fatal or silent'), default: 'info', description: 'Least level that is logged' },
   LOG_FORMAT: { schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'), default: 'auto', description: '`auto` is pretty on a terminal, JSON elsewhere' },
@@ -103,6 +109,8 @@ export interface Config {
   egress: { allowHosts: string[] };
   worker: { concurrency: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
+  /** In days; 0 keeps for ever. */
+  retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
   mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
@@ -183,6 +191,14 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
+    retention: {
+      runs: required('RUN_RETENTION_DAYS'),
+      logs: required('LOG_RETENTION_DAYS'),
+      messages: required('MESSAGE_RETENTION_DAYS'),
+      commands: required('COMMAND_RETENTION_DAYS'),
+      artifacts: required('ARTIFACT_RETENTION_DAYS'),
+      audit: required('AUDIT_RETENTION_DAYS'),
+    },
     ai: values.AI_BASE_URL === undefined || values.AI_MODEL === undefined ? null : { baseUrl: values.AI_BASE_URL.replace(/\/+$/, ''), model: values.AI_MODEL, apiKey: values.AI_API_KEY ?? null },
     mail: values.SMTP_URL === undefined || values.MAIL_FROM === undefined ? null : { url: values.SMTP_URL, from: values.MAIL_FROM },
     log: {

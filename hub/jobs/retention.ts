@@ -1,62 +1,180 @@
 import type { Retention } from '../../shared/contract/policies.ts';
 import type { Blobs } from '../platform/blobs/blobs.ts';
 import type { Database } from '../platform/db/database.ts';
+import { idBefore } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 
+/** How many days an installation keeps what ended; 0 keeps for ever. */
+export interface RetentionDays {
+  /** Ended runs of workspaces whose own policy says nothing of it, with all that belongs to them. */
+  runs: number;
+  logs: number;
+  messages: number;
+  commands: number;
+  artifacts: number;
+  audit: number;
+}
+
+export interface RunRetentionOptions {
+  db: Database;
+  blobs: Blobs;
+  logger: Logger;
+  days: RetentionDays;
+}
+
 /** Runs that go at once: few enough that nobody waits for their locks. */
-const batchSize = 200;
-const pauseMs = 50;
-/** Batches of one workspace in one turn of the sweep. */
-const maxBatches = 500;
+const runBatch = 200;
+const rowBatch = 1_000;
+const pauseMs = 20;
+/** How long one turn may go on, in milliseconds: the next begins a minute after this one. */
+const turnMs = 50_000;
+const dayMs = 86_400_000;
+/** A count that is kept up to date by what ends and what is removed is taken anew after so long. */
+const recountMs = dayMs;
 
 /** Ended runs that nothing open waits for, oldest first. */
-const dueByAge = `SELECT id FROM runs r WHERE tenant_id = $1 AND finished_at < now() - make_interval(days => $2)
-  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $3`;
-const dueByCount = `SELECT id FROM runs r WHERE tenant_id = $1 AND finished_at <= (
-    SELECT finished_at FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL ORDER BY finished_at DESC OFFSET $2 LIMIT 1)
-  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $3`;
+const oldest = (condition: string) => `SELECT id FROM runs r WHERE tenant_id = $1 AND ${condition}
+  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2`;
+
+/** How many ended runs a workspace has, of those that had ended by an instant. */
+interface EndedCount {
+  count: number;
+  through: Date;
+  countedAt: number;
+}
 
 /**
- * Removes ended runs beyond what the policy of their workspace keeps, with their steps, logs and artefacts, in small batches; part of
- * the sweep. Answers how many.
+ * Removes ended runs beyond what is kept of them, with their steps, logs and artefacts, in small batches; part of the sweep. A
+ * workspace's own policy decides, and where it has none the days of the installation.
  */
-export async function pruneRuns(db: Database, blobs: Blobs, logger: Logger): Promise<number> {
-  const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>('retention_policies', 'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL', []);
-  let removed = 0;
-  for (const { tenant_id: tenantId, retention } of policies) {
-    const rules: [string, string, number | undefined][] = [
-      ['due_by_age', dueByAge, retention.maxAgeDays],
-      ['due_by_count', dueByCount, retention.maxRuns],
-    ];
-    for (const [name, query, value] of rules) {
-      if (value === undefined) continue;
-      for (let batch = 0; batch < maxBatches; batch += 1) {
-        const count = await pruneBatch(db, blobs, tenantId, name, query, value);
-        removed += count;
-        if (count < batchSize) break;
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      }
-    }
+export class RunRetention {
+  readonly #options: RunRetentionOptions;
+  readonly #counts = new Map<string, EndedCount>();
+
+  constructor(options: RunRetentionOptions) {
+    this.#options = options;
   }
-  if (removed > 0) logger.info({ runs: removed }, 'removed runs that their workspace keeps no longer');
+
+  /** Removes what is too old or too much now; answers how many runs. */
+  async prune(): Promise<number> {
+    const { db, logger, days } = this.#options;
+    const deadline = performance.now() + turnMs;
+    const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>('retention_policies', 'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL', []);
+    const others =
+      days.runs === 0
+        ? []
+        : await db.systemStatement<{ tenant_id: string }>(
+            'retention_defaults',
+            `SELECT t.id AS tenant_id FROM tenants t
+               CROSS JOIN LATERAL (SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < now() - make_interval(days => $1) ORDER BY r.finished_at LIMIT 1) old
+             WHERE NOT EXISTS (SELECT 1 FROM automation_policies p WHERE p.tenant_id = t.id AND p.retention IS NOT NULL)`,
+            [days.runs],
+          );
+    const counted = new Set(policies.filter(({ retention }) => retention.maxRuns !== undefined).map((row) => row.tenant_id));
+    for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
+    let removed = 0;
+    for (const { tenant_id: tenantId, retention } of [...policies, ...others.map((row) => ({ ...row, retention: { maxAgeDays: days.runs } as Retention }))]) {
+      if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, deadline);
+      if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, deadline);
+    }
+    if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
+    return removed;
+  }
+
+  async #byAge(tenantId: string, days: number, deadline: number): Promise<number> {
+    const removed = await repeat(deadline, runBatch, () => this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]));
+    const counted = this.#counts.get(tenantId);
+    if (counted !== undefined) counted.count -= removed;
+    return removed;
+  }
+
+  async #byCount(tenantId: string, maxRuns: number, deadline: number): Promise<number> {
+    const counted = await this.#count(tenantId);
+    return repeat(deadline, 1, async () => {
+      const excess = Math.min(counted.count - maxRuns, runBatch);
+      const removed = excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
+      counted.count -= removed;
+      return removed;
+    });
+  }
+
+  /** Counts all once, and from then on only what ended since: half a million kept runs are not walked through every minute. */
+  async #count(tenantId: string): Promise<EndedCount> {
+    const { db } = this.#options;
+    const before = this.#counts.get(tenantId);
+    const isFresh = before !== undefined && performance.now() - before.countedAt < recountMs;
+    const [row] = await (isFresh
+      ? db.systemStatement<{ count: number; through: Date }>('count_newly_ended', 'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at > $2', [tenantId, before.through])
+      : db.systemStatement<{ count: number; through: Date }>('count_all_ended', 'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL', [tenantId]));
+    const { count, through } = row as { count: number; through: Date };
+    const counted = isFresh ? { ...before, count: before.count + count, through } : { count, through, countedAt: performance.now() };
+    this.#counts.set(tenantId, counted);
+    return counted;
+  }
+
+  async #removeOldest(tenantId: string, name: string, condition: string, limit: number, values: unknown[]): Promise<number> {
+    const { db, blobs } = this.#options;
+    const { ids, artifactIds } = await db.workspace(
+      tenantId,
+      async (tx) => {
+        const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
+        const runIds = due.map((row) => row.id);
+        if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
+        const { rows: gone } = await tx.query<{ id: string }>('prune_artifacts', 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id', [runIds]);
+        await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
+        const { rows: flows } = await tx.query<{ flow_id: string }>('prune_runs', 'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id', [runIds]);
+        await tx.query('prune_flows', 'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)', [flows.map((row) => row.flow_id)]);
+        return { ids: runIds, artifactIds: gone.map((row) => row.id) };
+      },
+      { durable: false },
+    );
+    for (const id of artifactIds) await blobs.delete(`${tenantId}/${id}`);
+    return ids.length;
+  }
+}
+
+/** What is removed by its own age: ids follow the time of their making, so that the oldest are the first of the primary key. */
+const aged: { table: string; days: keyof RetentionDays; condition?: string }[] = [
+  { table: 'run_logs', days: 'logs' },
+  { table: 'messages', days: 'messages' },
+  { table: 'node_commands', days: 'commands', condition: `status IN ('succeeded', 'failed', 'withdrawn')` },
+  { table: 'artifacts', days: 'artifacts' },
+  { table: 'audit_log', days: 'audit' },
+];
+
+/** Removes log lines, messages, ended commands, artefacts and audit entries beyond their days, in small batches; part of the sweep. */
+export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions): Promise<Record<string, number>> {
+  const removed: Record<string, number> = {};
+  const deadline = performance.now() + turnMs;
+  for (const { table, days: kind, condition } of aged) {
+    if (days[kind] === 0) continue;
+    const before = idBefore(new Date(Date.now() - days[kind] * dayMs));
+    const count = await repeat(deadline, rowBatch, async () => {
+      const { rows } = await db.system(
+        (tx) =>
+          tx.query<{ id: string; tenant_id: string }>(
+            `prune_aged_${table}`,
+            `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE id < $1${condition === undefined ? '' : ` AND ${condition}`} ORDER BY id LIMIT $2)) RETURNING id, tenant_id`,
+            [before, rowBatch],
+          ),
+        { durable: false },
+      );
+      if (table === 'artifacts') for (const row of rows) await blobs.delete(`${row.tenant_id}/${row.id}`);
+      return rows.length;
+    });
+    if (count > 0) removed[table] = count;
+  }
+  if (Object.keys(removed).length > 0) logger.info(removed, 'removed rows that are kept no longer');
   return removed;
 }
 
-async function pruneBatch(db: Database, blobs: Blobs, tenantId: string, name: string, query: string, value: number): Promise<number> {
-  const { ids, artifactIds } = await db.workspace(
-    tenantId,
-    async (tx) => {
-      const { rows: due } = await tx.query<{ id: string }>(name, query, [tenantId, value, batchSize]);
-      const runIds = due.map((row) => row.id);
-      if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
-      const { rows: gone } = await tx.query<{ id: string }>('prune_artifacts', 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id', [runIds]);
-      await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
-      const { rows: flows } = await tx.query<{ flow_id: string }>('prune_runs', 'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id', [runIds]);
-      await tx.query('prune_flows', 'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)', [flows.map((row) => row.flow_id)]);
-      return { ids: runIds, artifactIds: gone.map((row) => row.id) };
-    },
-    { durable: false },
-  );
-  for (const id of artifactIds) await blobs.delete(`${tenantId}/${id}`);
-  return ids.length;
+/** Repeats a batch until one removes less than `full`, or time is up, with a pause that lets others at the tables. */
+async function repeat(deadline: number, full: number, batch: () => Promise<number>): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const count = await batch();
+    removed += count;
+    if (count < full || performance.now() > deadline) return removed;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
 }

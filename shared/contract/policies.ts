@@ -31,7 +31,7 @@ export const putPolicyBody = z.strictObject({
   maxRunsPerHour: z.int().min(1).max(10_000_000).nullable().default(null).describe('Further runs wait'),
   approvalsRequiredFor: z.array(text(1, 100)).max(200).default([]).describe('Skills before which somebody must approve; `*` stands for any part of a name'),
   errorWorkflowId: id.nullable().default(null).describe('Runs with the failed run as its payload whenever a run fails'),
-  retention: retention.nullable().default(null).describe('Ended runs beyond it are removed; kept for ever when null'),
+  retention: retention.nullable().default(null).describe('Ended runs beyond it are removed; when null, those older than this installation keeps them'),
 });
 
 export const policy = putPolicyBody.extend({ updatedAt: timestamp.nullable().describe('Null until it is first set') });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { pruneRuns } from '../../hub/jobs/retention.ts';
+import { RunRetention } from '../../hub/jobs/retention.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import { rollUp } from '../../hub/modules/insight/index.ts';
 import type { Step } from '../../shared/contract/steps.ts';
@@ -315,9 +315,16 @@ describe('insight', () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const blobs = await createFileBlobs(folder);
-    expect(await pruneRuns(hub.app.db, blobs, pino({ level: 'silent' }))).toBe(2);
+    const days = { runs: 90, logs: 90, messages: 90, commands: 30, artifacts: 90, audit: 365 };
+    const retention = new RunRetention({ db: hub.app.db, blobs, logger: pino({ level: 'silent' }), days });
+    expect(await retention.prune()).toBe(2);
     expect((await own.api.call('listAutomationRuns', {})).data.map(({ id }) => id)).toEqual([open, ids[3], ids[2]]);
     expect((await own.api.call('listAutomationFlows', {})).data.length).toBe(3);
     expect((await own.api.call('listAutomationLogs', {})).data.map(({ message }) => message)).toEqual(['n3', 'n2']);
+    // From the second turn on only what ended meanwhile is counted.
+    const last = await settled(await start([{ type: 'log', message: 'n4' }], {}, own), own);
+    expect(await retention.prune()).toBe(1);
+    expect(await retention.prune()).toBe(0);
+    expect((await own.api.call('listAutomationRuns', {})).data.map(({ id }) => id)).toEqual([last.id, open, ids[3]]);
   });
 });

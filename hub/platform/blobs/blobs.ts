@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
@@ -16,6 +16,8 @@ export interface Blobs {
   delete(key: string): Promise<void>;
   /** Bytes on their way in. */
   partials: PartialBlobs;
+  /** All that is stored, in no order, with the time when it was written; what comes and goes meanwhile may be among it or not. */
+  list(): AsyncIterable<{ key: string; writtenAt: Date }>;
 }
 
 const keyPattern = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
@@ -73,6 +75,19 @@ export async function createFileBlobs(folder: string): Promise<Blobs> {
 
     async delete(key) {
       await rm(pathOf(key), { force: true });
+    },
+
+    async *list() {
+      for await (const workspace of await opendir(folder)) {
+        if (!workspace.isDirectory() || workspace.name.startsWith('.')) continue;
+        const entries = await opendir(join(folder, workspace.name)).catch(() => null);
+        if (entries === null) continue;
+        for await (const entry of entries) {
+          const key = `${workspace.name}/${entry.name}`;
+          const facts = keyPattern.test(key) ? await stat(join(folder, key)).catch(() => undefined) : undefined;
+          if (facts?.isFile() === true) yield { key, writtenAt: facts.mtime };
+        }
+      }
     },
   };
 }

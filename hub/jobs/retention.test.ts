@@ -1,0 +1,117 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { createFileBlobs } from '../platform/blobs/blobs.ts';
+import type { Blobs } from '../platform/blobs/blobs.ts';
+import { Database } from '../platform/db/database.ts';
+import { idBefore, newId } from '../platform/ids.ts';
+import { removeOrphanBlobs } from './orphan-blobs.ts';
+import { pruneAged, RunRetention } from './retention.ts';
+
+const logger = pino({ level: 'silent' });
+const forEver = { runs: 0, logs: 0, messages: 0, commands: 0, artifacts: 0, audit: 0 };
+const workspaces = { plain: newId(), own: newId() };
+const workflowId = newId();
+let database: TestDatabase;
+let db: Database;
+let folder: string;
+let blobs: Blobs;
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
+  folder = await mkdtemp(join(tmpdir(), 'outrigger-retention-'));
+  blobs = await createFileBlobs(folder);
+  for (const [name, id] of Object.entries(workspaces)) await database.query(`insert into tenants (id, name, entitlements) values ($1, $2, '{}')`, [id, name]);
+  await database.query(`insert into automation_policies (tenant_id, standing_orders, approvals_required_for, retention) values ($1, '', '{}', '{"maxAgeDays": 1000}')`, [workspaces.own]);
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** An id as it would have been made so many days ago. */
+const idOf = (daysAgo: number) => `${idBefore(new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
+
+/** An ended run with a step, a line, a message, an ended command and an artefact; `null` for one that is under way. */
+async function makeRun(tenantId: string, daysAgo: number, ended = true): Promise<{ id: string; artifactId: string }> {
+  const [id, nodeId, artifactId] = [idOf(daysAgo), newId(), idOf(daysAgo)];
+  const at = `now() - interval '${daysAgo} days'`;
+  await database.query(`insert into flows (id, tenant_id, workflow_id, revision) values ($1, $2, $3, 1)`, [id, tenantId, workflowId]);
+  await database.query(
+    `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, started_at, finished_at) values ($1, $2, $3, 1, $1, $4, '{"type":"manual"}', 'live', 1, ${at}, ${at}, ${ended ? at : 'null'})`,
+    [id, tenantId, workflowId, ended ? 'succeeded' : 'running'],
+  );
+  await database.query(`insert into run_steps (run_id, index, tenant_id, status, attempts) values ($1, 0, $2, 'succeeded', 1)`, [id, tenantId]);
+  await database.query(`insert into run_logs (id, tenant_id, run_id, step_index, level, message) values ($1, $2, $3, 0, 'info', 'x')`, [idOf(daysAgo), tenantId, id]);
+  await database.query(`insert into messages (id, tenant_id, run_id, channel, recipient, status, summary) values ($1, $2, $3, 'email', 'x', 'delivered', '{}')`, [idOf(daysAgo), tenantId, id]);
+  await database.query(`insert into nodes (id, tenant_id, name, allow_system, allow_browser) values ($1, $2, 'n', true, true)`, [nodeId, tenantId]);
+  await database.query(
+    `insert into node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, input, status, acts, expires_at, timeout_ms) values ($1, $2, $3, $4, 0, 1, 'node.ping', '{}', $5, false, now(), 1)`,
+    [idOf(daysAgo), tenantId, nodeId, id, ended ? 'succeeded' : 'leased'],
+  );
+  await database.query(`insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $3, $4, $3, 'a', 'text/plain', 1, 'x')`, [artifactId, tenantId, nodeId, id]);
+  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', $3, '{}')`, [idOf(daysAgo), tenantId, id]);
+  await blobs.put(`${tenantId}/${artifactId}`, Buffer.from('x'), { maxBytes: 1 });
+  return { id, artifactId };
+}
+
+const countOf = async (table: string) => (await database.query<{ n: number }>(`select count(*)::int as n from ${table}`))[0]?.n;
+const counts = async (...tables: string[]) => Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await countOf(table)] as const)));
+const runIds = async () => (await database.query<{ id: string }>('select id from runs')).map(({ id }) => id).toSorted();
+
+test('ended runs go after the days of the installation with all that belongs to them, but where their workspace says otherwise', async () => {
+  const old = await makeRun(workspaces.plain, 91);
+  const young = await makeRun(workspaces.plain, 89);
+  const open = await makeRun(workspaces.plain, 91, false);
+  const kept = await makeRun(workspaces.own, 91);
+  const tables = ['flows', 'run_steps', 'run_logs', 'messages', 'node_commands', 'artifacts'];
+  expect(await new RunRetention({ db, blobs, logger, days: forEver }).prune()).toBe(0);
+  expect(await new RunRetention({ db, blobs, logger, days: { ...forEver, runs: 90 } }).prune()).toBe(1);
+  expect(await runIds()).toEqual([young.id, open.id, kept.id].toSorted());
+  expect(await counts(...tables)).toEqual(Object.fromEntries(tables.map((table) => [table, 3])));
+  expect(existsSync(join(folder, workspaces.plain, old.artifactId))).toBe(false);
+  expect(existsSync(join(folder, workspaces.plain, young.artifactId))).toBe(true);
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+});
+
+test.each([
+  ['logs', 'run_logs', 0],
+  ['messages', 'messages', 0],
+  ['commands', 'node_commands', 1],
+  ['artifacts', 'artifacts', 0],
+  ['audit', 'audit_log', 0],
+] as const)('%s go after their own days, in every workspace; what is under way stays, and 0 keeps for ever', async (kind, table, open) => {
+  for (const tenantId of Object.values(workspaces)) {
+    const runs = [await makeRun(tenantId, 31), await makeRun(tenantId, 29), await makeRun(tenantId, 31, false)];
+    expect(runs.length).toBe(3);
+  }
+  expect(await pruneAged({ db, blobs, logger, days: forEver })).toEqual({});
+  const before = await countOf(table);
+  const removed = await pruneAged({ db, blobs, logger, days: { ...forEver, [kind]: 30 } });
+  expect(removed).toEqual({ [table]: 2 * (2 - open) });
+  expect(await countOf(table)).toBe((before ?? 0) - 2 * (2 - open));
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+});
+
+test('more than one batch of rows goes in one turn', async () => {
+  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
+  expect(await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 365 } })).toEqual({ audit_log: 2500 });
+});
+
+test('stored bytes that no artefact names go after a day; those of artefacts and those just written stay', async () => {
+  const { artifactId } = await makeRun(workspaces.plain, 1);
+  const [orphan, fresh] = [newId(), newId()];
+  for (const id of [orphan, fresh]) await blobs.put(`${workspaces.plain}/${id}`, Buffer.from('x'), { maxBytes: 1 });
+  const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000);
+  for (const id of [orphan, artifactId]) await utimes(join(folder, workspaces.plain, id), yesterday, yesterday);
+  expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(1);
+  expect([orphan, fresh, artifactId].map((id) => existsSync(join(folder, workspaces.plain, id)))).toEqual([false, true, true]);
+  expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
+});
