@@ -79,16 +79,9 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
            (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
-<<<<<<< HEAD
-       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'
-         AND (lease_expires_at IS NULL OR lease_expires_at < now())
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, parent_run_id, depth, requested_by, queued_at, started_at,
-         g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
-=======
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
        RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
-         g.entitlements, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
->>>>>>> 6ee9a72 (Keep what became of a step until the database takes it, and count only workers that are gone as lost)
+         g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
        coalesce((SELECT json_agg(s ORDER BY s.index) FROM run_steps s WHERE s.run_id = claimed.id), '[]') AS results
