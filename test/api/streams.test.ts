@@ -1,18 +1,25 @@
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
-import { idBefore } from '../../hub/platform/ids.ts';
+import { idBefore, newId } from '../../hub/platform/ids.ts';
 
 let hub: TestHub;
 let second: TestHub;
+let folder: string;
 beforeAll(async () => {
-  hub = await startHub({ STREAMS_PER_WORKSPACE: '4', STREAMS_PER_KEY: '3' });
+  folder = await mkdtemp(join(tmpdir(), 'outrigger-streams-'));
+  hub = await startHub({ STREAMS_PER_WORKSPACE: '4', STREAMS_PER_KEY: '3', ARTIFACTS_FOLDER: folder });
   second = await startHub({}, hub.database);
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
 });
 
 const live = '/v1/automations/logs/live';
@@ -106,5 +113,54 @@ describe('a live stream', () => {
     expect(stream.text).toContain(`"after":"${idBefore(anHourAgo).slice(0, 23)}-${(10_000).toString(16).padStart(12, '0')}"`);
     await own.api.call('runAutomationWorkflow', { params: { id } });
     await expect.poll(() => stream.text.slice(stream.text.indexOf('event: reset')).includes('new line')).toBe(true);
+  });
+});
+
+describe('a download', () => {
+  const bytes = 256 * 1024 * 1024;
+
+  /** An artefact that is larger than what the two ends of a connection keep. */
+  async function artifactOf({ tenantId }: TestWorkspace): Promise<string> {
+    const id = newId();
+    await mkdir(join(folder, tenantId), { recursive: true });
+    await writeFile(join(folder, tenantId, id), '');
+    await truncate(join(folder, tenantId, id), bytes);
+    await hub.database.query("insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $1, $1, $1, 'a', 'application/octet-stream', $3, '')", [id, tenantId, bytes]);
+    return id;
+  }
+
+  test('waits for its reader, counts among the streams of its key, and ends when that is revoked', async () => {
+    const workspace = await hub.workspace();
+    const path = `/v1/automations/artifacts/${await artifactOf(workspace)}`;
+    const { id, key } = await workspace.createKey();
+    const { port } = new URL(hub.url);
+    const stream = await open(key);
+    const readers = Array.from({ length: 2 }, () => {
+      const reader = { socket: connect(Number(port), '127.0.0.1'), received: 0, closed: false };
+      onTestFinished(() => {
+        reader.socket.destroy();
+      });
+      reader.socket.on('error', () => undefined).on('close', () => {
+        reader.closed = true;
+      });
+      reader.socket.on('data', (chunk: Buffer) => {
+        reader.received += chunk.length;
+      });
+      // The head of the answer comes, and then no more is taken.
+      reader.socket.once('data', () => reader.socket.pause());
+      reader.socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`);
+      return reader;
+    });
+    await expect.poll(() => readers.every(({ received }) => received > 0)).toBe(true);
+    expect(await send(hub.url, 'GET', path, { headers: { 'x-api-key': key } })).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    await second.client(workspace.jwt).call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
+    await expect.poll(() => stream.ended).toBe(true);
+    await expect
+      .poll(() => {
+        readers.forEach(({ socket }) => socket.resume());
+        return readers.every(({ closed }) => closed);
+      })
+      .toBe(true);
+    expect(Math.max(...readers.map(({ received }) => received))).toBeLessThan(bytes / 2);
   });
 });
