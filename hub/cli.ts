@@ -1,15 +1,13 @@
 #!/usr/bin/env node
-import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, Option } from 'commander';
 import { environments, identity as identityContract } from '../shared/contract/identity.ts';
 import { productPermissions, products, roles } from '../shared/contract/define.ts';
 import { AppError } from '../shared/errors.ts';
 import { visibleLine, visibleText } from '../shared/visible-text.ts';
-import { createApp, version } from './app.ts';
 import type { App } from './app.ts';
 import { ConfigError, parseConfig, settingsTable } from './config.ts';
 import type { Config } from './config.ts';
@@ -21,6 +19,7 @@ import { readPostgresUrl } from './platform/postgres-server/server.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
 const actor = 'cli';
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 function loadConfig(): Config {
   const config = parseConfig(readEnvironment(process.env), { role: 'api', isTerminal: process.stderr.isTTY });
@@ -35,6 +34,8 @@ async function withApp<Result>(work: (app: App, config: Config) => Promise<Resul
   using _lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
   const database = { url, maxConnections: 4 };
+  // Loaded only by what needs it: the whole hub takes a while.
+  const { createApp } = await import('./app.ts');
   await using app = await createApp({ ...config, database }, { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false });
   return await work(app, config);
 }
@@ -90,9 +91,8 @@ program
   .allowUnknownOption()
   .argument('[options...]')
   .action(async (_options: string[], _parsed: unknown, command: Command) => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url)), ...command.args], { stdio: 'inherit' });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-    process.exitCode = await new Promise<number>((done) => child.once('exit', (code) => done(code ?? 1)));
+    process.argv.splice(2, process.argv.length, ...command.args);
+    await import('./main.ts');
   });
 
 const token = program.command('token').description('API tokens');

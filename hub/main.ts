@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AppError } from '../shared/errors.ts';
+import { whenAskedToStop } from '../shared/launcher/lifetime.js';
 import { createApp, version } from './app.ts';
 import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
@@ -80,15 +81,12 @@ async function main(): Promise<void> {
   // Only the embedded database must have one owner; with one of their own, many hubs may share a folder of artefacts.
   using lock = config.database.url === null ? FolderLock.acquire(config.home) : null;
   const stop = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    let signalled = false;
-    process.on(signal, () => {
-      if (signalled) process.exit(130);
-      signalled = true;
-      process.stderr.write('Stopping; once more to stop at once\n');
+  whenAskedToStop({
+    onStop: (reason) => {
+      process.stderr.write(`Stopping (${reason}); once more to stop at once\n`);
       stop.resolve();
-    });
-  }
+    },
+  });
   await using app = await createApp(config, { logger, onNotice: (message) => process.stderr.write(`${message}\n`) });
   lock?.announce(app.url ?? 'worker');
   await greet(app, config);

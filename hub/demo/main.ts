@@ -9,6 +9,7 @@ import { createClient } from '../../shared/contract/client.ts';
 import type { Client, Fetch } from '../../shared/contract/client.ts';
 import type { Run } from '../../shared/contract/runs.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
+import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { servePage } from './page.ts';
 import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
 import { Timeline } from './timeline.ts';
@@ -24,7 +25,7 @@ an approval, a command. The pictures stay in .outrigger/demo.
 `;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const hubMain = join(root, 'hub/main.ts');
+const launcher = join(root, 'hub/outrigger.js');
 const hubCli = join(root, 'hub/cli.ts');
 const companionCli = join(root, 'node-agent/runtime/cli.ts');
 const say = (line = '') => process.stdout.write(`${line}\n`);
@@ -59,7 +60,7 @@ async function ensureHub(stack: AsyncDisposableStack, demo: Demo): Promise<void>
     return;
   }
   const log = join(demo.home, 'hub.log');
-  const hub = stack.use(start(process.execPath, [hubMain], { log, env: { OUTRIGGER_HOME: demo.home } }));
+  const hub = stack.use(start(process.execPath, [launcher, 'start'], { log, env: { OUTRIGGER_HOME: demo.home } }));
   const alive = () => (hub.child.exitCode === null ? null : `${hub.tail()} (log: ${relative('.', log)})`);
   await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
   say(`Hub is up at ${demo.url}`);
@@ -197,7 +198,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new DemoError('stopped')));
+  whenAskedToStop({ onStop: () => stop.abort(new DemoError('stopped')) });
   const home = resolve(process.env['OUTRIGGER_HOME'] ?? '.outrigger');
   mkdirSync(home, { recursive: true });
   const url = process.env['PUBLIC_URL'] ?? `http://127.0.0.1:${process.env['PORT'] ?? '4400'}`;

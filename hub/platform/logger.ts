@@ -16,9 +16,14 @@ export function createLogger({ level, format, color }: LogOptions, destination?:
   const redact = { paths: ['*.password', '*.secret', '*.key', '*.token', '*.authorization', 'headers.authorization', 'headers["x-api-key"]'], censor: '[redacted]' };
   const serializers = { err: describeError };
   const hooks = { logMethod: withholdRepeats(repeats) } as pino.LoggerOptions['hooks'];
-  if (format === 'json') {
-    return attachRepeats(pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? pino.destination({ fd: 2, sync: false })), repeats);
-  }
+  if (format === 'json') return attachRepeats(pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? standardError()), repeats);
   const stream = pretty({ destination: destination ?? 2, sync: true, ignore: 'pid,hostname,app', translateTime: 'SYS:HH:MM:ss', colorize: color });
   return attachRepeats(pino({ level, redact, serializers, hooks }, stream), repeats);
+}
+
+/** Standard error; one that is gone or full loses lines, and takes nobody down. */
+function standardError(): pino.DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: false, maxLength: 1024 * 1024 });
+  stream.on('error', () => undefined);
+  return stream;
 }

@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument, Command, CommanderError, Option } from 'commander';
+import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import type { CompanionEvent } from './companion.ts';
@@ -71,14 +72,7 @@ program
     const identity = folder.readIdentity();
     if (identity === null) throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
     const stop = new AbortController();
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      let signalled = false;
-      process.on(signal, () => {
-        if (signalled) process.exit(130);
-        signalled = true;
-        stop.abort();
-      });
-    }
+    whenAskedToStop({ onStop: () => stop.abort() });
     const onEvent = (event: CompanionEvent) => process.stderr.write(options.json === true ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n` : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`);
     await new Companion({ folder, identity, signal: stop.signal, onEvent }).run();
     onEvent({ event: 'stopped', reason: 'as you asked' });

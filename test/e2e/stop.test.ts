@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { processesWith, startCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import { until } from '../fixtures/until.ts';
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'outrigger-stop-'));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+
+const env = (more: Record<string, string> = {}) => ({ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'fatal', PORT: '0', OUTRIGGER_HOME: home, ...more });
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((done) => probe.close(() => done()));
+  return port;
+}
+
+/** A command of the README, and what it printed. */
+class Command {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  text = '';
+
+  constructor(program: string, args: string[], options: { env?: Record<string, string>; detached?: boolean } = {}) {
+    this.child = spawn(program, args, { env: env(options.env), stdio: ['ignore', 'pipe', 'pipe'], detached: options.detached === true });
+    this.ended = new Promise((done) => this.child.once('exit', (code, signal) => done({ code, signal })));
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.text += chunk.toString();
+      });
+    }
+    onTestFinished(() => {
+      this.child.kill('SIGKILL');
+    });
+  }
+
+  async prints(pattern: RegExp): Promise<string> {
+    await until(() => pattern.test(this.text), () => `this was printed: ${this.text}`);
+    return pattern.exec(this.text)?.[1] ?? '';
+  }
+}
+
+const ready = /ready at (\S+)/;
+/** Every process of this data folder: npm, hub, database. */
+const left = () => processesWith(home).length;
+const expectNothingLeft = () => until(() => left() === 0, () => `processes are left: ${processesWith(home).join(', ')}`);
+const hubPid = () => (JSON.parse(readFileSync(join(home, 'hub.lock'), 'utf8')) as { pid: number }).pid;
+
+describe('npm start ends with all that it started', () => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const)('when npm alone gets %s', async (signal) => {
+    const npm = new Command('npm', ['start']);
+    await npm.prints(ready);
+    expect(left()).toBeGreaterThan(2);
+    npm.child.kill(signal);
+    await expectNothingLeft();
+    // It drained: only a kill leaves the lock of the folder behind.
+    expect(npm.text).toContain('Stopping');
+  });
+
+  test('when the hub itself is killed', async () => {
+    const npm = new Command('npm', ['start']);
+    await npm.prints(ready);
+    process.kill(hubPid(), 'SIGKILL');
+    await expectNothingLeft();
+    expect((await npm.ended).code).not.toBe(0);
+  });
+
+  test('when Ctrl-C reaches npm and the hub at once, which is one wish, and drains', async () => {
+    const npm = new Command('npm', ['start'], { detached: true });
+    await npm.prints(ready);
+    process.kill(-(npm.child.pid as number), 'SIGINT');
+    await expectNothingLeft();
+    expect(npm.text.match(/Stopping/g)).toHaveLength(1);
+  });
+});
+
+describe('npm start goes on', () => {
+  test.each([['nohup'], ['setsid']])('under %s, when the shell that started it ends and its terminal is closed', async (how) => {
+    const log = join(home, `${how}.log`);
+    const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
+    await shell.ended;
+    await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
+    const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
+    // What a shell whose terminal is closed sends to each of its jobs.
+    if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
+    const uptime = async () => ((await (await fetch(`${url}/healthz`)).json()) as { uptimeSeconds: number }).uptimeSeconds;
+    const before = await uptime();
+    await expect.poll(uptime).toBeGreaterThan(before + 2);
+    process.kill(hubPid(), 'SIGTERM');
+    await expectNothingLeft();
+  });
+});
+
+/** A Node that can't run this project: the system's if it is one, else one that says so. */
+function olderNode(): [string, string[]] {
+  const fake = join(home, 'older-node.cjs');
+  writeFileSync(fake, "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } }); delete process.execve;");
+  return [process.execPath, ['--require', fake]];
+}
+
+describe('the launcher on an older Node', () => {
+  const launcher = (name: string, ...args: string[]) => {
+    const [node, flags] = olderNode();
+    return new Command(node, [...flags, resolve(name), ...args]);
+  };
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)('ends the hub that it started on the right one when it gets %s', async (signal) => {
+    const start = launcher('hub/outrigger.js', 'start');
+    await start.prints(ready);
+    start.child.kill(signal);
+    await expectNothingLeft();
+    expect(start.text).toContain('Stopping');
+    expect(await start.ended).toEqual(signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null });
+  });
+
+  test('ends as its program does: by its exit code, by its signal', async () => {
+    expect((await launcher('hub/outrigger.js', 'nonsense').ended).code).toBe(2);
+    expect((await launcher('node-agent/outrigger-companion.js', '--version').ended).code).toBe(0);
+    const start = launcher('hub/outrigger.js', 'start');
+    await start.prints(ready);
+    process.kill(hubPid(), 'SIGKILL');
+    expect(await start.ended).toEqual({ code: null, signal: 'SIGKILL' });
+    await expectNothingLeft();
+  });
+});
+
+test.each(['SIGTERM', 'SIGKILL'] as const)('npm run companion ends its companion when npm alone gets %s', async (signal) => {
+  await using hub = await startHub();
+  const workspace = await hub.workspace();
+  await using companion = await startCompanion(hub, workspace, { start: false });
+  const npm = new Command('npm', ['run', 'companion', '--', 'run'], { env: { OUTRIGGER_COMPANION_HOME: companion.home } });
+  await npm.prints(/connected/);
+  npm.child.kill(signal);
+  await expect.poll(() => processesWith(companion.home).length, { timeout: 30_000 }).toBe(0);
+  expect(npm.text).toContain('stopped');
+});
+
+test('npm run demo ends its hub and its companion when npm alone is killed', async () => {
+  const npm = new Command('npm', ['run', 'demo', '--', '--yes'], { env: { PORT: String(await freePort()) } });
+  await npm.prints(/Hub is up/);
+  npm.child.kill('SIGKILL');
+  await expectNothingLeft();
+});
