@@ -103,7 +103,7 @@ async function startCompanion(stack: AsyncDisposableStack, demo: Demo, api: Clie
   writeFileSync(join(folder, 'logbook.txt'), 'Day 1: left the harbour at dawn.\n');
   writeFileSync(join(folder, 'chart.csv'), 'buoy,depth\nnorth,12\nsouth,9\n');
   const env = { OUTRIGGER_COMPANION_HOME: join(data, 'companion'), ...(display === undefined ? {} : { DISPLAY: display }) };
-  const companion = (...args: string[]) => runToEnd(process.execPath, [companionCli, ...args], { env });
+  const companion = (...args: string[]) => runToEnd(process.execPath, [companionCli, ...args], { env, signal: demo.signal });
   const pairing = await api.call('createAutomationNode', { body: { name: 'Demo machine', allowBrowser: true, allowSystem: true } });
   await companion('pair', pairing.pairingCode, '--hub', demo.url);
   await companion('share', folder);
@@ -205,9 +205,9 @@ async function main(): Promise<number> {
   const demo: Demo = { home, url, signal: stop.signal, yes: values.yes === true };
 
   await using stack = new AsyncDisposableStack();
-  await runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000 }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+  await runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal: demo.signal }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
   await ensureHub(stack, demo);
-  const { key } = JSON.parse(await runToEnd(process.execPath, [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'], { env: { OUTRIGGER_HOME: home } })) as { key: string };
+  const { key } = JSON.parse(await runToEnd(process.execPath, [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'], { env: { OUTRIGGER_HOME: home }, signal: demo.signal })) as { key: string };
   const api = createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());

@@ -64,7 +64,7 @@ export function start(program: string, args: string[], options: { log: string; e
 }
 
 /** Runs a program to its end and answers its standard output. @throws DemoError with its last words. */
-export async function runToEnd(program: string, args: string[], options: { env?: Record<string, string | undefined>; timeoutMs?: number; inherit?: boolean } = {}): Promise<string> {
+export async function runToEnd(program: string, args: string[], options: { env?: Record<string, string | undefined>; timeoutMs?: number; inherit?: boolean; signal?: AbortSignal } = {}): Promise<string> {
   const child = spawn(program, args, { stdio: ['ignore', options.inherit === true ? 'inherit' : 'pipe', options.inherit === true ? 'inherit' : 'pipe'], env: { ...process.env, ...options.env } });
   let stdout = '';
   let stderr = '';
@@ -74,12 +74,16 @@ export async function runToEnd(program: string, args: string[], options: { env?:
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 60_000);
+  const end = () => child.kill('SIGKILL');
+  const timer = setTimeout(end, options.timeoutMs ?? 60_000);
+  options.signal?.addEventListener('abort', end, { once: true });
   const code = await new Promise<number | null>((done) => {
     child.once('error', () => done(127));
     child.once('close', (exitCode) => done(exitCode));
   });
   clearTimeout(timer);
+  options.signal?.removeEventListener('abort', end);
+  options.signal?.throwIfAborted();
   if (code !== 0) throw new DemoError(`${[program, ...args].join(' ').slice(0, 120)} failed: ${stderr.trim().split('\n').at(-1) ?? `exit code ${code}`}`);
   return stdout;
 }
