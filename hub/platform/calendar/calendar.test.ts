@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { cronProblem, endOfPeriod, nextCronFire } from './calendar.ts';
 
 function fires(cron: string, timezone: string, after: string, count: number): string[] {
@@ -49,4 +49,34 @@ test('a period that goes over midnight ends on the next day, and belongs to the 
   // 2026-06-01 is a Monday.
   expect(endOfPeriod({ ...night, days: [1] }, new Date('2026-06-02T02:00:00Z'))).not.toBeNull();
   expect(endOfPeriod({ ...night, days: [1] }, new Date('2026-06-02T21:00:00Z'))).toBeNull();
+});
+
+test('however a zone is spelled it is one zone, and is kept once', () => {
+  const Original = Intl.DateTimeFormat;
+  const kept: string[] = [];
+  // Only the formatters that are kept are asked for an hour cycle.
+  const spy = vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function counted(locale?: string, options?: Intl.DateTimeFormatOptions) {
+    if (options?.hourCycle !== undefined) kept.push(String(options.timeZone));
+    return new Original(locale, options);
+  } as unknown as typeof Intl.DateTimeFormat);
+  try {
+    const after = new Date('2026-03-01T00:00:00Z');
+    const fires = new Set<string | undefined>();
+    const letters = [...'america/argentina/ushuaia'];
+    for (let spelling = 0; spelling < 300; spelling += 1) {
+      const zone = letters.map((letter, index) => ((spelling >> (index % 9)) % 2 === 1 ? letter.toUpperCase() : letter)).join('');
+      fires.add(nextCronFire('0 9 * * *', zone, after)?.toISOString());
+      fires.add(endOfPeriod({ from: '22:00', to: '09:00', timezone: zone }, new Date('2026-03-01T05:00:00Z'))?.toISOString());
+    }
+    expect([...fires]).toEqual(['2026-03-01T12:00:00.000Z']);
+    expect(kept).toEqual(['America/Argentina/Ushuaia']);
+  } finally {
+    spy.mockRestore();
+  }
+});
+
+test('a fixed offset fires by its own hours, every hour too', () => {
+  const after = new Date('2026-03-01T00:10:00Z');
+  expect(nextCronFire('0 9 * * *', '+05:30', after)?.toISOString()).toBe('2026-03-01T03:30:00.000Z');
+  expect(nextCronFire('0 * * * *', '+05:30', after)?.toISOString()).toBe('2026-03-01T00:30:00.000Z');
 });

@@ -1,4 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
+import { RecentlyUsed } from '../recently-used.ts';
 
 /**
  * When things are due, in any time zone. A time of day that a change to summer time leaves out counts as the time that the
@@ -10,7 +11,19 @@ const dayMs = 86_400_000;
 /** Fires that are looked at before an expression is held to have none. */
 const maxSteps = 400;
 
-const formatters = new Map<string, Intl.DateTimeFormat>();
+/** A formatter takes some 70 KiB: one for each zone that is in use, whatever way it is spelled. */
+const formatters = new RecentlyUsed<Intl.DateTimeFormat>(64);
+const canonicalNames = new RecentlyUsed<string>(1_000);
+
+/** The one spelling of a zone: `america/new_york` and `US/Eastern` are `America/New_York`. @throws RangeError when there is no such zone. */
+function canonicalName(timezone: string): string {
+  let name = canonicalNames.get(timezone);
+  if (name === undefined) {
+    name = new Intl.DateTimeFormat('en-US', { timeZone: timezone }).resolvedOptions().timeZone;
+    canonicalNames.set(timezone, name);
+  }
+  return name;
+}
 
 function formatterOf(timezone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timezone);
@@ -52,10 +65,13 @@ export function cronProblem(cron: string): string | null {
 }
 
 /** The first time after an instant at which a cron expression is due; null when it never is. @throws when it can't be parsed. */
-export function nextCronFire(cron: string, timezone: string, after: Date): Date | null {
-  const inZone = CronExpressionParser.parse(cron, { tz: timezone, currentDate: after });
+export function nextCronFire(cron: string, zone: string, after: Date): Date | null {
+  const timezone = canonicalName(zone);
+  // The parser keeps what it knows of each zone for good; a fixed offset needs none of that.
+  const isOffset = /^[+-]/.test(timezone);
+  const inZone = CronExpressionParser.parse(cron, { tz: isOffset ? 'UTC' : timezone, currentDate: after });
   const everyHour = inZone.fields.hour.values.length === 24;
-  if (everyHour) return inZone.next().toDate();
+  if (everyHour && !isOffset) return inZone.next().toDate();
   const afterMs = after.getTime();
   const walls = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8) });
   for (let step = 0; step < maxSteps; step += 1) {
@@ -76,7 +92,8 @@ export interface DailyPeriod {
 }
 
 /** The end of a daily period that an instant lies in; null when it lies in none. */
-export function endOfPeriod({ from, to, timezone, days }: DailyPeriod, at: Date): Date | null {
+export function endOfPeriod({ from, to, timezone: zone, days }: DailyPeriod, at: Date): Date | null {
+  const timezone = canonicalName(zone);
   const minutes = (clock: string) => Number(clock.slice(0, 2)) * 60 + Number(clock.slice(3));
   const atMs = at.getTime();
   const wall = wallTime(timezone, atMs);

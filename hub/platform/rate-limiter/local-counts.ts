@@ -1,3 +1,4 @@
+import { RecentlyUsed } from '../recently-used.ts';
 import { stateOf } from './rate-limiter.ts';
 import type { RateLimit, RateLimitState } from './rate-limiter.ts';
 
@@ -15,7 +16,7 @@ const maxWindowSeconds = 3_600;
 
 /** The counts of this process, for while the store that all processes share is away. */
 export class LocalCounts {
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new RecentlyUsed<Count>(maxKeys);
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -24,7 +25,7 @@ export class LocalCounts {
 
   /** Remembers what the shared store said. */
   heard(key: string, count: number, start: number): void {
-    this.#set(key, { start, count, isShared: true });
+    this.#counts.set(key, { start, count, isShared: true });
   }
 
   count(key: string, limit: RateLimit, add: 0 | 1): RateLimitState {
@@ -33,7 +34,7 @@ export class LocalCounts {
     const isCurrent = known !== undefined && seconds < known.start + limit.windowSeconds;
     const entry = isCurrent ? known : { start: seconds - (seconds % limit.windowSeconds), count: 0, isShared: false };
     const count = entry.count + add;
-    if (add > 0) this.#set(key, { ...entry, count });
+    if (add > 0) this.#counts.set(key, { ...entry, count });
     const share = entry.isShared ? limit.limit : Math.ceil(limit.limit / 2);
     return stateOf(count, { ...limit, limit: share }, new Date((entry.start + limit.windowSeconds) * 1000), add === 0);
   }
@@ -44,17 +45,6 @@ export class LocalCounts {
 
   prune(): void {
     const oldest = this.#now() / 1000 - maxWindowSeconds;
-    for (const [key, { start }] of this.#counts) if (start < oldest) this.#counts.delete(key);
-  }
-
-  /** Keeps the most recently used keys. */
-  #set(key: string, count: Count): void {
-    this.#counts.delete(key);
-    this.#counts.set(key, count);
-    if (this.#counts.size <= maxKeys) return;
-    for (const eldest of this.#counts.keys()) {
-      this.#counts.delete(eldest);
-      break;
-    }
+    this.#counts.drop(({ start }) => start < oldest);
   }
 }
