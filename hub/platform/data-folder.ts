@@ -1,14 +1,13 @@
-import { accessSync, constants, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { processStart } from './process-identity.ts';
+import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 
 /** The one owner of a data folder, as its lock file names it. */
-export interface FolderOwner {
-  pid: number;
-  started: string;
-  url: string | null;
-}
+const folderOwner = z.object({ pid: z.int().positive(), started: z.string(), url: z.url().or(z.literal('worker')).nullable() });
+export type FolderOwner = z.output<typeof folderOwner>;
 
 const lockName = 'hub.lock';
 
@@ -28,12 +27,8 @@ export function prepareDataFolder(folder: string): void {
 
 /** Who runs on a data folder now, or null. */
 export function readFolderOwner(folder: string): FolderOwner | null {
-  try {
-    const owner = JSON.parse(readFileSync(join(folder, lockName), 'utf8')) as FolderOwner;
-    return processStart(owner.pid) === owner.started ? owner : null;
-  } catch {
-    return null;
-  }
+  const owner = readStateFile(join(folder, lockName), folderOwner);
+  return owner !== null && processStart(owner.pid) === owner.started ? owner : null;
 }
 
 /** Holds a data folder for this process until it is disposed. A lock whose process is gone is taken over. */
@@ -52,7 +47,7 @@ export class FolderLock implements Disposable {
     const owner: FolderOwner = { pid: process.pid, started: processStart(process.pid) ?? 'unknown', url: null };
     for (let attempt = 0; attempt < 5; attempt += 1) {
       try {
-        writeFileSync(path, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+        createStateFile(path, JSON.stringify(owner));
         return new FolderLock(path, owner);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -76,9 +71,7 @@ export class FolderLock implements Disposable {
   /** Lets others know where this hub answers. */
   announce(url: string): void {
     this.#owner.url = url;
-    const temporary = `${this.#path}.new`;
-    writeFileSync(temporary, JSON.stringify(this.#owner), { mode: 0o600 });
-    renameSync(temporary, this.#path);
+    writeStateFile(this.#path, JSON.stringify(this.#owner));
   }
 
   [Symbol.dispose](): void {

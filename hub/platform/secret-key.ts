@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../shared/errors.ts';
+import { createStateFile } from './state-file.ts';
 
 /** The secret key of a data folder; made, readable by its owner alone, when there is none. @throws AppError when the file is broken. */
 export function loadSecretKey(home: string): Buffer {
   const path = join(home, 'secret.key');
   if (!existsSync(path)) {
     try {
-      writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+      createStateFile(path, `${randomBytes(32).toString('hex')}\n`);
     } catch (error) {
       // Two processes that begin together: one made it.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -7,10 +7,13 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { processStart } from '../process-identity.ts';
+import { readStateFile, writeStateFile } from '../state-file.ts';
 import { canReach, findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
+import { hubUser, prepareDatabase } from './hub-role.ts';
 
 export interface PostgresServerOptions {
   /** The data folder of the hub. */
@@ -23,11 +26,13 @@ export interface PostgresServerOptions {
 
 /** A PostgreSQL server that belongs to this process. */
 export interface PostgresServer extends AsyncDisposable {
-  /** postgres:// address of its database, with the password. */
+  /** postgres:// address of its database, with the password, for the hub: a role that owns the tables and is no superuser. */
   url: string;
+  /** The same for the superuser, which the hub itself never is. */
+  superuserUrl: string;
 }
 
-const user = 'outrigger';
+const superuser = 'outrigger';
 const database = 'outrigger';
 const rootBase = '/var/lib/outrigger';
 const readyDeadlineMs = 60_000;
@@ -44,7 +49,11 @@ const settings = {
   max_wal_senders: '0',
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
-  log_min_messages: 'warning',
+  // Errors of statements quote what they were given; whoever made the statement hears of them.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
 };
 
 /**
@@ -62,17 +71,22 @@ kill $watch 2>/dev/null
 exit $code`;
 
 /** Where this installation's server listens and how to sign in; kept so that the command line finds a running one. */
-interface Access {
-  port: number;
-  password: string;
-}
+const access = z.object({
+  port: z.int().min(1).max(65_535),
+  /** The superuser's. */
+  password: z.string().min(1),
+  /** The hub's; missing in data folders of earlier versions, whose hub was the superuser. */
+  hubPassword: z.string().min(1).optional(),
+});
+type Access = Required<z.output<typeof access>>;
 
 const accessFile = (home: string) => join(home, 'postgres.json');
 
 /** The address of the embedded server of a data folder, as it was last started; null when there was none. */
 export function readPostgresUrl(home: string): string | null {
-  const access = readAccess(home);
-  return access === null ? null : urlOf(access);
+  const known = readStateFile(accessFile(home), access);
+  if (known === null) return null;
+  return known.hubPassword === undefined ? urlOf(known.port, superuser, known.password) : urlOf(known.port, hubUser, known.hubPassword);
 }
 
 /**
@@ -86,21 +100,26 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
   const base = clusterBase(home, programs);
   const data = join(base, 'data');
   await endLeftOver(data, options.onNotice);
-  const password = readAccess(home)?.password ?? randomBytes(24).toString('base64url');
-  if (!existsSync(join(data, 'PG_VERSION'))) {
+  const known = readStateFile(accessFile(home), access);
+  const isNew = !existsSync(join(data, 'PG_VERSION'));
+  if (!isNew && known === null) throw new AppError('unavailable', `${accessFile(home)} is missing or broken, and with it the password of the embedded database; put the right file back.`);
+  const newPassword = () => randomBytes(24).toString('base64url');
+  const port = await freePort(known?.port);
+  const wanted: Access = { port, password: known?.password ?? newPassword(), hubPassword: known?.hubPassword ?? newPassword() };
+  // Before the database has them: a password that only the database knew would be lost with this process.
+  writeStateFile(accessFile(home), JSON.stringify(wanted));
+  if (isNew) {
     options.onNotice('Making the database (once)');
-    await initialise(programs, base, data, password);
+    await initialise(programs, base, data, wanted.password);
   }
-  const port = await freePort(readAccess(home)?.port);
-  const access = { port, password };
-  writeFileSync(accessFile(home), JSON.stringify(access), { mode: 0o600 });
-  const server = new Server(programs, data, join(base, 'postgres.log'), access, options);
+  const server = new Server(programs, data, join(base, 'postgres.log'), wanted, options);
   await server.start();
   return server;
 }
 
 class Server implements PostgresServer {
   readonly url: string;
+  readonly superuserUrl: string;
   readonly #programs: PostgresPrograms;
   readonly #data: string;
   readonly #log: string;
@@ -117,7 +136,8 @@ class Server implements PostgresServer {
     this.#log = log;
     this.#access = access;
     this.#options = options;
-    this.url = urlOf(access);
+    this.url = urlOf(access.port, hubUser, access.hubPassword);
+    this.superuserUrl = urlOf(access.port, superuser, access.password);
   }
 
   async start(): Promise<void> {
@@ -177,12 +197,11 @@ class Server implements PostgresServer {
     const guard = this.#guard;
     const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
     while (runs() && performance.now() < deadline) {
-      const client = new Client({ connectionString: urlOf(this.#access, 'postgres'), connectionTimeoutMillis: 2_000 });
+      const client = new Client({ connectionString: urlOf(this.#access.port, superuser, this.#access.password, 'postgres'), connectionTimeoutMillis: 2_000 });
       client.on('error', () => undefined);
       try {
         await client.connect();
-        const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
-        if (rowCount === 0) await client.query(`CREATE DATABASE ${database}`);
+        await prepareDatabase(client, { database, superuserUrl: this.superuserUrl, hubPassword: this.#access.hubPassword });
         this.#wasReady = true;
         return 'ready';
       } catch (error) {
@@ -241,7 +260,7 @@ async function initialise(programs: PostgresPrograms, base: string, data: string
   try {
     await promisify(execFile)(
       programs.initdb,
-      ['-D', temporary, '-U', user, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+      ['-D', temporary, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
       { cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }, timeout: readyDeadlineMs, ...(programs.owner === null ? {} : programs.owner) },
     );
     renameSync(temporary, data);
@@ -282,15 +301,7 @@ function commandOf(pid: number): string {
   }
 }
 
-function readAccess(home: string): Access | null {
-  try {
-    return JSON.parse(readFileSync(accessFile(home), 'utf8')) as Access;
-  } catch {
-    return null;
-  }
-}
-
-function urlOf({ port, password }: Access, name = database): string {
+function urlOf(port: number, user: string, password: string, name = database): string {
   return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
 }
 

@@ -1,0 +1,102 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Database } from '../db/database.ts';
+import { migrateDatabase } from '../db/migrate.ts';
+import { readPostgresUrl, startPostgresServer } from './server.ts';
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'outrigger-server-'));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+const start = () => startPostgresServer({ home, onNotice: () => undefined, settings: { fsync: 'off' } });
+
+async function sign<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** What the hub needs of its role: all migrations, and both roles to work under. */
+async function expectToServe(url: string): Promise<void> {
+  await migrateDatabase(url);
+  await using db = new Database({ url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
+  await db.system((tx) => tx.query('x', `INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'kept ' || random(), '{}')`, []));
+  await db.workspace('01890a5d-ac96-774b-bcce-b302099a8057', (tx) => tx.query('y', 'SELECT 1 FROM runs', []));
+  const { rows: tables } = await sign(url, async (client) => {
+    // Tables to come are open to both roles, as those of the first migrations are.
+    await client.query('CREATE TABLE public.later (id bigserial PRIMARY KEY, tenant_id uuid)');
+    return client.query<{ owner: string; ok: boolean }>(
+      `SELECT pg_get_userbyid(c.relowner) AS owner, has_table_privilege('outrigger_app', 'public.later', 'INSERT') AND has_sequence_privilege('outrigger_system', 'public.later_id_seq', 'USAGE') AS ok
+       FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S', 'p')`,
+    );
+  });
+  expect(tables.length).toBeGreaterThan(40);
+  expect(new Set(tables.map(({ owner }) => owner))).toEqual(new Set(['outrigger_hub']));
+  expect(tables.every(({ ok }) => ok)).toBe(true);
+}
+
+async function expectNoPower(url: string): Promise<void> {
+  await sign(url, async (client) => {
+    const { rows } = await client.query('SELECT rolname, rolsuper, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user');
+    expect(rows).toEqual([{ rolname: 'outrigger_hub', rolsuper: false, rolcreatedb: false, rolreplication: false, rolbypassrls: false }]);
+    for (const statement of ["SELECT pg_read_file('postgresql.conf')", 'SELECT * FROM pg_authid', "COPY tenants TO PROGRAM 'true'", 'ALTER ROLE outrigger_hub SUPERUSER', 'SET ROLE outrigger', "ALTER ROLE outrigger PASSWORD 'x'"]) {
+      await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+}
+
+describe('the embedded database', () => {
+  test('is used by a role that owns the tables and is no superuser', async () => {
+    await using server = await start();
+    expect(readPostgresUrl(home)).toBe(server.url);
+    await expectToServe(server.url);
+    await expectNoPower(server.url);
+  });
+
+  test('of an earlier version, whose hub was the superuser, is handed over in place with all that is in it', async () => {
+    {
+      await using server = await start();
+      const { superuserUrl } = server;
+      await sign(superuserUrl.replace(/\/outrigger$/, '/postgres'), async (admin) => {
+        await admin.query('DROP DATABASE outrigger');
+        await admin.query('DROP ROLE outrigger_hub');
+        await admin.query('CREATE DATABASE outrigger');
+      });
+      await migrateDatabase(superuserUrl);
+      await sign(superuserUrl, async (admin) => {
+        await admin.query(`INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'from before', '{}')`);
+        await admin.query(`CREATE SCHEMA bullmq; CREATE TYPE bullmq.state AS ENUM ('a'); CREATE TABLE bullmq.job (id serial, state bullmq.state); CREATE FUNCTION bullmq.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1'; CREATE VIEW bullmq.v AS SELECT 1 AS one`);
+      });
+      const { port, password } = JSON.parse(readFileSync(join(home, 'postgres.json'), 'utf8')) as { port: number; password: string };
+      writeFileSync(join(home, 'postgres.json'), JSON.stringify({ port, password }));
+    }
+    for (let again = 0; again < 2; again += 1) {
+      await using server = await start();
+      expect(new URL(server.url).username).toBe('outrigger_hub');
+      if (again === 0) await expectToServe(server.url);
+      await expectNoPower(server.url);
+      const kept = await sign(server.url, async (client) => {
+        await client.query(`ALTER TABLE bullmq.job ADD COLUMN IF NOT EXISTS more int; ALTER TYPE bullmq.state ADD VALUE IF NOT EXISTS 'b'`);
+        return (await client.query<{ name: string }>(`SELECT name FROM tenants WHERE name = 'from before'`)).rows;
+      });
+      expect(kept).toHaveLength(1);
+    }
+  });
+
+  test('whose password is lost is left as it is, in one line that says what to do', async () => {
+    await (await start())[Symbol.asyncDispose]();
+    for (const text of ['', '{"port":1']) {
+      writeFileSync(join(home, 'postgres.json'), text);
+      await expect(start()).rejects.toThrow(/postgres\.json is missing or broken.*put the right file back/);
+      expect(readFileSync(join(home, 'postgres.json'), 'utf8')).toBe(text);
+    }
+  });
+});
