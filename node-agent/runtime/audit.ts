@@ -1,17 +1,19 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { z } from 'zod';
 
 /** One command and what became of it, as the owner of the machine reads it. */
-export interface AuditLine {
-  time: string;
-  commandId: string;
-  type: string;
+const auditLine = z.object({
+  time: z.string(),
+  commandId: z.string(),
+  type: z.string(),
   /** What was asked for, shortened; never what was typed, read or sent. */
-  summary: string;
-  approvedBy: string | null;
-  outcome: string;
-  message: string | null;
-  durationMs: number;
-}
+  summary: z.string(),
+  approvedBy: z.string().nullable(),
+  outcome: z.string(),
+  message: z.string().nullable(),
+  durationMs: z.number(),
+});
+export type AuditLine = z.output<typeof auditLine>;
 
 const maxBytes = 5 * 1024 * 1024;
 const maxSummaryLength = 300;
@@ -55,6 +57,15 @@ export class AuditLog {
   /** The newest lines, oldest of them first. */
   read(limit: number): AuditLine[] {
     const lines = [`${this.#path}.1`, this.#path].flatMap((path) => (existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []));
-    return lines.filter((line) => line !== '').slice(-limit).map((line) => JSON.parse(line) as AuditLine);
+    // A line that a crash cut off, or that somebody else wrote, is no line.
+    return lines.flatMap((line) => parseLine(line) ?? []).slice(-limit);
+  }
+}
+
+function parseLine(text: string): AuditLine | null {
+  try {
+    return auditLine.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
   }
 }

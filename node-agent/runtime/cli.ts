@@ -5,9 +5,10 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
-import type { CompanionEvent } from './companion.ts';
 import { CompanionError, DataFolder } from './data-folder.ts';
 import { examine } from './doctor.ts';
+import { tellOnce } from './event-log.ts';
+import type { ToldEvent } from './event-log.ts';
 import { appVersion, describeDevice } from './facts.ts';
 import { HubClient, HubError } from './hub-client.ts';
 import { askStatus } from './owner.ts';
@@ -73,18 +74,18 @@ program
     if (identity === null) throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
     const stop = new AbortController();
     whenAskedToStop({ onStop: () => stop.abort() });
-    const onEvent = (event: CompanionEvent) => process.stderr.write(options.json === true ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n` : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`);
+    const onEvent = tellOnce((event) => process.stderr.write(options.json === true ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n` : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`));
     await new Companion({ folder, identity, signal: stop.signal, onEvent }).run();
     onEvent({ event: 'stopped', reason: 'as you asked' });
     process.exit(0);
   });
 
-function describeEvent(event: CompanionEvent): string {
+function describeEvent(event: ToldEvent): string {
   switch (event.event) {
     case 'connected':
       return `connected to ${event.hub}`;
     case 'disconnected':
-      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s`;
+      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
     case 'command':
       return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
     case 'settings':

@@ -4,20 +4,23 @@ import { connect, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 
 /** What a running companion says of itself. */
-export interface RunningStatus {
-  pid: number;
-  connected: boolean;
-  hub: string;
-  nodeId: string;
-  running: { id: string; type: string }[];
-  lastError: string | null;
-}
+const runningStatus = z.object({
+  pid: z.int(),
+  connected: z.boolean(),
+  hub: z.string(),
+  nodeId: z.string(),
+  running: z.array(z.object({ id: z.string(), type: z.string() })),
+  lastError: z.string().nullable(),
+});
+export type RunningStatus = z.output<typeof runningStatus>;
 
 const answerDeadlineMs = 2_000;
+const maxAnswerLength = 1_000_000;
 
 /** A socket path may have about 100 bytes; a data folder deep down gets one elsewhere, named after it. */
 function socketPath(folder: DataFolder): string {
@@ -34,11 +37,12 @@ export function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
     socket.setTimeout(answerDeadlineMs, () => socket.destroy());
     socket.on('data', (chunk) => {
       text += chunk.toString('utf8');
+      if (text.length > maxAnswerLength) socket.destroy();
     });
     socket.on('error', () => done(null));
     socket.on('close', () => {
       try {
-        done(JSON.parse(text) as RunningStatus);
+        done(runningStatus.safeParse(JSON.parse(text)).data ?? null);
       } catch {
         done(null);
       }

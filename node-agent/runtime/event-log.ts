@@ -1,0 +1,42 @@
+import type { CompanionEvent } from './companion.ts';
+
+const windowMs = 60_000;
+/** Connections that were lost and came back, told of in one minute. */
+const maxSpells = 10;
+
+/** An event as it is told: with how often it came since the last that was. */
+export type ToldEvent = CompanionEvent & { times?: number };
+
+/**
+ * Tells events, but a thing that lasts only once when it begins and once a minute while it does: a hub that is away for a night makes a line a minute,
+ * however often it is tried and whatever each try says; a connection that comes and goes all the time, ten pairs.
+ */
+export function tellOnce(tell: (event: ToldEvent) => void, now: () => number = () => performance.now()): (event: CompanionEvent) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let isOut = false;
+  let isTold = false;
+  let withheld = 0;
+  let windowFrom = Number.NEGATIVE_INFINITY;
+  let spells = 0;
+  return (event) => {
+    if (event.event === 'connected' && isOut) {
+      isOut = false;
+      if (isTold) tell(event);
+      return;
+    }
+    if (event.event !== 'disconnected') {
+      tell(event);
+      return;
+    }
+    const at = now();
+    if (at - windowFrom >= windowMs) [windowFrom, spells] = [at, 0];
+    const begins = !isOut;
+    if (begins) [isOut, isTold, spells] = [true, false, spells + 1];
+    if (begins ? spells > maxSpells : at - toldAt < windowMs) {
+      withheld += 1;
+      return;
+    }
+    tell(withheld === 0 ? event : { ...event, times: withheld + 1 });
+    [toldAt, isTold, withheld] = [at, true, 0];
+  };
+}
