@@ -11,6 +11,7 @@ import { readEnvironment } from './environment.ts';
 import { FolderLock, prepareDataFolder } from './platform/data-folder.ts';
 import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
+import { releaseStartGarbage } from './platform/start-garbage.ts';
 
 const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
 
@@ -90,6 +91,7 @@ async function main(): Promise<void> {
   await using app = await createApp(config, { logger, onNotice: (message) => process.stderr.write(`${message}\n`) });
   lock?.announce(app.url ?? 'worker');
   await greet(app, config);
+  releaseStartGarbage();
   await stop.promise;
 }
 

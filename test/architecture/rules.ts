@@ -48,7 +48,7 @@ export const rules: Rule[] = [
   { name: 'hub/environment', from: 'hub/environment.ts', allowed: ['shared/**', 'hub/config.ts', node], forbids: { from: 'hub/environment.ts', target: 'hub/app.ts' } },
   { name: 'hub/app', from: 'hub/app.ts', allowed: ['shared/**', 'hub/*/**', 'hub/config.ts', node, 'drizzle-orm', 'prom-client'], forbids: { from: 'hub/app.ts', target: 'node-agent/runtime/cli.ts' } },
   // The process owns the data folder and the log, so it also knows these two of the platform.
-  { name: 'hub/main', from: 'hub/main.ts', allowed: ['shared/errors.ts', 'shared/launcher/lifetime.js', 'hub/app.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/describe-error.ts', 'hub/platform/logger.ts', node], forbids: { from: 'hub/main.ts', target: 'hub/modules/runs/index.ts' } },
+  { name: 'hub/main', from: 'hub/main.ts', allowed: ['shared/errors.ts', 'shared/launcher/lifetime.js', 'hub/app.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/describe-error.ts', 'hub/platform/logger.ts', 'hub/platform/start-garbage.ts', node], forbids: { from: 'hub/main.ts', target: 'hub/modules/runs/index.ts' } },
   {
     name: 'hub/cli',
     from: 'hub/cli.ts',
