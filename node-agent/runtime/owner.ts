@@ -41,13 +41,17 @@ export function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
     });
     socket.on('error', () => done(null));
     socket.on('close', () => {
-      try {
-        done(runningStatus.safeParse(JSON.parse(text)).data ?? null);
-      } catch {
-        done(null);
-      }
+      done(parseStatus(text));
     });
   });
+}
+
+function parseStatus(text: string): RunningStatus | null {
+  try {
+    return runningStatus.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /**

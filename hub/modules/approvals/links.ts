@@ -145,7 +145,7 @@ export class ApprovalLinks {
         }
       }
     }
-    if (waiting.length === 0) this.#failedAt.clear();
+    for (const [key, at] of this.#failedAt) if (performance.now() - at >= retrySeconds * 1000) this.#failedAt.delete(key);
   }
 
   async #settleMail(row: ApprovalRow, approver: string): Promise<void> {

@@ -71,20 +71,20 @@ kill $watch 2>/dev/null
 exit $code`;
 
 /** Where this installation's server listens and how to sign in; kept so that the command line finds a running one. */
-const access = z.object({
+const storedAccess = z.object({
   port: z.int().min(1).max(65_535),
   /** The superuser's. */
   password: z.string().min(1),
   /** The hub's; missing in data folders of earlier versions, whose hub was the superuser. */
   hubPassword: z.string().min(1).optional(),
 });
-type Access = Required<z.output<typeof access>>;
+type Access = Required<z.output<typeof storedAccess>>;
 
 const accessFile = (home: string) => join(home, 'postgres.json');
 
 /** The address of the embedded server of a data folder, as it was last started; null when there was none. */
 export function readPostgresUrl(home: string): string | null {
-  const known = readStateFile(accessFile(home), access);
+  const known = readStateFile(accessFile(home), storedAccess);
   if (known === null) return null;
   return known.hubPassword === undefined ? urlOf(known.port, superuser, known.password) : urlOf(known.port, hubUser, known.hubPassword);
 }
@@ -100,7 +100,7 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
   const base = clusterBase(home, programs);
   const data = join(base, 'data');
   await endLeftOver(data, options.onNotice);
-  const known = readStateFile(accessFile(home), access);
+  const known = readStateFile(accessFile(home), storedAccess);
   const isNew = !existsSync(join(data, 'PG_VERSION'));
   if (!isNew && known === null) throw new AppError('unavailable', `${accessFile(home)} is missing or broken, and with it the password of the embedded database; put the right file back.`);
   const newPassword = () => randomBytes(24).toString('base64url');
