@@ -129,7 +129,7 @@ describe('Idempotency-Key', () => {
     ['performed', null],
     ['written', null],
     ['committed', 'true'],
-  ])('does it once although the process is killed when the request is %s', async (stage, replayed) => {
+  ])('does it once although the process is killed when the request is %s', { timeout: 240_000 }, async (stage, replayed) => {
     const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));
     onTestFinished(() => rm(home, { recursive: true, force: true }));
     const dying = await startHubProcess(

@@ -106,6 +106,7 @@ async function followRows<Row extends { id: string }>(stream: EventStream, lastE
       for (const id of shown) if (id < late) shown.delete(id);
       replayable -= rows.length;
       if (replayable > 0) continue;
+      if ((await read(after, 1)).length === 0) break;
       from = idBefore(new Date());
       await stream.send('reset', { after, message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.` }, from);
       break;
