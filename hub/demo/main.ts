@@ -107,7 +107,8 @@ async function startCompanion(stack: AsyncDisposableStack, demo: Demo, api: Clie
   const pairing = await api.call('createAutomationNode', { body: { name: 'Demo machine', allowBrowser: true, allowSystem: true } });
   await companion('pair', pairing.pairingCode, '--hub', demo.url);
   await companion('share', folder);
-  await companion('allow', 'browser');
+  await companion('allow', 'screen');
+  await companion('allow', 'browser', ...(process.getuid?.() === 0 ? ['--without-sandbox'] : []));
   await companion('allow', 'system');
   stack.defer(async () => {
     await api.call('deleteAutomationNode', { params: { id: pairing.nodeId } }).catch(() => undefined);

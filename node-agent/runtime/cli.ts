@@ -5,6 +5,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
+import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { CompanionError, DataFolder } from './data-folder.ts';
 import { examine } from './doctor.ts';
 import { tellOnce } from './event-log.ts';
@@ -69,7 +70,8 @@ program
   .option('--json', 'print a JSON line for each event')
   .action(async (options: { json?: boolean }) => {
     const folder = dataFolder();
-    folder.readSettings();
+    const { browser } = folder.readSettings();
+    if (browser.allowed && lacksSandbox()) process.stderr.write(`outrigger-companion: ${sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.'}\n`);
     const identity = folder.readIdentity();
     if (identity === null) throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
     const stop = new AbortController();
@@ -144,12 +146,16 @@ for (const [name, allowed] of [['allow', true], ['deny', false]] as const) {
     .description(`${name} ${powers.join(', ')}`)
     .addArgument(new Argument('<power>').choices(powers))
     .option('--program <path...>', 'with system: only these programs')
+    .option('--without-sandbox', 'with browser: also as root, where Chromium has no sandbox')
     .addOption(json())
-    .action((power: Power, options: { json?: boolean; program?: string[] }) => {
+    .action((power: Power, options: { json?: boolean; program?: string[]; withoutSandbox?: boolean }) => {
       const settings = dataFolder().changeSettings((current) => {
         setAllowed(current, power, allowed);
         if (power === 'system' && options.program !== undefined) current.system.programs = options.program;
+        if (power === 'browser') current.browser.withoutSandbox = allowed && options.withoutSandbox === true;
       });
+      const unsafe = power === 'browser' && allowed ? sandboxProblem(settings.browser) : null;
+      if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
       print(settings, options.json, allowed ? `Workflows may use ${power} on this machine now.` : `Workflows may not use ${power} on this machine any more.`);
     });
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { describeCapture } from './commands/capture-devices.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
+import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import type { DataFolder } from './data-folder.ts';
 import { HubClient } from './hub-client.ts';
 import { askStatus } from './owner.ts';
@@ -53,6 +54,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add('microphones', 'ok', capture.microphones.map(({ name }) => name).join(', ') || 'none');
   const browser = findBrowser(settings.browser.executablePath);
   add('browser', browser === null ? (settings.browser.allowed ? 'fail' : 'warn') : 'ok', browser === null ? 'no Chrome, Edge or Chromium' : browser.path);
+  const unsafe = sandboxProblem(settings.browser);
+  if (lacksSandbox() && settings.browser.allowed) add('sandbox', unsafe === null ? 'warn' : 'fail', unsafe ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine; run the companion as another user');
   add('allowed', 'ok', [settings.system.allowed ? 'system' : '', settings.browser.allowed ? 'browser' : '', settings.capture.screen ? 'screen' : '', settings.capture.camera ? 'camera' : '', settings.capture.audio ? 'audio' : ''].filter((name) => name !== '').join(', ') || 'nothing');
   return checks;
 }

@@ -7,6 +7,7 @@ import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { listDisplays, screenProblem } from './commands/capture-devices.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
+import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool } from './commands/media-tool.ts';
 import type { ProcessGuard } from './process-guard.ts';
 import type { LocalSettings } from './settings.ts';
@@ -34,7 +35,7 @@ export function capabilitiesOf(settings: LocalSettings): string[] {
     'system.run': settings.system.allowed,
   };
   return Object.values(commands)
-    .filter((command) => possible[command.type] ?? (command.gate !== 'browser' || (settings.browser.allowed && findBrowser(settings.browser.executablePath) !== null)))
+    .filter((command) => possible[command.type] ?? (command.gate !== 'browser' || (settings.browser.allowed && sandboxProblem(settings.browser) === null && findBrowser(settings.browser.executablePath) !== null)))
     .map((command) => command.type);
 }
 

@@ -10,7 +10,7 @@ export const localSettings = z.strictObject({
   /** Absolute paths of folders that workflows may list and read. */
   sharedFolders: z.array(z.string().min(1)).default([]),
   capture: z
-    .strictObject({ screen: z.boolean().default(true), camera: z.boolean().default(false), audio: z.boolean().default(false) })
+    .strictObject({ screen: z.boolean().default(false), camera: z.boolean().default(false), audio: z.boolean().default(false) })
     .prefault({}),
   system: z
     .strictObject({
@@ -29,6 +29,8 @@ export const localSettings = z.strictObject({
       blockHosts: z.array(z.string().min(1)).default([]),
       /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
       evaluate: z.boolean().default(true),
+      /** As root Chromium has no sandbox: a page that breaks out of it has the whole machine, so that needs a word of its own. */
+      withoutSandbox: z.boolean().default(false),
       executablePath: z.string().min(1).optional(),
       /** Pages without a command for so long are closed; the browser too once it has none, in seconds. */
       idleSeconds: z.number().int().min(5).max(86_400).default(300),

@@ -8,6 +8,9 @@ const path = z
   .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
   .describe('Absolute path, or one that begins with the name of a shared folder');
 
+/** Entries that a list holds at most. */
+export const maxListEntries = 10_000;
+
 export const filesList = defineCommand({
   type: 'node.files_list',
   title: 'List a folder',
@@ -17,14 +20,16 @@ export const filesList = defineCommand({
   timeoutMs: 30_000,
   input: z.strictObject({ path: path.optional() }),
   output: z.object({
-    entries: z.array(
-      z.object({
-        name: z.string().max(4096),
-        type: z.enum(['file', 'folder', 'link', 'other']),
-        bytes: z.int().min(0),
-        modifiedAt: z.iso.datetime({ precision: 3 }),
-      }),
-    ),
+    entries: z
+      .array(
+        z.object({
+          name: z.string().max(4096),
+          type: z.enum(['file', 'folder', 'link', 'other']),
+          bytes: z.int().min(0),
+          modifiedAt: z.iso.datetime({ precision: 3 }),
+        }),
+      )
+      .max(maxListEntries),
     truncated: z.boolean().describe('True when the folder holds more than 10,000 entries'),
   }),
 });

@@ -82,7 +82,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     await until(() => display.trim() !== '', () => 'no virtual screen');
     display = `:${display.trim()}`;
     terminal = spawn('xterm', ['-geometry', '40x10+50+50', '-bg', '#c81e1e', '-fg', '#c81e1e', '-cr', '#c81e1e', '-e', 'sleep', '600'], { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' });
-    companion = await startCompanion(hub, workspace, { allow: ['audio', 'camera'], env: { DISPLAY: display } });
+    companion = await startCompanion(hub, workspace, { allow: ['audio', 'camera', 'screen'], env: { DISPLAY: display } });
   });
   afterAll(async () => {
     await companion[Symbol.asyncDispose]();
@@ -120,8 +120,8 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     await companion.cli('allow', 'screen');
     await using bare = await startCompanion(hub, workspace, { allow: ['camera'], env: { DISPLAY: display, PATH: '/nonexistent' } });
     expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({ error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string } });
-    await using blind = await startCompanion(hub, workspace, { env: { DISPLAY: '', WAYLAND_DISPLAY: '' } });
-    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({ status: 'failed' });
+    await using blind = await startCompanion(hub, workspace, { allow: ['screen'], env: { DISPLAY: '', WAYLAND_DISPLAY: '' } });
+    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({ status: 'failed', error: { code: expect.not.stringContaining('denied') as string } });
   });
 });
 
@@ -174,6 +174,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     const page = {
       '/': `<title>Start</title><h1>Start</h1><button onclick="document.getElementById('out').textContent='clicked'">Press me</button><button>Twin</button><button>Twin</button>
         <form action="/found"><input aria-label="Query" name="q"></form><p id="out"></p><a href="/redirect?to=http://localhost:PORT/blocked">Away</a><script>alert('hello')</script>`,
+      '/unload': `<title>Unload</title><button onclick="window.touched=true">Touch me</button><script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'stay'; })</script>`,
       '/found': `<title>Found</title><p>You looked for ${url.searchParams.get('q')}</p>`,
     }[url.pathname];
     response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end((page ?? '<p>nothing').replaceAll('PORT', String((server.address() as AddressInfo).port)));
@@ -236,6 +237,31 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await run(companion, [browser('navigate', { url })]), url).toMatchObject({ error: { code: 'denied_by_policy' } });
     }
     expect(await run(companion, [browser('navigate', { url: 'http://127.0.0.1:1/' })])).toMatchObject({ error: { code: 'navigation_failed' } });
+  });
+
+  test('leaves a page that asks to stay', async () => {
+    const result = await run(companion, [
+      browser('navigate', { url: `${base}/unload` }),
+      browser('click', { target: { role: 'button', name: 'Touch me' } }),
+      browser('navigate', { url: `${base}/found?q=out` }),
+      browser('content'),
+    ]);
+    expect(result).toMatchObject({ status: 'succeeded' });
+    expect(outputs(result)[3]).toMatchObject({ title: 'Found' });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('does not start without its sandbox, which it has not as root, until the owner says so', async () => {
+    expect(await companion.cli('allow', 'browser')).toMatchObject({ code: 0, stderr: expect.stringContaining('--without-sandbox') as string });
+    try {
+      await expect.poll(async () => (await run(companion, [browser('navigate', { url: `${base}/` })])).error).toMatchObject({ code: 'denied_by_device', message: expect.stringContaining('outrigger-companion allow browser --without-sandbox') as string });
+      const checks = JSON.parse((await companion.cli('doctor', '--json')).stdout) as { check: string; state: string }[];
+      expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'fail' }));
+    } finally {
+      await companion.cli('allow', 'browser', '--without-sandbox');
+    }
+    const checks = JSON.parse((await companion.cli('doctor', '--json')).stdout) as { check: string; state: string }[];
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'warn' }));
+    expect(await run(companion, [browser('navigate', { url: `${base}/` })])).toMatchObject({ status: 'succeeded' });
   });
 
   test('bounds what evaluate may take and answer', async () => {

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Run } from '../../shared/contract/runs.ts';
@@ -137,7 +137,11 @@ describe('files', () => {
     expect(await one('node.files_read', { path: 'shared/missing' })).toMatchObject({ error: { code: 'not_found' } });
     expect(await one('node.files_read', { path: 'shared/sub' })).toMatchObject({ error: { code: 'invalid_input' } });
     execFileSync('mkfifo', [join(companion.shared, 'pipe')]);
+    // Whoever writes to the pipe waits until somebody opens it: the opening itself would be noticed.
+    const writer = spawn('sh', ['-c', 'echo untouched > "$0"', join(companion.shared, 'pipe')], { stdio: 'ignore' });
+    await expect.poll(() => readFileSync(`/proc/${writer.pid}/syscall`, 'utf8')).toMatch(/^257 /);
     expect(await one('node.files_read', { path: 'shared/pipe' })).toMatchObject({ error: { code: 'invalid_input' } });
+    expect(readFileSync(join(companion.shared, 'pipe'), 'utf8')).toBe('untouched\n');
   });
 
   test('stay out of reach while somebody swaps a file for a link', async () => {
@@ -246,6 +250,11 @@ describe('system.run', () => {
 });
 
 describe('the owner', () => {
+  test.each(['screen', 'camera', 'audio'])('of a machine that was only paired has not allowed %s, and a refusal says how to', async (power) => {
+    const run = await one(`node.capture_${power}`, power === 'audio' ? { seconds: 1 } : {});
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'denied_by_device', message: expect.stringContaining(`outrigger-companion allow ${power}`) as string } });
+  });
+
   test('pauses everything at once, and reads what was done', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3434'] } }]);
     await approve(runId);
@@ -328,6 +337,10 @@ describe('the hub', () => {
     const lying = await take('node.ping');
     await complete(lying.commandId, { status: 'succeeded', output: { pong: 'maybe' } });
     expect(await settled(lying.runId)).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
+    const endless = await take('node.files_list');
+    const entry = { name: 'x', type: 'file', bytes: 0, modifiedAt: '2026-01-01T00:00:00.000Z' };
+    await complete(endless.commandId, { status: 'succeeded', output: { entries: Array.from({ length: 10_001 }, () => entry), truncated: false } });
+    expect(await settled(endless.runId)).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
     const empty = await take('node.capture_screen');
     await complete(empty.commandId, { status: 'succeeded', output: { artifact: 'none.png', contentType: 'image/png', bytes: 5 } });
     expect(await settled(empty.runId)).toMatchObject({ error: { code: 'invalid_reply', message: expect.stringContaining('did not send') as string } });

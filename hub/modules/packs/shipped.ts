@@ -19,7 +19,7 @@ const dailyScreenReport = {
   name: 'Daily screen report',
   version: '1.0.0',
   publisher,
-  summary: 'Takes a picture of a machine\'s screen at a time of day, and logs where it lies.',
+  summary: 'Takes a picture of a machine\'s screen at a time of day, and logs where it lies. The machine\'s owner allows it with: outrigger-companion allow screen',
   inputsSchema: { type: 'object', properties: { nodeId: node, cron: cron('0 9 * * *'), timezone, email }, required: ['nodeId'] },
   skills: ['node.ping', 'node.capture_screen', 'log.write', 'memory.write', 'email.send'],
   nodePowers: ['ping', 'screen'],

@@ -4,12 +4,13 @@ import { lstat, open, opendir, readlink, realpath, stat } from 'node:fs/promises
 import type { FileHandle } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { inlineFileBytes } from '../../../shared/commands/files.ts';
+import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
 import { isStorableText, toStorableText } from '../../../shared/json.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 
-const maxEntries = 10_000;
+/** O_PATH of Linux, which Node does not name: the handle stands for the file, and nothing was opened. */
+const linuxOpenPath = 0o10000000;
 const maxArtifactBytes = 256 * 1024 * 1024;
 
 /** Lists and reads files, only under the folders that the owner shares. */
@@ -31,7 +32,7 @@ async function list(path: string | undefined, context: CommandContext) {
   const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
   for await (const entry of await opendir(opened)) {
     context.signal.throwIfAborted();
-    if (entries.length === maxEntries) {
+    if (entries.length === maxListEntries) {
       truncated = true;
       break;
     }
@@ -45,8 +46,7 @@ async function list(path: string | undefined, context: CommandContext) {
 
 async function read({ path, offset, length }: { path: string; offset: number; length?: number | undefined }, context: CommandContext) {
   const file = await resolveShared(path, context);
-  // Without O_NONBLOCK opening a pipe would wait for somebody to write to it.
-  await using handle = await openShared(file, context, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  await using handle = await openFile(file, path, context);
   const facts = await handle.stat();
   if (!facts.isFile()) throw new CommandError('invalid_input', `${path} is not a file.`);
   const wanted = Math.min(length ?? Number.MAX_SAFE_INTEGER, Math.max(0, facts.size - offset));
@@ -127,6 +127,27 @@ async function resolveShared(path: string, { settings }: CommandContext): Promis
 async function realFolders(folders: string[]): Promise<string[]> {
   const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
   return real.filter((folder) => folder !== null);
+}
+
+/**
+ * Opens a file without ever opening anything else, since the opening alone of a device or a pipe may do something: on Linux by a handle
+ * that only names it, looked at and then opened through; elsewhere looked at before and after.
+ */
+async function openFile(real: string, path: string, context: CommandContext): Promise<FileHandle> {
+  const refuse = () => new CommandError('invalid_input', `${path} is not a file.`);
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+  if (process.platform === 'linux') {
+    await using named = await openShared(real, context, linuxOpenPath);
+    const facts = await named.stat();
+    // So opened, a link stands for itself.
+    if (facts.isSymbolicLink()) throw outside(real);
+    if (!facts.isFile()) throw refuse();
+    return open(`/proc/self/fd/${named.fd}`, flags).catch((error: NodeJS.ErrnoException) => {
+      throw new CommandError('permission_needed', `${real} can't be opened (${error.code ?? 'error'}).`, { cause: error });
+    });
+  }
+  if (!(await lstat(real)).isFile()) throw refuse();
+  return openShared(real, context, flags);
 }
 
 /**

@@ -8,9 +8,7 @@ import { commandMarker } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
-
-/** Variables that make a program load code which nobody approved. */
-const forbiddenVariables = /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHONPATH$|PYTHONSTARTUP$|PYTHONHOME$|PERL5LIB$|PERL5OPT$|RUBYLIB$|RUBYOPT$|BASH_ENV$|ENV$|SHELLOPTS$|BASHOPTS$|PS4$|IFS$|PATH$|GIT_SSH|GIT_EXTERNAL_DIFF$|JAVA_TOOL_OPTIONS$|GCONV_PATH$|OUTRIGGER_)/i;
+import { codeVariable } from './variables.ts';
 
 const defaultPath = process.platform === 'win32' ? (process.env['PATH'] ?? '') : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** After a program ended, what its children may still write to its output. */
@@ -21,8 +19,8 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
   return {
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
-      const forbidden = Object.keys(env).find((name) => forbiddenVariables.test(name));
-      if (forbidden !== undefined) throw new CommandError('denied_by_policy', `The variable ${forbidden} may not be set: it can make a program run other code than was approved.`);
+      const variable = codeVariable(env);
+      if (variable !== null) throw new CommandError('denied_by_policy', `The variable ${variable} may not be set: it can make a program run other code than was approved. Put what it says into argv, where the approver sees it.`);
       checkFolder(cwd);
       const program = findProgram(argv[0] as string);
       const { programs } = context.settings.system;

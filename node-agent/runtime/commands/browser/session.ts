@@ -6,6 +6,7 @@ import type { LocalSettings } from '../../settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
 import { hasHostLists, navigationProblem } from './navigation-policy.ts';
+import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
 const launchTimeoutMs = 30_000;
 const reapEveryMs = 1_000;
@@ -97,15 +98,16 @@ export class BrowserSession implements AsyncDisposable {
     if (browser === null) {
       throw new CommandError('tool_missing', settings.executablePath === undefined ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium' : `There is no browser at ${settings.executablePath}.`);
     }
+    const unsafe = sandboxProblem(settings);
+    if (unsafe !== null) throw new CommandError('denied_by_device', unsafe);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
-    const isRoot = process.getuid?.() === 0;
     const canShow = process.platform !== 'linux' || process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
     let context: BrowserContext;
     try {
       context = await chromium.launchPersistentContext(this.#profile, {
         executablePath: browser.path,
         headless: !(settings.headed && canShow),
-        chromiumSandbox: !isRoot,
+        chromiumSandbox: !lacksSandbox(),
         acceptDownloads: false,
         handleSIGINT: false,
         handleSIGTERM: false,
@@ -173,7 +175,8 @@ export class BrowserSession implements AsyncDisposable {
     this.#pages.set(entry.id, entry);
     page.on('close', () => this.#pages.delete(entry.id));
     page.on('crash', () => this.#pages.delete(entry.id));
-    page.on('dialog', (dialog) => void dialog.dismiss().catch(() => undefined));
+    // Who asks whether to leave a page would keep it for ever; whatever else is asked is answered with no.
+    page.on('dialog', (dialog) => void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined));
     page.on('framenavigated', (frame) => {
       if (frame !== page.mainFrame() || this.#settings === undefined || frame.url() === 'about:blank' || frame.url() === '') return;
       if (frame.url().startsWith('chrome-error:')) return;
