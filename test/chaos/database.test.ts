@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Client as Postgres } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../shared/contract/client.ts';
+import type { Client, Fetch } from '../../shared/contract/client.ts';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { startHubProcess } from './processes.ts';
+
+let database: TestDatabase;
+let home: string;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  home = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** A real hub that loses patience with its database sooner than it would. */
+async function startImpatientHub(): Promise<{ url: string; key: string; api: Client }> {
+  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000' };
+  const hub = await startHubProcess(env);
+  onTestFinished(() => hub.kill());
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env }, timeout: 60_000 });
+  const key = stdout.trim();
+  return { url: hub.url, key, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }) };
+}
+
+test('runs that meet a locked table end as they would have, each step done once, as soon as it is free', async () => {
+  const { api } = await startImpatientHub();
+  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'one' }, { type: 'log', message: 'two' }] } as never });
+  const locker = new Postgres({ connectionString: database.url });
+  await locker.connect();
+  await locker.query('BEGIN; LOCK TABLE run_steps IN SHARE MODE');
+  const runIds = await Promise.all(Array.from({ length: 5 }, async () => startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId));
+  const waiting = async () => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%run_steps%'`)).length;
+  for (const seen of [true, false, true]) await expect.poll(async () => (await waiting()) > 0, { interval: 5 }).toBe(seen);
+  await locker.query('ROLLBACK');
+  await locker.end();
+  for (const runId of runIds) expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+  expect(await database.query('SELECT DISTINCT lost_leases FROM runs')).toEqual([{ lost_leases: 0 }]);
+  expect(await database.query('SELECT message, count(*)::int AS lines FROM run_logs GROUP BY 1 ORDER BY 1')).toEqual([{ message: 'one', lines: 5 }, { message: 'two', lines: 5 }]);
+});
+
+test('while the database is silent every request is answered 503 and the hub is not ready; then all goes on', async () => {
+  const { url, key, api } = await startImpatientHub();
+  const get = async (path: string) => {
+    const response = await fetch(url + path, { headers: { 'x-api-key': key }, signal: AbortSignal.timeout(20_000) });
+    return { status: response.status, body: (await response.json()) as { code?: string } };
+  };
+  expect(await get('/readyz')).toMatchObject({ status: 200 });
+  const pids = (await database.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`)).map(({ pid }) => pid);
+  const go = () => {
+    for (const pid of pids.splice(0)) process.kill(pid, 'SIGCONT');
+  };
+  onTestFinished(go);
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  const answers = await Promise.all([get('/readyz'), get('/v1/automations/runs'), get('/v1/automations/workflows'), get('/healthz')]);
+  expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 200]);
+  expect(answers[1]?.body.code).toBe('unavailable');
+  go();
+  await expect.poll(async () => (await get('/readyz')).status).toBe(200);
+  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'after', stepsJson: [{ type: 'log', message: 'after' }] } as never });
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
+  expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+});
