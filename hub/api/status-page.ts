@@ -41,7 +41,7 @@ dt { padding: .65rem 1rem 0; font-size: .8rem; color: var(--soft); }
 dd { margin: 0; padding: 0 1rem .65rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 dd + dt { border-top: 1px solid var(--line); }
 .said { white-space: pre-wrap; overflow-wrap: anywhere; }
-.mark { font: 600 .8em ui-monospace, Menlo, Consolas, monospace; color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; white-space: nowrap; }
+.mark { font: 600 .8em ui-monospace, Menlo, Consolas, monospace; color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
 textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: .65rem .85rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }

@@ -129,7 +129,7 @@ test('the page and the mail of an approval show characters that mislead, and hos
   expect(text).toContain(`<h1>pay 100${mark('U+202E')}001</h1>`);
   expect(text).toContain(`to ${mark('U+2066')}Ann${mark('U+FEFF', 'U+2069')}\nsoon, see ${url} ⟨host xn--pple-43d.com⟩`);
   expect(text).toContain(`a${mark('U+200B', 'U+E0041')}&lt;b&gt;${mark('U+00AD')}c`);
-  const [head = '', ...body] = (mail.mails[0]?.raw as string).split('\r\n\r\n');
+  const [head = '', ...body] = (mail.mails[0]?.raw ?? '').split('\r\n\r\n');
   expect(unquoted(head.replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, '').replaceAll('_', ' '))).toContain('To approve: pay 100⟨U+202E⟩001');
   expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain('pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩');
 });

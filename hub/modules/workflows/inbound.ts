@@ -13,7 +13,7 @@ import { startRun } from './start.ts';
 import type { StartableWorkflow } from './start.ts';
 import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByWebhookToken, findWorkflow, listWebhookWorkflows, readEntitlements } from './store.ts';
+import { findByWebhookToken, findWorkflow, listWebhookWorkflows, maxHookWorkflows, readEntitlements } from './store.ts';
 
 export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
@@ -37,18 +37,21 @@ export interface Started {
 const mismatch = () => new AppError('webhook_token_mismatch', 'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.');
 
 async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
-  const all = await findByWebhookToken(db, webhookTokenHash(token));
-  const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all.filter((match) => match.id === body.workflowId);
-  // One token in two workspaces is possible; which of them is meant only an id can say.
+  const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
+  const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all;
   const [first] = matches;
-  if (first === undefined || matches.some((match) => match.tenant_id !== first.tenant_id)) throw mismatch();
+  if (first === undefined) throw mismatch();
   return { tenantId: first.tenant_id, entitlements: first.entitlements, workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })) };
 }
 
 async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
   return db.workspace(tenantId, async (tx) => {
     const entitlements = await readEntitlements(tx, tenantId);
-    if (body.workflowId === undefined) return { tenantId, entitlements, workflows: await listWebhookWorkflows(tx, tenantId) };
+    if (body.workflowId === undefined) {
+      const workflows = await listWebhookWorkflows(tx, tenantId);
+      if (workflows.length > maxHookWorkflows) throw new AppError('conflict', `This workspace has more than ${maxHookWorkflows} active webhook workflows, and one call starts no more; send workflowId, or the token of those that are meant.`);
+      return { tenantId, entitlements, workflows };
+    }
     const workflow = await findWorkflow(tx, tenantId, body.workflowId);
     if (workflow === null) throw notFound(body.workflowId);
     return { tenantId, entitlements, workflows: [workflow] };

@@ -27,7 +27,7 @@ import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByOrigin, findStartable, findWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, readEntitlements, updateWorkflow } from './store.ts';
+import { countByWebhookToken, findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, updateWorkflow } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -75,7 +75,9 @@ export class Workflows {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#validate(tx, tenantId, body.stepsJson);
       const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null, caller.environment);
-      const created = await insertWorkflow(tx, tenantId, newId(), content, origin);
+      const id = newId();
+      await assertTokenHasRoom(tx, tenantId, id, content);
+      const created = await insertWorkflow(tx, tenantId, id, content, origin);
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
       return created;
     });
@@ -93,6 +95,8 @@ export class Workflows {
       // A schedule that goes on as it was keeps its next fire; every other one begins now.
       const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
       const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null, caller.environment);
+      if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true) content.webhookTokenSince = before.webhookTokenSince;
+      else await assertTokenHasRoom(tx, tenantId, id, content);
       const updated = await updateWorkflow(tx, before, content);
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
       // Runs that the old limits hold back may begin by the new ones.
@@ -169,8 +173,14 @@ export class Workflows {
   async ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
     await this.#validate(tx, tenantId, derived.steps);
     const content = this.#content(derived.name, true, { schemaVersion: 1, type: 'manual' }, derived.steps, null, null, 'live');
-    const before = await findByOrigin(tx, tenantId, derived.origin.kind, derived.origin.id);
-    if (before === null) return (await insertWorkflow(tx, tenantId, newId(), content, derived.origin)).id;
+    const { kind, id: originId } = derived.origin;
+    let before = await findByOrigin(tx, tenantId, kind, originId);
+    if (before === null) {
+      const made = await insertDerivedWorkflow(tx, tenantId, newId(), content, derived.origin);
+      if (made !== null) return made.id;
+      // Somebody else made it meanwhile.
+      before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
+    }
     const isSame = before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
     if (!isSame) await updateWorkflow(tx, before, content);
     return before.id;
@@ -209,10 +219,10 @@ export class Workflows {
     }
     const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
     const common = { name, active, steps, limits, environment, nextRunAt, eventType: trigger.type === 'event' ? trigger.event.type : null };
-    if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null };
+    if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null, webhookTokenSince: null };
     const { token } = trigger.webhook;
     const sealed: Trigger = { ...trigger, webhook: { token: this.#deps.secrets.seal(tokenPurpose, token) } };
-    return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token) };
+    return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token), webhookTokenSince: now };
   }
 
   #openTrigger(trigger: Trigger): Trigger {
@@ -234,6 +244,12 @@ export class Workflows {
       nextRunAt: row.nextRunAt?.toISOString() ?? null,
     };
   }
+}
+
+/** @throws AppError `workflow_invalid` for a token that opens as many workflows already as one call starts. */
+async function assertTokenHasRoom(tx: Transaction, tenantId: string, id: string, { webhookTokenHash: hash }: WorkflowContent): Promise<void> {
+  if (hash === null || (await countByWebhookToken(tx, tenantId, hash, id)) < maxHookWorkflows) return;
+  throw invalid('triggerJson.webhook.token', `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`);
 }
 
 export function createWorkflows(dependencies: WorkflowsDependencies): Workflows {

@@ -32,14 +32,17 @@ export async function findStartable(tx: Transaction, tenantId: string, id: strin
   return row ?? null;
 }
 
-/** Active webhook workflows of one workspace. */
+/** The most workflows that one call of the inbound hook starts. */
+export const maxHookWorkflows = 100;
+
+/** Active webhook workflows of one workspace, one more than a call may start at most. */
 export async function listWebhookWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
   return tx
     .select()
     .from(workflows)
     .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.webhookTokenHash} is not null`))
     .orderBy(workflows.id)
-    .limit(100);
+    .limit(maxHookWorkflows + 1);
 }
 
 /** Active workflows that follow a type of event. */
@@ -71,14 +74,29 @@ export interface WebhookMatch {
   entitlements: Record<Entitlement, boolean>;
 }
 
-/** Workflows of any workspace that a webhook token opens. */
-export async function findByWebhookToken(db: Database, tokenHash: Buffer): Promise<WebhookMatch[]> {
+/**
+ * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
+ * the token first, so that no stranger who saves the same one comes between.
+ */
+export async function findByWebhookToken(db: Database, tokenHash: Buffer, workflowId: string | undefined): Promise<WebhookMatch[]> {
+  const columns = 'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
+  if (workflowId !== undefined) {
+    return db.systemStatement<WebhookMatch>('find_by_webhook_token_and_id', `SELECT ${columns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`, [tokenHash, workflowId]);
+  }
   return db.systemStatement<WebhookMatch>(
     'find_by_webhook_token',
-    `SELECT w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
-     WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL ORDER BY w.id LIMIT 100`,
+    `SELECT ${columns}
+     WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL AND w.tenant_id = (
+       SELECT tenant_id FROM workflows WHERE webhook_token_hash = $1 AND deleted_at IS NULL ORDER BY coalesce(webhook_token_since, created_at), id LIMIT 1)
+     ORDER BY w.id`,
     [tokenHash],
   );
+}
+
+/** How many workflows of a workspace, other than one, a webhook token opens. */
+export async function countByWebhookToken(tx: Transaction, tenantId: string, tokenHash: Buffer, exceptId: string): Promise<number> {
+  const [row] = await tx.select({ count: sql<number>`count(*)::int` }).from(workflows).where(and(live(tenantId), eq(workflows.webhookTokenHash, tokenHash), sql`${workflows.id} <> ${exceptId}`));
+  return row?.count ?? 0;
 }
 
 export async function readEntitlements(tx: Transaction, tenantId: string): Promise<Record<Entitlement, boolean>> {
@@ -93,6 +111,7 @@ export interface WorkflowContent {
   trigger: Trigger;
   steps: Step[];
   webhookTokenHash: Buffer | null;
+  webhookTokenSince: Date | null;
   eventType: string | null;
   nextRunAt: Date | null;
   limits: WorkflowLimits | null;
@@ -100,9 +119,15 @@ export interface WorkflowContent {
 }
 
 export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin'] = null): Promise<WorkflowRow> {
-  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, origin, ...content }).returning();
+  return (await insertDerivedWorkflow(tx, tenantId, id, content, origin)) as WorkflowRow;
+}
+
+/** Inserts a workflow, unless its origin, of the kind that makes one alone, has it already: then null, once whoever makes it has committed. */
+export async function insertDerivedWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin']): Promise<WorkflowRow | null> {
+  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, origin, ...content }).onConflictDoNothing().returning();
+  if (row === undefined) return null;
   await tx.insert(workflowVersions).values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
-  return row as WorkflowRow;
+  return row;
 }
 
 export async function updateWorkflow(tx: Transaction, before: WorkflowRow, content: WorkflowContent): Promise<WorkflowRow> {

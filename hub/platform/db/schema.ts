@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { bigint, bigserial, boolean, index, integer, pgPolicy, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, bigserial, boolean, index, integer, pgPolicy, pgTable, primaryKey, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Permission, Product, Role } from '../../../shared/contract/define.ts';
 import type { RunHold, RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
@@ -123,6 +123,8 @@ export const workflows = pgTable(
     steps: jsonb('steps').$type<Step[]>().notNull(),
     /** SHA-256 of the webhook token: how the inbound hook finds the workflow. */
     webhookTokenHash: bytea('webhook_token_hash'),
+    /** Since when it has that token: of two workspaces with one token, a call without an id means the one that had it first. */
+    webhookTokenSince: instant('webhook_token_since'),
     /** Event type of an event trigger: how an event finds its workflows. */
     eventType: text('event_type'),
     /** When a schedule fires next; null when it does not, or is not active. */
@@ -145,6 +147,7 @@ export const workflows = pgTable(
     index('workflows_event').on(table.tenantId, table.eventType).where(sql`deleted_at is null and active and event_type is not null`),
     index('workflows_next_run').on(table.nextRunAt).where(sql`next_run_at is not null`),
     index('workflows_origin').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin is not null`),
+    uniqueIndex('workflows_derived').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin->>'kind' in ('sequence', 'agent')`),
     index('workflows_webhook_token').on(table.webhookTokenHash).where(sql`deleted_at is null and webhook_token_hash is not null`),
     ...policies(),
   ],

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let mine: TestWorkspace;
+let stranger: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', HOOK_RATE_LIMIT_PER_MINUTE: '100000' });
+  mine = await hub.workspace();
+  stranger = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const create = async (on: TestWorkspace, token: string | null) => {
+  const triggerJson = token === null ? { schemaVersion: 1 as const, type: 'manual' as const } : { schemaVersion: 1 as const, type: 'webhook' as const, webhook: { token } };
+  return (await on.api.call('createAutomationWorkflow', { body: { name: 'hook', triggerJson, stepsJson: [{ type: 'log', message: 'x' }] as never } })).id;
+};
+const call = (token: string, body: unknown) => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': token }, body });
+const workflowOf = async (on: TestWorkspace, runId: unknown) => (await on.api.call('getAutomationRun', { params: { id: String(runId) } })).workflowId;
+
+describe('a webhook token that a stranger saves as well', () => {
+  test('goes on to open the workflow of whoever had it first, and the stranger\'s own by its id alone', async () => {
+    const token = 'token-that-two-workspaces-have';
+    // The stranger's workflow is older; it takes the token later.
+    const theirs = await create(stranger, null);
+    const own = await create(mine, token);
+    await stranger.api.call('updateAutomationWorkflow', { params: { id: theirs }, body: { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } } });
+    expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
+    expect(await workflowOf(mine, (await call(token, { workflowId: own })).body['runId'])).toBe(own);
+    expect(await workflowOf(stranger, (await call(token, { workflowId: theirs })).body['runId'])).toBe(theirs);
+    // What else is changed of the workflow, even that it pauses, leaves the token where it was.
+    await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { name: 'renamed', active: false } });
+    expect((await call(token, { event: 'x' })).body).toMatchObject({ statusCode: 401, code: 'webhook_token_mismatch' });
+    await mine.api.call('updateAutomationWorkflow', { params: { id: own }, body: { active: true } });
+    expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
+    await mine.api.call('deleteAutomationWorkflow', { params: { id: own } });
+    expect(await workflowOf(stranger, (await call(token, { event: 'x' })).body['runId'])).toBe(theirs);
+  });
+
+  test('opens as many workflows as one call starts, which is told when one more is saved', async () => {
+    const token = 'token-of-very-many-workflows';
+    await create(stranger, token);
+    for (let made = 1; made < 100; made += 1) await create(stranger, token);
+    await create(mine, token);
+    expect((await call(token, { event: 'x' })).body['runIds']).toHaveLength(100);
+    await expect(create(stranger, token)).rejects.toMatchObject({ code: 'workflow_invalid', details: [{ path: 'body.triggerJson.webhook.token' }] });
+    await create(stranger, 'another-token-of-the-stranger');
+    expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-api-key': stranger.key }, body: { event: 'x' } })).body).toMatchObject({ statusCode: 409, code: 'conflict', message: expect.stringContaining('workflowId') as string });
+  });
+});
+
+test('a sequence that is run for the first time by many at once has one workflow', async () => {
+  const { id } = await mine.api.call('createAutomationSequence', { body: { name: 'first', steps: [{ type: 'log', message: 'x' }] as never } });
+  const runs = await Promise.all(Array.from({ length: 8 }, () => mine.api.call('runAutomationSequence', { params: { id }, body: {} })));
+  expect(new Set(runs.map(({ workflowId }) => workflowId)).size).toBe(1);
+});
+
+test('an agent whose first messages come at once has one workflow', async () => {
+  const own = await hub.workspace();
+  const { id: channelId } = await own.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } } });
+  await own.api.call('createAutomationAgent', { body: { name: 'answers', systemPrompt: 'x', routeKeys: ['*'] } as never });
+  const answers = await Promise.all(Array.from({ length: 8 }, (_none, index) => send(hub.url, 'POST', `/v1/automations/channels/${channelId}/inbound`, { headers: { 'x-service-automation-token': 'a secret of sixteen' }, body: { text: 'hi', from: `somebody ${index}` } })));
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
+  const [row] = await hub.database.query<{ count: string }>(`select count(*) from workflows where tenant_id = $1 and origin->>'kind' = 'agent'`, [own.tenantId]);
+  expect(Number(row?.count)).toBe(1);
+});
