@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { logRecovery } from '../log-repeats.ts';
 import type { Logger } from '../logger.ts';
+import { isDatabaseUnavailable } from './database.ts';
 
 export interface LeadershipOptions {
   /** postgres:// URL; each process keeps one connection more, for this alone. */
@@ -59,7 +60,7 @@ export class Leadership implements AsyncDisposable {
         await this.#beat();
         logRecovery(logger, `turn at ${name}`);
       } catch (error) {
-        logger.warn({ err: error, part: `turn at ${name}` }, 'whose turn it is can not be asked; it is asked again');
+        logger.warn({ err: error, part: isDatabaseUnavailable(error) ? 'database' : `turn at ${name}` }, 'whose turn it is can not be asked; it is asked again');
         this.#lose();
       }
       await sleep(beatMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createApp } from '../../hub/app.ts';
+import { parseConfig } from '../../hub/config.ts';
+import { LogRepeats } from '../../hub/platform/log-repeats.ts';
+import { createLogger } from '../../hub/platform/logger.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { redisAvailable, startRedis } from '../fixtures/redis.ts';
+import { until } from '../fixtures/until.ts';
+
+const secret = 'S3CRET-of-a-stranger';
+/** A minute of the log's clock for each second that passes. */
+const clock = () => performance.now() * 60;
+
+/** A way to a server that can be cut. */
+class Gate {
+  readonly #target: { host: string; port: number };
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  port = 0;
+
+  constructor(target: URL) {
+    this.#target = { host: target.hostname, port: Number(target.port) };
+  }
+
+  async open(): Promise<void> {
+    const server = createServer((socket) => {
+      const onward = connect(this.#target);
+      for (const [from, to] of [[socket, onward], [onward, socket]] as const) {
+        this.#sockets.add(from);
+        from.on('error', () => to.destroy());
+        from.on('close', () => {
+          this.#sockets.delete(from);
+          to.destroy();
+        });
+        from.pipe(to);
+      }
+    });
+    await new Promise<void>((done) => server.listen(this.port, '127.0.0.1', done));
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  async cut(): Promise<void> {
+    const closed = new Promise((done) => this.#server?.close(done));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}
+
+interface Line {
+  level: number;
+  msg: string;
+  part?: string;
+  times?: number;
+}
+
+async function start(env: Record<string, string>) {
+  const lines: string[] = [];
+  const home = mkdtempSync(join(tmpdir(), 'outrigger-quiet-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const config = parseConfig({ env: { PORT: '0', OUTRIGGER_HOME: home, SECRET_KEY: 'ab'.repeat(32), NODE_ENV: 'test', DATABASE_POOL_SIZE: '6', ...env }, readFile: () => '' }, { role: 'all', isTerminal: false });
+  const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) }, new LogRepeats({ now: clock }));
+  const app = await createApp(config, { logger, onNotice: () => undefined });
+  const ask = (path: string) =>
+    fetch(`${app.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-service-automation-token': secret, 'x-api-key': secret }, body: JSON.stringify({ event: 'a.b', payload: { text: secret } }), signal: AbortSignal.timeout(15_000) });
+  return { app, lines, ask, troubles: () => lines.map((line) => JSON.parse(line) as Line).filter(({ level, part }) => level >= 40 || part !== undefined) };
+}
+
+async function expectOneOutage(gate: Gate, part: string, { lines, troubles, ask }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  expect(troubles()).toEqual([]);
+  const from = clock();
+  await gate.cut();
+  await until(async () => {
+    await ask('/v1/automations/hooks/inbound').catch(() => undefined);
+    return troubles().length >= 5;
+  }, () => lines.join(''));
+  const during = troubles();
+  const minutes = (clock() - from) / 60_000;
+  expect(during.map((line) => line.part), lines.join('')).toEqual(during.map(() => part));
+  // The first line, and one for each minute that the log's clock went on.
+  expect(during.length).toBeLessThanOrEqual(2 + minutes);
+  expect(during[1]?.times).toBeGreaterThan(1);
+  await gate.open();
+  await until(() => troubles().some(({ msg }) => msg === `${part} is back`), () => lines.join(''));
+  expect(lines.join('')).not.toContain(secret);
+}
+
+describe('the log of a running hub', () => {
+  test('tells of a database that is away when it goes, once a minute, and when it is back, and of nothing that callers sent meanwhile', async () => {
+    await using database = await acquireDatabase();
+    const url = new URL(database.url);
+    const gate = new Gate(url);
+    await gate.open();
+    url.port = String(gate.port);
+    const hub = await start({ DATABASE_URL: url.href });
+    try {
+      await expectOneOutage(gate, 'database', hub);
+    } finally {
+      await hub.app[Symbol.asyncDispose]();
+      await gate.cut();
+    }
+  });
+
+  test.skipIf(!redisAvailable)('and the same of Redis (needs redis-server)', async () => {
+    await using database = await acquireDatabase();
+    await using redis = await startRedis();
+    const gate = new Gate(new URL(redis.url));
+    await gate.open();
+    const hub = await start({ DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${gate.port}` });
+    try {
+      await expectOneOutage(gate, 'redis', hub);
+    } finally {
+      await hub.app[Symbol.asyncDispose]();
+      await gate.cut();
+    }
+  });
+});
