@@ -44,7 +44,7 @@ import { Insight, rollUp } from './modules/insight/index.ts';
 import { Logs } from './modules/logs/index.ts';
 import { Marketing } from './modules/marketing/index.ts';
 import { createMemory } from './modules/memory/index.ts';
-import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, NodeCommands, Nodes } from './modules/nodes/index.ts';
+import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, NodeCommands, Nodes, Reachability } from './modules/nodes/index.ts';
 import { Packs } from './modules/packs/index.ts';
 import { Policies, readPolicy } from './modules/policies/index.ts';
 import { createRuns, wakeForgottenLines } from './modules/runs/index.ts';
@@ -348,6 +348,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       validateResponses: config.http.validateResponses,
       onFinished: (operation, status, seconds) => metrics.requests.observe({ operation, status: String(status) }, seconds),
     });
+    stack.use(await Reachability.announce(db, logger));
     url = await server.listen(config.http.host, config.http.port);
     stack.defer(() => server.drain(config.http.shutdownMs));
   }

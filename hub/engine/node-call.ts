@@ -1,9 +1,9 @@
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
-import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { openApproval } from '../modules/approvals/index.ts';
-import { assertNodeUsable } from '../modules/nodes/index.ts';
+import { assertNodeUsable, textOfOutput } from '../modules/nodes/index.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { splitNodeInput } from '../skills/define.ts';
 import type { NodeSkill } from '../skills/define.ts';
@@ -69,16 +69,5 @@ export async function resumeCommand(deps: EngineDependencies, held: HeldRun, com
   if (command.status !== 'succeeded') {
     throw command.status === 'withdrawn' ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false }) : commandFailure(command.error);
   }
-  return { kind: 'done', output: command.output, outputText: textOf(command.output), effect: 'pure' };
-}
-
-/** What a person would read of a node's answer: its text, else its JSON. */
-function textOf(output: JsonValue): string {
-  if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
-    for (const key of ['stdout', 'text', 'content']) {
-      const value = output[key];
-      if (typeof value === 'string') return value;
-    }
-  }
-  return JSON.stringify(output);
+  return { kind: 'done', output: command.output, outputText: textOfOutput(command.output), effect: 'pure' };
 }

@@ -65,7 +65,6 @@ export const polledCommand = z.object({
   leaseSeconds: z.int(),
   approval: commandApproval.optional(),
 });
-export type PolledCommand = z.output<typeof polledCommand>;
 
 /** Codes of a command that failed on, or on the way to, a device. A device may use others of its own. */
 const commandErrorCodes = [

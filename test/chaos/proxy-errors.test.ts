@@ -24,7 +24,7 @@ const answers: { status: number; headers: Record<string, string>; body: string }
   { status: 200, headers: html, body: '<h1>Sign in to the network</h1>' },
 ];
 
-test('a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result', async () => {
+test('a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result', { timeout: 180_000 }, async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_HEARTBEAT_SECONDS: '1', NODE_POLL_SECONDS: '2' });
   const workspace = await hub.workspace();
   await using proxy = await startProxy(hub.url);

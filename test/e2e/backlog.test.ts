@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts';
 const backlog = 50;
 const atOnce = 4;
 
-test('a backlog drains as fast as the device works, poll after poll and none without a place', async () => {
+test('a backlog drains as fast as the device works, poll after poll and none without a place', { timeout: 180_000 }, async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_POLL_SECONDS: '25' });
   const workspace = await hub.workspace();
   await using proxy = await startProxy(hub.url);

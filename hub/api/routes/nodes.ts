@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
 import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
@@ -26,7 +27,11 @@ export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }:
     updateAutomationNode: ({ principal, params, body }) => nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
     heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
-    pollAutomationNodeCommands: ({ principal, query, signal }) => devices.poll(principal, query, signal),
+    async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
+      const handedOut = await devices.poll(principal, query, signal);
+      if (handedOut.leases.length > 0) unlessSent(response, () => void devices.putBack(principal, handedOut));
+      return handedOut.answer;
+    },
     async completeAutomationNodeCommand({ principal, params, body, raw: { request } }) {
       if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
       const ended = await results.ended(principal, params.commandId);
@@ -40,6 +45,17 @@ export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }:
     readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
     uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) => uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
   });
+
+/** Calls `undo` once it is certain that an answer with its success did not leave the hub whole. */
+function unlessSent(response: Response, undo: () => void): void {
+  if (response.destroyed) {
+    undo();
+    return;
+  }
+  response.once('close', () => {
+    if (!response.writableFinished || response.statusCode !== 200) undo();
+  });
+}
 
 /** One byte range of a file of `bytes` bytes; null for all of it. @throws AppError `range_not_satisfiable`. */
 export function parseRange(header: string | undefined, bytes: number): { start: number; end: number } | null {

@@ -11,6 +11,8 @@ import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { lockRuns, wakeRun } from '../runs/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
+import { handOverSeconds, leaseSeconds } from './lease.ts';
+import { isReachable } from './reachability.ts';
 import { gateProblem } from './store.ts';
 import type { DeviceIdentity } from './store.ts';
 
@@ -20,8 +22,6 @@ export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
 type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
-/** How long a device may be silent about a command that it holds, in seconds. */
-const leaseSeconds = 45;
 /** A command that only reads is handed out again until so long after it was made, in seconds. */
 const rereadSeconds = 300;
 /** How long a node has to take such a command again, in seconds. */
@@ -44,6 +44,27 @@ export interface DispatchRequest {
   /** The end of the step's own time, if it has one. */
   deadlineAt: Date | null;
   approval: NodeCommandRow['approval'];
+}
+
+/** What a device asks for in one look of its poll. */
+export interface HandOutRequest {
+  max: number;
+  /** What the device holds. */
+  running: string[];
+  /** Whether whatever else is leased to the device never came there. */
+  isRunningComplete: boolean;
+}
+
+/** One lease, as long as nobody took it anew. */
+export interface Lease {
+  commandId: string;
+  handedOutAt: string;
+}
+
+/** What one look of a poll brings, and the leases that it rests on. */
+export interface HandOut {
+  answer: PollAnswer;
+  leases: Lease[];
 }
 
 export interface NodeCommandsDependencies {
@@ -94,11 +115,11 @@ export class NodeCommands {
 
   /**
    * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
-   * What its owner switched off at the hub meanwhile fails instead.
+   * What its owner switched off at the hub meanwhile fails instead. Nothing is leased once `signal` says that nobody listens.
    */
-  async handOut(device: DeviceIdentity, max: number, running: string[]): Promise<PollAnswer | null> {
+  async handOut(device: DeviceIdentity, { max, running, isRunningComplete }: HandOutRequest, signal: AbortSignal): Promise<HandOut | null> {
     const { tenantId, nodeId } = device;
-    const look = async (tx: Transaction): Promise<{ answer: PollAnswer; refused: Refusal[] } | null> => {
+    const look = async (tx: Transaction): Promise<(HandOut & { refused: Refusal[] }) | null> => {
       const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
         'poll_node',
         `SELECT allow_system, allow_browser, coalesce(last_seen_at < now() - interval '5 seconds', true) AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
@@ -109,7 +130,8 @@ export class NodeCommands {
       if (node.stale) await tx.query('touch_node', 'UPDATE nodes SET last_seen_at = now() WHERE id = $1', [nodeId]);
       // Before more are leased: that waits for nobody, so that no two transactions wait for each other.
       const withdrawn = await this.extendLeases(tx, nodeId, running);
-      const leased = max === 0 ? [] : await this.#lease(tx, nodeId, max);
+      if (isRunningComplete) await this.#giveAgain(tx, nodeId, running);
+      const leased = max === 0 || signal.aborted ? [] : await this.#lease(tx, nodeId, max);
       const allowed: typeof leased = [];
       const refused: Refusal[] = [];
       for (const row of leased) {
@@ -120,34 +142,75 @@ export class NodeCommands {
       }
       // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
       if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
-      const answer = {
-        commands: allowed.map((row) => ({
-          id: row.id,
-          type: row.type,
-          input: row.input,
-          expiresAt: row.expires_at.toISOString(),
-          leaseSeconds,
-          ...(row.approval === null ? {} : { approval: row.approval }),
-        })),
-        withdrawn,
-      };
-      return { answer, refused };
+      const commands = allowed.map((row) => ({
+        id: row.id,
+        type: row.type,
+        input: row.input,
+        expiresAt: row.expires_at.toISOString(),
+        leaseSeconds,
+        ...(row.approval === null ? {} : { approval: row.approval }),
+      }));
+      return { answer: { commands, withdrawn }, leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })), refused };
     };
     const seen = await this.#deps.db.workspace(tenantId, look, { durable: false });
-    if (seen !== null && seen.refused.length > 0) await this.#refuse(tenantId, seen.refused);
-    return seen?.answer ?? null;
+    if (seen === null) return null;
+    const { refused, ...handedOut } = seen;
+    if (refused.length > 0) await this.#refuse(tenantId, refused);
+    return handedOut;
   }
 
-  /** Extends the leases of commands that a device works on; answers those that it should stop. */
+  /** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
+  async putBack({ tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
+    await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.query(
+        'put_back_commands',
+        `UPDATE node_commands c SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
+           expires_at = least(now() + make_interval(secs => $4), coalesce(deadline_at, 'infinity'))
+         FROM unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at)
+         WHERE c.id = lease.id AND c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at`,
+        [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), retakeSeconds],
+      ),
+    );
+    this.announce(nodeId);
+  }
+
+  /**
+   * Extends the leases of commands that a device holds, running or waiting to be handed over; answers those that it should stop.
+   * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth.
+   */
   async extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
     if (running.length === 0) return [];
-    const extended = await tx
-      .update(nodeCommands)
-      .set({ leaseExpiresAt: sql`now() + make_interval(secs => ${leaseSeconds})` })
-      .where(inArray(nodeCommands.id, lockOpen(tx, and(eq(nodeCommands.nodeId, nodeId), inArray(nodeCommands.id, running), eq(nodeCommands.status, 'leased')))))
-      .returning({ id: nodeCommands.id });
-    const wanted = new Set(extended.map((row) => row.id));
-    return running.filter((id) => !wanted.has(id));
+    const { rows: wanted } = await tx.query<{ id: string }>(
+      'extend_leases',
+      `WITH held AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE),
+         extended AS (
+           UPDATE node_commands c SET status = 'leased', handed_out_at = coalesce(handed_out_at, clock_timestamp()), lease_expires_at = now() + make_interval(secs => $3),
+             expires_at = greatest(expires_at, least(now() + make_interval(secs => $3), coalesce(deadline_at, coalesce(handed_out_at, now()) + make_interval(secs => timeout_ms / 1000.0 + $4))))
+           FROM held WHERE c.id = held.id RETURNING c.id
+         )
+       SELECT id FROM extended
+       UNION ALL
+       SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
+       WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND r.status <> 'cancelled' AND s.attempts = c.attempt
+         AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
+      [nodeId, running, leaseSeconds, handOverSeconds],
+    );
+    const kept = new Set(wanted.map((row) => row.id));
+    return running.filter((id) => !kept.has(id));
+  }
+
+  /** Makes commands that only read, and never came to their device, wait to be handed out again. */
+  async #giveAgain(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
+    await tx.query(
+      'give_commands_again',
+      `UPDATE node_commands SET status = 'pending', lease_expires_at = NULL,
+         expires_at = least(now() + make_interval(secs => $3), coalesce(deadline_at, created_at + make_interval(secs => $4)))
+       WHERE id IN (
+         SELECT id FROM node_commands WHERE node_id = $1 AND status = 'leased' AND NOT acts AND id <> ALL ($2::uuid[])
+           AND coalesce(deadline_at, created_at + make_interval(secs => $4)) > now() FOR UPDATE SKIP LOCKED
+       )`,
+      [nodeId, running, retakeSeconds, rereadSeconds],
+    );
   }
 
   /** Takes back what runs wait for; answers what to tell after the commit. */
@@ -162,12 +225,13 @@ export class NodeCommands {
 
   /**
    * Ends commands whose time is over; part of the sweep. One that only reads, and whose device fell silent or late, is given to the
-   * node again; one that acts has failed, and nobody knows how far it came.
+   * node again; one that acts has failed, and nobody knows how far it came. While no device could reach this hub nothing ends.
    */
   async sweep(): Promise<number> {
     const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
     const isDue = and(inArray(nodeCommands.status, ['pending', 'leased']), sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`);
     const { jobs, announced } = await this.#deps.db.system(async (tx) => {
+      if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>() };
       const found = await tx.select({ runId: nodeCommands.runId }).from(nodeCommands).where(isDue).orderBy(nodeCommands.id).limit(100);
       // One whose run somebody else has now comes with the next sweep.
       const runIds = await lockRuns(tx, found.map(({ runId }) => runId), { skipLocked: true });
@@ -186,7 +250,7 @@ export class NodeCommands {
             .where(eq(nodeCommands.id, row.id));
           continue;
         }
-        woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row) })));
+        woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row), overdue: true })));
       }
       return { jobs: woken, announced: new Set(due.map(({ row }) => row.nodeId)) };
     });
@@ -207,13 +271,18 @@ export class NodeCommands {
   }
 
   async #lease(tx: Transaction, nodeId: string, max: number) {
-    const { rows } = await tx.query<{ id: string; run_id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; approval: NodeCommandRow['approval'] }>(
+    const { rows } = await tx.query<{ id: string; run_id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; handed_out_at: string; approval: NodeCommandRow['approval'] }>(
       'lease_commands',
-      `UPDATE node_commands SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
-         expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
-       WHERE id IN (
+      // Materialized, because a plan may run a subquery once for each row, and take as many anew each time.
+      `WITH taken AS MATERIALIZED (
          SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-       ) RETURNING id, run_id, type, acts, input, expires_at, approval`,
+       ), leased AS (
+         UPDATE node_commands c SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
+           expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
+         FROM taken WHERE c.id = taken.id
+         RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, c.handed_out_at::text, c.approval
+       )
+       SELECT * FROM leased ORDER BY id`,
       [nodeId, max, leaseSeconds, graceMs],
     );
     return rows;
@@ -243,11 +312,11 @@ export async function endCommand(
   tx: Transaction,
   commandId: string,
   status: 'succeeded' | 'failed',
-  outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']> },
+  outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']>; overdue?: boolean },
 ): Promise<PromisedJob[]> {
   const [row] = await tx
     .update(nodeCommands)
-    .set({ status, output: outcome.output ?? null, error: outcome.error ?? null, finishedAt: sql`now()`, leaseExpiresAt: null })
+    .set({ status, output: outcome.output ?? null, error: outcome.error ?? null, overdue: outcome.overdue === true, finishedAt: sql`now()`, leaseExpiresAt: null })
     .where(and(eq(nodeCommands.id, commandId), inArray(nodeCommands.status, ['pending', 'leased'])))
     .returning({ runId: nodeCommands.runId });
   if (row === undefined) return [];

@@ -10,6 +10,7 @@ import { addressBlock } from '../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { NodeCommands, nodeTopic } from './commands.ts';
+import type { HandOut } from './commands.ts';
 import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
 import type { DeviceIdentity } from './store.ts';
 
@@ -26,7 +27,9 @@ export interface DevicesDependencies {
 type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 type HeartbeatBody = z.output<typeof resource.heartbeatAutomationNode.body>;
 type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.query>;
-type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
+
+/** After events were missed all polls look again, spread over so long for each of them, in milliseconds. */
+const lookAgainMs = 2.5;
 
 const claimWindowSeconds = 600;
 const wrongClaimsAllowed = 10;
@@ -34,9 +37,17 @@ const wrongClaimsAllowed = 10;
 /** The device's side of nodes: claim, heartbeat, long poll. */
 export class Devices {
   readonly #deps: DevicesDependencies;
+  readonly #parked = new Set<Wake>();
+  /** The latest poll of each device that waits in one at a time. */
+  readonly #latest = new Map<string, Wake>();
 
   constructor(dependencies: DevicesDependencies) {
     this.#deps = dependencies;
+    dependencies.events.onReconnect(() => {
+      // Each look takes a connection of the database; thousands at once would leave none to anybody else.
+      const withinMs = this.#parked.size * lookAgainMs;
+      for (const parked of this.#parked) parked.wakeWithin(withinMs);
+    });
   }
 
   /**
@@ -92,22 +103,43 @@ export class Devices {
   }
 
   /**
-   * Waits up to `wait` seconds for commands, or for one of those running to be withdrawn.
+   * Waits up to `wait` seconds for commands, or for one of those running to be withdrawn. What it answers was leased to the
+   * device: `putBack` its leases when the answer can't be sent.
    * @throws AppError `device_secret_invalid` as soon as the node is revoked.
    */
-  async poll(device: DeviceIdentity, query: PollQuery, signal: AbortSignal): Promise<PollAnswer> {
+  async poll(device: DeviceIdentity, query: PollQuery, signal: AbortSignal): Promise<HandOut> {
+    const { max, running, runningIsComplete } = query;
+    const { nodeId } = device;
     const deadline = performance.now() + query.wait * 1000;
-    const waiting = new Wake();
+    using waiting = new Wake();
     // Subscribed before the first look, so that no command between the two is missed.
-    using _subscription = this.#deps.events.subscribe(nodeTopic(device.nodeId), () => waiting.wake());
-    using _reconnect = this.#deps.events.onReconnect(() => waiting.wake());
-    for (;;) {
-      const answer = await this.#deps.commands.handOut(device, query.max, query.running);
-      if (answer === null) throw revoked();
-      const leftMs = deadline - performance.now();
-      if (answer.commands.length > 0 || answer.withdrawn.length > 0 || leftMs <= 0 || signal.aborted) return answer;
-      await waiting.wait(leftMs, signal);
+    using _subscription = this.#deps.events.subscribe(nodeTopic(nodeId), () => waiting.wake());
+    this.#parked.add(waiting);
+    if (runningIsComplete) {
+      // A device that waits in one poll at a time has given up the one before, whose connection may not know it yet.
+      this.#latest.get(nodeId)?.end();
+      this.#latest.set(nodeId, waiting);
     }
+    try {
+      // Only the first look can rest on what the device said: what is leased later may be on its way there.
+      for (let isRunningComplete = runningIsComplete; !signal.aborted && !waiting.isEnded; isRunningComplete = false) {
+        const handedOut = await this.#deps.commands.handOut(device, { max, running, isRunningComplete }, signal);
+        if (handedOut === null) throw revoked();
+        const { commands, withdrawn } = handedOut.answer;
+        const leftMs = deadline - performance.now();
+        if (commands.length > 0 || withdrawn.length > 0 || leftMs <= 0) return handedOut;
+        await waiting.wait(leftMs, signal);
+      }
+      return { answer: { commands: [], withdrawn: [] }, leases: [] };
+    } finally {
+      this.#parked.delete(waiting);
+      if (this.#latest.get(nodeId) === waiting) this.#latest.delete(nodeId);
+    }
+  }
+
+  /** Gives commands back whose answer could not be sent. When that fails, too, their leases run out. */
+  async putBack(device: DeviceIdentity, { leases }: HandOut): Promise<void> {
+    await this.#deps.commands.putBack(device, leases).catch(() => undefined);
   }
 
   get #pace() {
@@ -137,9 +169,29 @@ export class Devices {
 }
 
 /** A wait that a wake-up ends, also one that came before the wait began. */
-class Wake {
+class Wake implements Disposable {
   #woken = false;
   #resolve: (() => void) | undefined;
+  #later: NodeJS.Timeout | undefined;
+  /** Whether nobody waits here any more. */
+  isEnded = false;
+
+  end(): void {
+    this.isEnded = true;
+    this.wake();
+  }
+
+  /** Wakes at some time within so many milliseconds. */
+  wakeWithin(milliseconds: number): void {
+    this.#later ??= setTimeout(() => {
+      this.#later = undefined;
+      this.wake();
+    }, Math.random() * milliseconds);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#later);
+  }
 
   wake(): void {
     this.#woken = true;

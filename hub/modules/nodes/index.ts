@@ -1,6 +1,8 @@
 export { NodeCommands } from './commands.ts';
 export { Devices } from './devices.ts';
 export { Nodes } from './service.ts';
+export { Reachability } from './reachability.ts';
+export { textOfOutput } from './output-text.ts';
 export { Artifacts } from './artifacts.ts';
 export { assertNodeUsable } from './store.ts';
 export { ArtifactRoom, maxCommandBytes } from './artifact-room.ts';

@@ -185,7 +185,9 @@ export class Runs {
       const found = await readRun(tx, tenantId, runId);
       if (found === null) throw notFound(runId);
       const latest = await lockFlow(tx, found.run.flowId);
-      const { fromStep, most, field } = plan(found.run, found.results, found.steps.length);
+      // A late result of a node may have let it go on since it was read.
+      const run = latest?.latestRunId === runId ? { ...found.run, status: latest.status } : found.run;
+      const { fromStep, most, field } = plan(run, found.results, found.steps.length);
       if (latest?.latestRunId !== runId) {
         throw new AppError('run_not_retryable', `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`);
       }

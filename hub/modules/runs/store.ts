@@ -5,6 +5,7 @@ import type { Step } from '../../../shared/contract/steps.ts';
 import { TransactionConflict } from '../../platform/db/database.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { flows, runLogs, runs, runSteps, workflows, workflowVersions } from '../../platform/db/schema.ts';
+import type { StepWait } from '../../platform/db/schema.ts';
 import { idBefore, newId } from '../../platform/ids.ts';
 
 /** A job whose outbox row was written; to be offered to the dispatcher after the commit. */
@@ -317,11 +318,34 @@ export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number
   return { runId, job };
 }
 
-/** Locks the flow of a run and answers its latest attempt. */
-export async function lockFlow(tx: Transaction, flowId: string): Promise<{ latestRunId: string } | null> {
+/** Locks the flow of a run and answers its latest attempt, and how that stands. */
+export async function lockFlow(tx: Transaction, flowId: string): Promise<{ latestRunId: string; status: RunStatus } | null> {
   await tx.select({ id: flows.id }).from(flows).where(eq(flows.id, flowId)).for('update');
-  const [latest] = await tx.select({ id: runs.id }).from(runs).where(eq(runs.flowId, flowId)).orderBy(desc(runs.attempt)).limit(1);
-  return latest === undefined ? null : { latestRunId: latest.id };
+  const [latest] = await tx.select({ id: runs.id, status: runs.status }).from(runs).where(eq(runs.flowId, flowId)).orderBy(desc(runs.attempt)).limit(1);
+  return latest === undefined ? null : { latestRunId: latest.id, status: latest.status };
+}
+
+/** Whether a run is its flow's latest attempt, which it then stays until the transaction ends. */
+export async function isLatestAttempt(tx: Transaction, flowId: string, runId: string): Promise<boolean> {
+  return (await lockFlow(tx, flowId))?.latestRunId === runId;
+}
+
+/**
+ * Lets a run go on at a step that is to look again at what it waited for, whether the run waits there or failed there. Whoever
+ * works on it loses its fence, so that nothing it concluded from before is written. The caller holds the run's lock.
+ */
+export async function reopenRun(tx: Transaction, runId: string, stepIndex: number, wait: StepWait): Promise<PromisedJob> {
+  const [row] = await tx
+    .update(runs)
+    .set({ status: 'running', error: null, finishedAt: null, wakeAt: sql`now()`, wakeCount: sql`${runs.wakeCount} + 1`, fence: sql`${runs.fence} + 1`, leaseExpiresAt: null, lostLeases: 0 })
+    .where(eq(runs.id, runId))
+    .returning({ tenantId: runs.tenantId, wakeCount: runs.wakeCount });
+  await tx
+    .update(runSteps)
+    .set({ status: 'running', wait, error: null, output: null, outputText: null, finishedAt: null })
+    .where(and(eq(runSteps.runId, runId), eq(runSteps.index, stepIndex)));
+  const { tenantId, wakeCount } = row as { tenantId: string; wakeCount: number };
+  return insertOutbox(tx, tenantId, runJobId(runId, wakeCount), { runId }, null);
 }
 
 export interface LogLine {

@@ -512,6 +512,8 @@ export const nodeCommands = pgTable(
     leaseExpiresAt: instant('lease_expires_at'),
     output: jsonb('output').$type<JsonValue>(),
     error: jsonb('error').$type<{ code: string; message: string }>(),
+    /** Ended by the hub because its time was over, and not by its device: a result that comes late is still taken. */
+    overdue: boolean('overdue').notNull().default(false),
     finishedAt: instant('finished_at'),
     createdAt: createdAt(),
   },

@@ -1,0 +1,1 @@
+ALTER TABLE "node_commands" ADD COLUMN "overdue" boolean DEFAULT false NOT NULL;
