@@ -78,6 +78,7 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
 
   test('while it waits leases nothing, or puts it back', async () => {
     // Dropped at every moment of a command's way: before it is written, while it is leased, while its answer is on the way out.
+    const taken: (string | undefined)[] = [];
     for (let turn = 0; turn < 10; turn += 1) {
       const dropped = rawPoll('wait=25&max=1');
       const started = begin(skillId);
@@ -86,9 +87,10 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
       const runId = await started;
       await written(runId);
       // What it did not read it must get now; a command that came to the other end whole is that end's to report.
-      if (!dropped.received().includes(skillId)) expect((await poll({ wait: 20 })).commands).toMatchObject([{ type: skillId }]);
+      if (!dropped.received().includes(skillId)) taken.push((await poll({ wait: 20 })).commands[0]?.type);
       await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
     }
+    expect(new Set(taken)).toEqual(new Set([skillId]));
   });
 
   test('before the request arrives costs nothing', async () => {
