@@ -155,26 +155,61 @@ program
     print(created, options.json, `made workspace ${created.name} (${created.id})`);
   });
 
-program
-  .command('user')
-  .description('people')
+/** The first line of standard input, asked for on a terminal. */
+async function readPassword(): Promise<string> {
+  let password = '';
+  if (process.stdin.isTTY) process.stderr.write('Password (at least 12 characters): ');
+  for await (const chunk of process.stdin) {
+    password += String(chunk);
+    if (password.includes('\n')) break;
+  }
+  return password.split('\n')[0] ?? '';
+}
+
+/** A person and their password, as the API would take them. @throws AppError `validation_failed`. */
+function checkMember(member: { email: string; password: string; role?: string }) {
+  const body = identityContract.addMember.body.safeParse(member);
+  if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+  return body.data;
+}
+
+const user = program.command('user').description('people');
+const email = () => new Option('--email <email>', 'email address').makeOptionMandatory();
+
+user
   .command('create')
   .description('add a person to a workspace; the password is read from standard input')
   .addOption(workspace())
-  .requiredOption('--email <email>', 'email address')
+  .addOption(email())
   .addOption(new Option('--role <role>', 'role').choices(roles).default('agent'))
   .addOption(json())
   .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
-    let password = '';
-    if (process.stdin.isTTY) process.stderr.write('Password (at least 12 characters): ');
-    for await (const chunk of process.stdin) {
-      password += String(chunk);
-      if (password.includes('\n')) break;
-    }
-    const body = identityContract.addMember.body.safeParse({ email: options.email, password: password.split('\n')[0], role: options.role });
-    if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
-    const created = await withApp(async ({ identity }) => identity.addMember((await identity.findWorkspace(options.workspace)).id, body.data, actor));
+    const member = checkMember({ email: options.email, password: await readPassword(), role: options.role });
+    const created = await withApp(async ({ identity }) => identity.addMember((await identity.findWorkspace(options.workspace)).id, member, actor));
     print(created, options.json, `added ${created.email} as ${created.role}`);
+  });
+
+user
+  .command('password')
+  .description('give a person another password, read from standard input; whoever is signed in as them is signed out at once')
+  .addOption(workspace())
+  .addOption(email())
+  .addOption(json())
+  .action(async (options: Common & { email: string }) => {
+    const member = checkMember({ email: options.email, password: await readPassword() });
+    const changed = await withApp(async ({ identity }) => identity.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor));
+    print(changed, options.json, `changed the password of ${changed.email}`);
+  });
+
+user
+  .command('remove')
+  .description('take a person out of a workspace; they are signed out at once')
+  .addOption(workspace())
+  .addOption(email())
+  .addOption(json())
+  .action(async (options: Common & { email: string }) => {
+    const removed = await withApp(async ({ identity }) => identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor));
+    print(removed, options.json, `removed ${options.email}`);
   });
 
 program

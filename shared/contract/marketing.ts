@@ -27,7 +27,7 @@ const listContacts = z.strictObject({ id });
 
 export const marketing = defineResource({
   listContactLists: { ...member, method: 'GET', path: '/growth/marketing/lists', summary: 'List contact lists', query: listQuery, response: page(contactList) },
-  createContactList: { ...member, method: 'POST', path: '/growth/marketing/lists', summary: 'Create a contact list', body: z.strictObject({ name }), response: contactList },
+  createContactList: { ...member, method: 'POST', path: '/growth/marketing/lists', summary: 'Create a contact list', description: 'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.', body: z.strictObject({ name }), response: contactList },
   deleteContactList: { ...member, method: 'DELETE', path: '/growth/marketing/lists/{id}', summary: 'Delete a contact list and its contacts', params: idParams, response: deleted, errors: ['conflict'] },
   listContacts: { ...member, method: 'GET', path: '/growth/marketing/lists/{id}/contacts', summary: 'List the contacts of a list', params: listContacts, query: listQuery, response: page(contact) },
   addContacts: {

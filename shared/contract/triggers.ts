@@ -45,7 +45,7 @@ export const trigger = z.discriminatedUnion(
     z.strictObject({
       schemaVersion,
       type: z.literal('webhook'),
-      webhook: z.strictObject({ token: text(16, 200).describe('Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace') }),
+      webhook: z.strictObject({ token: text(16, 200).describe('Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it') }),
     }),
     z.strictObject({
       schemaVersion,

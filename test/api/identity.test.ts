@@ -188,3 +188,38 @@ describe('limits', () => {
     expect((await claim(pairingCode, '198.51.100.8')).body.code).toBe('pairing_code_invalid');
   });
 });
+
+describe('somebody who leaves', () => {
+  const join = async (own: TestWorkspace, role: 'admin' | 'agent' = 'agent') => {
+    const email = `leaver.${process.hrtime.bigint()}@example.org`;
+    await own.session.call('addMember', { params: { tenantId: own.tenantId }, body: { email, password: 'correct horse battery', role } });
+    return { email, session: hub.client((await hub.client().call('logIn', { body: { email, password: 'correct horse battery' } })).token) };
+  };
+
+  test('is signed out at once and can not come back', async () => {
+    const own = await hub.workspace();
+    const { email, session } = await join(own);
+    await session.call('readMe', {});
+    await hub.app.identity.removeMember(own.tenantId, email.toUpperCase(), 'cli');
+    expect((await refused(session.call('readMe', {}))).status).toBe(401);
+    expect((await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status).toBe(401);
+    await expect(hub.app.identity.removeMember(own.tenantId, email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(hub.app.identity.removeMember((await hub.workspace()).tenantId, own.email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('is signed out at once by another password, and comes in by that alone', async () => {
+    const own = await hub.workspace();
+    const { email, session } = await join(own);
+    await hub.app.identity.setPassword(own.tenantId, { email, password: 'another horse battery' }, 'cli');
+    expect((await refused(session.call('readMe', {}))).status).toBe(401);
+    expect((await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status).toBe(401);
+    expect(await hub.client().call('logIn', { body: { email, password: 'another horse battery' } })).toMatchObject({ user: { email } });
+  });
+
+  test('is not the last admin, however many leave at once', async () => {
+    const own = await hub.workspace();
+    const other = await join(own, 'admin');
+    const outcomes = await Promise.allSettled([own.email, other.email].map((email) => hub.app.identity.removeMember(own.tenantId, email, 'cli')));
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  });
+});

@@ -12,7 +12,7 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { apiTokens, sessions } from '../../platform/db/schema.ts';
+import { apiTokens, sessions, signInCodes, users } from '../../platform/db/schema.ts';
 import { tenants } from '../../platform/db/tenancy.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
@@ -151,6 +151,37 @@ export class Identity {
         return { id: user.id, email, role, createdAt: user.createdAt.toISOString() };
       }),
     );
+  }
+
+  /** Takes a person out of a workspace; their sessions and sign-in links end with this. @throws AppError `not_found`, `conflict` for the last admin. */
+  async removeMember(tenantId: string, email: string, actor: string): Promise<{ id: string; deleted: true }> {
+    const id = await this.#deps.db.workspace(tenantId, async (tx) => {
+      // Two removals at once must not each leave the other's admin.
+      const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+      const member = members.find((user) => user.email === email.toLowerCase());
+      if (member === undefined) throw noMember(email);
+      if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1) throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
+      await tx.delete(users).where(eq(users.id, member.id));
+      await recordAudit(tx, { tenantId, actor, action: 'member.removed', targetType: 'user', targetId: member.id, details: { email: member.email, role: member.role } });
+      return member.id;
+    });
+    this.#tellAccess(tenantId);
+    return { id, deleted: true };
+  }
+
+  /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
+  async setPassword(tenantId: string, { email, password }: { email: string; password: string }, actor: string): Promise<{ id: string; email: string }> {
+    const passwordHash = await hashPassword(password);
+    const changed = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [user] = await tx.update(users).set({ passwordHash }).where(and(eq(users.tenantId, tenantId), eq(users.email, email.toLowerCase()))).returning({ id: users.id, email: users.email });
+      if (user === undefined) throw noMember(email);
+      await tx.delete(sessions).where(eq(sessions.userId, user.id));
+      await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
+      await recordAudit(tx, { tenantId, actor, action: 'member.password_set', targetType: 'user', targetId: user.id, details: { email: user.email } });
+      return user;
+    });
+    this.#tellAccess(tenantId);
+    return changed;
   }
 
   /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
@@ -348,6 +379,10 @@ function presentToken(row: TokenRow) {
 
 function notSignedIn(cause?: unknown): AppError {
   return new AppError('unauthenticated', 'You are not signed in, or your session has ended; sign in again.', { cause });
+}
+
+function noMember(email: string): AppError {
+  return new AppError('not_found', `There is no ${email.slice(0, 254)} in this workspace.`);
 }
 
 function noWorkspace(name: string): AppError {
