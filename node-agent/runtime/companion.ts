@@ -299,7 +299,9 @@ export class Companion {
     if (isFirst) return;
     let paused = true;
     try {
-      ({ paused } = this.#options.folder.readSettings());
+      const read = this.#options.folder.readSettings();
+      ({ paused } = read);
+      this.#track(this.#dispatcher.applySettings(read));
     } catch (error) {
       this.#lastError = (error as Error).message;
     }

@@ -12,12 +12,13 @@ import type { AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
 import { captureHandlers } from './commands/capture.ts';
-import { fileHandlers } from './commands/files.ts';
+import { fileHandlers, whyNotShared } from './commands/files.ts';
 import { CommandError } from './commands/handler.ts';
 import type { CommandContext, CommandHandler, CommandHandlers, ResultArtifact } from './commands/handler.ts';
 import { systemHandlers } from './commands/system.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
+import { denialOf, isFileCommand } from './denial.ts';
 import { appVersion } from './facts.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
@@ -29,6 +30,7 @@ const browserGraceMs = 5_000;
 
 interface Running {
   type: string;
+  input: unknown;
   abort: AbortController;
 }
 
@@ -78,6 +80,21 @@ export class Dispatcher implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message));
   }
 
+  /** Ends at once what new settings deny: commands under way, and pages that are open. */
+  async applySettings(settings: LocalSettings): Promise<void> {
+    for (const { type, input, abort } of this.#running.values()) {
+      const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
+      const parsed = definition?.input.safeParse(input);
+      if (definition === undefined || parsed?.success !== true) continue;
+      const denied = denialOf(definition, parsed.data, settings);
+      if (denied !== null) abort.abort(denied);
+      else if (isFileCommand(type)) void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
+    }
+    await this.#browser.applySettings(settings.browser, (denied) => {
+      for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
+    });
+  }
+
   /**
    * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
    * again.
@@ -86,7 +103,7 @@ export class Dispatcher implements AsyncDisposable {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
     const entry = { type: command.type, acts: definition?.acts ?? false };
     const abort = new AbortController();
-    this.#running.set(command.id, { type: command.type, abort });
+    this.#running.set(command.id, { type: command.type, input: command.input, abort });
     const startedAt = performance.now();
     const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() => this.#running.delete(command.id));
     const { result } = finished;
@@ -147,7 +164,8 @@ export class Dispatcher implements AsyncDisposable {
         throw new CommandError('invalid_input', `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`);
       }
       const settings = this.#settings();
-      assertAllowed(definition, settings);
+      const denied = denialOf(definition, parsed.data, settings);
+      if (denied !== null) throw denied;
       if (definition.needsApproval) this.#assertApproved(command);
       const timeoutMs = (parsed.data as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
@@ -199,21 +217,6 @@ export class Dispatcher implements AsyncDisposable {
       if (statSync(filePath).size > maxArtifactBytes) throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
       return { name, contentType, filePath };
     });
-  }
-}
-
-/** What the owner of this machine allows; the hub can only ask for less. */
-function assertAllowed(definition: CommandDefinition, settings: LocalSettings): void {
-  if (settings.paused) throw new CommandError('paused', 'The owner of this machine paused the companion.');
-  const switches: Record<string, { on: boolean; name: string }> = {
-    'node.capture_screen': { on: settings.capture.screen, name: 'screen' },
-    'node.capture_camera': { on: settings.capture.camera, name: 'camera' },
-    'node.capture_audio': { on: settings.capture.audio, name: 'audio' },
-  };
-  const byGate = { none: undefined, system: { on: settings.system.allowed, name: 'system' }, browser: { on: settings.browser.allowed, name: 'browser' } }[definition.gate];
-  const needed = switches[definition.type] ?? byGate;
-  if (needed !== undefined && !needed.on) {
-    throw new CommandError('denied_by_device', `The owner of this machine does not allow ${definition.type}; they allow it with: outrigger-companion allow ${needed.name}`);
   }
 }
 

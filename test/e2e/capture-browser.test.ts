@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -114,7 +115,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     expect(await run(companion, [{ skillId: 'node.capture_camera', input: { device: 'no such camera' } }])).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
-  test('nothing is captured that the owner did not allow, or has no tool for', async () => {
+  test('nothing is captured that the owner did not allow, or has no tool for', { timeout: 120_000 }, async () => {
     await companion.cli('deny', 'screen');
     expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({ error: { code: 'denied_by_device' } });
     await companion.cli('allow', 'screen');
@@ -250,7 +251,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect(outputs(result)[3]).toMatchObject({ title: 'Found' });
   });
 
-  test.skipIf(process.getuid?.() !== 0)('does not start without its sandbox, which it has not as root, until the owner says so', async () => {
+  test.skipIf(process.getuid?.() !== 0)('does not start without its sandbox, which it has not as root, until the owner says so', { timeout: 120_000 }, async () => {
     expect(await companion.cli('allow', 'browser')).toMatchObject({ code: 0, stderr: expect.stringContaining('--without-sandbox') as string });
     try {
       await expect.poll(async () => (await run(companion, [browser('navigate', { url: `${base}/` })])).error).toMatchObject({ code: 'denied_by_device', message: expect.stringContaining('outrigger-companion allow browser --without-sandbox') as string });
@@ -290,6 +291,66 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     write({ evaluate: false });
     expect(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1' })])).toMatchObject({ error: { code: 'denied_by_device' } });
     write({});
+  });
+
+  test('sends nothing of any kind to a host that is not allowed, and ends at once what the owner denies', { timeout: 120_000 }, async () => {
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
+    const write = (changes: Record<string, unknown>) => writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }));
+    let connections = 0;
+    const blocked = createServer((_request, response) => response.writeHead(200, { 'access-control-allow-origin': '*' }).end('x'));
+    blocked.on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((done) => blocked.listen(0, done));
+    const datagrams = createSocket('udp4');
+    datagrams.on('message', () => {
+      connections += 1;
+    });
+    await new Promise<void>((done) => datagrams.bind(0, '127.0.0.1', done));
+    const there = `localhost:${(blocked.address() as AddressInfo).port}`;
+    const tries = `(async () => {
+      const outcomes = [];
+      const note = (name, promise) => outcomes.push(promise.then(() => name + ' passed', () => name + ' held'));
+      note('fetch', fetch('http://${there}/fetch', { method: 'POST', mode: 'no-cors', body: 'x' }).then((answer) => { if (answer.type !== 'opaque') throw answer; }));
+      note('redirect', fetch('/redirect?to=http://${there}/redirect', { mode: 'no-cors' }));
+      note('image', new Promise((yes, no) => Object.assign(new Image(), { onload: yes, onerror: no, src: 'http://${there}/image' })));
+      note('socket', new Promise((yes, no) => Object.assign(new WebSocket('ws://${there}/socket'), { onopen: yes, onerror: no })));
+      note('events', new Promise((yes, no) => Object.assign(new EventSource('http://${there}/events'), { onopen: yes, onerror: no })));
+      note('worker', new Promise((yes, no) => Object.assign(new Worker(URL.createObjectURL(new Blob(["fetch('http://${there}/worker').then(() => postMessage(1), () => { throw 1 })"]))), { onmessage: yes, onerror: no })));
+      navigator.sendBeacon('http://${there}/beacon', 'x');
+      for (const rel of ['prefetch', 'preconnect', 'dns-prefetch', 'preload', 'stylesheet', 'icon', 'prerender']) {
+        document.head.append(Object.assign(document.createElement('link'), { rel, href: 'http://${there}/' + rel, as: 'script' }));
+      }
+      document.body.append(Object.assign(document.createElement('iframe'), { src: 'http://${there}/frame' }));
+      const call = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${(datagrams.address() as AddressInfo).port}' }, { urls: 'turn:${there}?transport=tcp', username: 'x', credential: 'x' }] });
+      call.createDataChannel('x');
+      await call.setLocalDescription(await call.createOffer());
+      const all = Promise.all(outcomes);
+      await new Promise((done) => setTimeout(done, 2000));
+      return Promise.race([all, new Promise((done) => setTimeout(done, 3000, 'no answer'))]);
+    })()`;
+    try {
+      write({ blockHosts: ['localhost'] });
+      const page = await run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true }]);
+      expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
+      expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
+      expect(connections).toBe(0);
+
+      const forever = [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 })];
+      for (const [changes, code] of [[{ blockHosts: ['localhost', '127.0.0.1'] }, 'denied_by_device'], [{ evaluate: false }, 'denied_by_device'], [{ allowed: false }, 'denied_by_device']] as const) {
+        write({ blockHosts: ['localhost'] });
+        const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: forever.map(({ skillId, input }) => ({ type: 'skill' as const, skillId, input: { nodeId: companion.nodeId, ...input } as never })) } });
+        const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+        await expect.poll(async () => (JSON.parse((await companion.cli('status', '--json')).stdout) as { running: { running: { type: string }[] } }).running.running.map(({ type }) => type)).toContain('browser.evaluate');
+        write({ blockHosts: ['localhost'], ...changes });
+        expect(await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }), JSON.stringify(changes)).toMatchObject({ status: 'failed', error: { code } });
+      }
+    } finally {
+      write({});
+      datagrams.close();
+      blocked.closeAllConnections();
+      blocked.close();
+    }
   });
 
   test('closes pages that nobody uses, and itself with the last of them', async () => {

@@ -273,6 +273,21 @@ describe('the owner', () => {
     expect(readFileSync(join(companion.home, 'audit.jsonl'), 'utf8')).not.toContain('my-secret');
   });
 
+  test('ends at once what they deny', async () => {
+    const path = join(companion.home, 'settings.json');
+    const before = readFileSync(path, 'utf8');
+    const settings = JSON.parse(before) as { system: object };
+    for (const [number, changes] of [['3451', { allowed: false }], ['3452', { allowed: true, programs: ['uname'] }]] as const) {
+      const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', number] } }]);
+      await approve(runId);
+      await expect.poll(() => processesWith(`sleep\u0000${number}`).length).toBe(1);
+      writeFileSync(path, JSON.stringify({ ...settings, system: { ...settings.system, ...changes } }));
+      expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+      expect(processesWith(`sleep\u0000${number}`)).toEqual([]);
+      writeFileSync(path, before);
+    }
+  });
+
   test('sees whether all is well', async () => {
     const doctor = await companion.cli('doctor', '--json');
     const checks = JSON.parse(doctor.stdout) as { check: string; state: string }[];

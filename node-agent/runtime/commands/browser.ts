@@ -5,7 +5,6 @@ import { maxContentLength, maxEvaluateBytes } from '../../../shared/commands/bro
 import type { BrowserTarget } from '../../../shared/commands/browser.ts';
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
 import { toStorableJson, toStorableText } from '../../../shared/json.ts';
-import { navigationProblem } from './browser/navigation-policy.ts';
 import type { BrowserSession, OpenPage } from './browser/session.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
@@ -35,10 +34,8 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     });
 
   return {
-    'browser.navigate': async (input, context) => {
-      const problem = navigationProblem(input.url, context.settings.browser);
-      if (problem !== null) throw new CommandError('denied_by_policy', `${problem}.`);
-      return on<'browser.navigate'>(
+    'browser.navigate': (input, context) =>
+      on<'browser.navigate'>(
         input,
         context,
         async (entry, timeout) => {
@@ -46,8 +43,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
           return { ...(await where(entry)), status: response?.status() ?? null };
         },
         input.newPage,
-      );
-    },
+      ),
 
     'browser.screenshot': (input, context) =>
       on<'browser.screenshot'>(input, context, async (entry, timeout) => {
@@ -74,10 +70,8 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         return where(entry);
       }),
 
-    'browser.evaluate': async (input, context) => {
-      if (!context.settings.browser.evaluate) throw new CommandError('denied_by_device', 'The owner of this machine switched browser.evaluate off.');
-      return on<'browser.evaluate'>(input, context, async (entry, timeoutMs) => ({ value: await evaluate(entry.page, input.expression, timeoutMs), ...(await where(entry)) }));
-    },
+    'browser.evaluate': (input, context) =>
+      on<'browser.evaluate'>(input, context, async (entry, timeoutMs) => ({ value: await evaluate(entry.page, input.expression, timeoutMs), ...(await where(entry)) })),
 
     'browser.content': (input, context) =>
       on<'browser.content'>(input, context, async (entry, timeout) => {

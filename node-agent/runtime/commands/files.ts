@@ -6,6 +6,7 @@ import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
 import { isStorableText, toStorableText } from '../../../shared/json.ts';
+import type { LocalSettings } from '../settings.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 
@@ -103,8 +104,16 @@ function isInside(folder: string, path: string): boolean {
 
 const outside = (path: string) => new CommandError('outside_shared_folders', `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`);
 
+/** Why a path that a command asked for is not shared by these settings, or null; nothing is wrong with one that is gone. */
+export async function whyNotShared(input: unknown, settings: LocalSettings): Promise<CommandError | null> {
+  const { path } = input as { path?: string };
+  if (path === undefined) return null;
+  const problem = await resolveShared(path, { settings }).then(() => null, (error: unknown) => error);
+  return problem instanceof CommandError && problem.code === 'outside_shared_folders' ? new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`) : null;
+}
+
 /** The real path of what was asked for, all links resolved, if it lies under a shared folder. */
-async function resolveShared(path: string, { settings }: CommandContext): Promise<string> {
+async function resolveShared(path: string, { settings }: Pick<CommandContext, 'settings'>): Promise<string> {
   const shared = await realFolders(settings.sharedFolders);
   const [first = '', ...rest] = path.split(/[/\\]/);
   const named = isAbsolute(path) ? undefined : settings.sharedFolders.find((folder) => basename(folder) === first);

@@ -23,10 +23,6 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       if (variable !== null) throw new CommandError('denied_by_policy', `The variable ${variable} may not be set: it can make a program run other code than was approved. Put what it says into argv, where the approver sees it.`);
       checkFolder(cwd);
       const program = findProgram(argv[0] as string);
-      const { programs } = context.settings.system;
-      if (programs.length > 0 && !programs.includes(program) && !programs.includes(argv[0] as string)) {
-        throw new CommandError('denied_by_device', `The owner of this machine allows only ${programs.map((path) => basename(path)).join(', ')}; ${program} is not among them.`);
-      }
       context.signal.throwIfAborted();
       const startedAt = performance.now();
       const mark = context.commandId;
@@ -67,6 +63,13 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       }
     },
   };
+}
+
+/** Why the owner's list of programs does not let one run, or null; without a list every program may. */
+export function programProblem(name: string, programs: string[]): string | null {
+  if (programs.length === 0 || programs.includes(name)) return null;
+  const program = findProgram(name);
+  return programs.includes(program) ? null : `The owner of this machine allows only ${programs.map((path) => basename(path)).join(', ')}; ${program} is not among them.`;
 }
 
 class BoundedText {

@@ -5,12 +5,15 @@ import type { BrowserContext, Page, Request, Route } from 'playwright-core';
 import type { LocalSettings } from '../../settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
+import { HostFilter } from './host-filter.ts';
 import { hasHostLists, navigationProblem } from './navigation-policy.ts';
 import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
 const launchTimeoutMs = 30_000;
 const reapEveryMs = 1_000;
 const maxPages = 20;
+/** Nothing finds a way past the filter: no name is looked up, and calls between browsers go through it too. */
+const filteredArguments = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--force-webrtc-ip-handling-policy=disable_non_proxied_udp', '--webrtc-ip-handling-policy=disable_non_proxied_udp', '--dns-prefetch-disable'];
 
 interface OpenPage {
   id: string;
@@ -36,6 +39,8 @@ export class BrowserSession implements AsyncDisposable {
   #nextPage = 1;
   #settings: LocalSettings['browser'] | undefined;
   #reaper: NodeJS.Timeout | undefined;
+  /** Through which everything goes while the owner limits the hosts. */
+  #filter: HostFilter | undefined;
 
   constructor(profile: string) {
     this.#profile = profile;
@@ -57,13 +62,37 @@ export class BrowserSession implements AsyncDisposable {
     }
   }
 
+  /**
+   * Puts changed settings in force for a browser that is open: one that is denied is closed, with it one that shows a denied host, or
+   * that was started before its owner limited hosts. `onDenied` hears, before anything is closed, why commands under way must end.
+   */
+  async applySettings(settings: LocalSettings['browser'], onDenied: (reason: CommandError) => void): Promise<void> {
+    const current = this.#settings;
+    if (current === undefined || this.#context === undefined) return;
+    const { allowHosts, blockHosts } = settings;
+    if (settings.allowed) {
+      if (JSON.stringify([allowHosts, blockHosts]) === JSON.stringify([current.allowHosts, current.blockHosts])) return;
+      const shown = [...this.#pages.values()].flatMap(({ page }) => page.frames().map((frame) => frame.url())).filter((url) => /^https?:/.test(url));
+      const problem = shown.map((url) => navigationProblem(url, settings)).find((found) => found !== null);
+      if (problem === undefined && (this.#filter !== undefined || !hasHostLists(settings))) {
+        this.#settings = { ...current, allowHosts, blockHosts };
+        this.#filter?.recheck();
+        return;
+      }
+      onDenied(new CommandError('denied_by_device', `${problem ?? 'The owner of this machine limited the hosts of the browser'}; open the page again where it is allowed.`));
+    }
+    await this[Symbol.asyncDispose]();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#reaper);
     this.#reaper = undefined;
-    const context = this.#context;
+    const [context, filter] = [this.#context, this.#filter];
     this.#context = undefined;
+    this.#filter = undefined;
     this.#pages.clear();
     await context?.then((open) => open.close()).catch(() => undefined);
+    await filter?.[Symbol.asyncDispose]();
   }
 
   async #choose(settings: LocalSettings['browser'], { pageId, newPage = false }: { pageId?: string | undefined; newPage?: boolean }): Promise<OpenPage> {
@@ -102,6 +131,9 @@ export class BrowserSession implements AsyncDisposable {
     if (unsafe !== null) throw new CommandError('denied_by_device', unsafe);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const canShow = process.platform !== 'linux' || process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
+    // Playwright itself sees documents and some of what they load; the filter sees all that leaves.
+    const filter = hasHostLists(settings) ? await HostFilter.listen((address) => navigationProblem(address, this.#settings ?? settings)) : undefined;
+    this.#filter = filter;
     let context: BrowserContext;
     try {
       context = await chromium.launchPersistentContext(this.#profile, {
@@ -115,9 +147,15 @@ export class BrowserSession implements AsyncDisposable {
         viewport: { width: 1280, height: 800 },
         serviceWorkers: hasHostLists(settings) ? 'block' : 'allow',
         timeout: launchTimeoutMs,
-        args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+        ...(filter === undefined ? {} : { proxy: { server: filter.url, bypass: '<-loopback>' } }),
+        args: [
+          ...(filter === undefined ? [] : filteredArguments),
+          '--disable-gpu', '--disable-quic', '--no-first-run', '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+        ],
       });
     } catch (error) {
+      await filter?.[Symbol.asyncDispose]();
+      this.#filter = undefined;
       const text = (error as Error).message;
       const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
       throw new CommandError('failed', inUse ? `The browser profile ${this.#profile} is in use by another browser; close it.` : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`, { cause: error });
@@ -126,7 +164,7 @@ export class BrowserSession implements AsyncDisposable {
     context.on('page', (page) => this.#adopt(page));
     // Playwright sees the first request of every page, also of one that a page opens; the rest is the work of `#guard`.
     if (hasHostLists(settings)) {
-      await context.route('**/*', (route) => this.#admit(route, settings).catch(() => route.abort('blockedbyclient').catch(() => undefined)));
+      await context.route('**/*', (route) => this.#admit(route, this.#settings ?? settings).catch(() => route.abort('blockedbyclient').catch(() => undefined)));
     }
     for (const page of context.pages()) this.#adopt(page);
     this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
@@ -194,7 +232,7 @@ export class BrowserSession implements AsyncDisposable {
     try {
       const session = await entry.page.context().newCDPSession(entry.page);
       session.on('Fetch.requestPaused', ({ requestId, request }) => {
-        const problem = navigationProblem(request.url, settings);
+        const problem = navigationProblem(request.url, this.#settings ?? settings);
         if (problem !== null) this.#refuse(entry.page, problem);
         const answer = problem === null ? session.send('Fetch.continueRequest', { requestId }) : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
         answer.catch(() => undefined);
@@ -217,6 +255,8 @@ export class BrowserSession implements AsyncDisposable {
       this.#context = undefined;
       this.#pages.clear();
       clearInterval(this.#reaper);
+      void this.#filter?.[Symbol.asyncDispose]();
+      this.#filter = undefined;
     });
   }
 

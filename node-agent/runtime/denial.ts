@@ -1,0 +1,41 @@
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import { navigationProblem } from './commands/browser/navigation-policy.ts';
+import { sandboxProblem } from './commands/browser/sandbox.ts';
+import { CommandError } from './commands/handler.ts';
+import { programProblem } from './commands/system.ts';
+import type { LocalSettings } from './settings.ts';
+
+/** Whether a command reads shared folders; what is shared is looked up on the disk, by `whyNotShared`. */
+export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
+
+/**
+ * Why the owner's settings do not let a command run, or null when they do; the hub can only ask for less. Asked before a command
+ * begins, and again for those under way whenever the settings change.
+ */
+export function denialOf(definition: CommandDefinition, input: unknown, settings: LocalSettings): CommandError | null {
+  if (settings.paused) return new CommandError('paused', 'The owner of this machine paused the companion.');
+  const { type, gate } = definition;
+  const switches: Record<string, { on: boolean; name: string }> = {
+    'node.capture_screen': { on: settings.capture.screen, name: 'screen' },
+    'node.capture_camera': { on: settings.capture.camera, name: 'camera' },
+    'node.capture_audio': { on: settings.capture.audio, name: 'audio' },
+  };
+  const byGate = { none: undefined, system: { on: settings.system.allowed, name: 'system' }, browser: { on: settings.browser.allowed, name: 'browser' } }[gate];
+  const needed = switches[type] ?? byGate;
+  const denied = (message: string) => new CommandError('denied_by_device', message);
+  if (needed !== undefined && !needed.on) return denied(`The owner of this machine does not allow ${type}; they allow it with: outrigger-companion allow ${needed.name}`);
+  if (type === 'browser.evaluate' && !settings.browser.evaluate) return denied('The owner of this machine switched browser.evaluate off.');
+  if (gate === 'browser') {
+    const unsafe = sandboxProblem(settings.browser);
+    if (unsafe !== null) return denied(unsafe);
+  }
+  if (type === 'system.run') {
+    const problem = programProblem((input as { argv: [string] }).argv[0], settings.system.programs);
+    if (problem !== null) return denied(problem);
+  }
+  if (type === 'browser.navigate') {
+    const problem = navigationProblem((input as { url: string }).url, settings.browser);
+    if (problem !== null) return new CommandError('denied_by_policy', `${problem}.`);
+  }
+  return null;
+}
