@@ -65,6 +65,7 @@ import { migrateDatabase } from './platform/db/migrate.ts';
 import { hubSettings } from './platform/db/schema.ts';
 import { createEgress } from './platform/egress/egress.ts';
 import { publishAfterCommit } from './platform/events/publish-after-commit.ts';
+import { LiveTopics } from './platform/events/live-topics.ts';
 import { PostgresEvents } from './platform/events/postgres-events.ts';
 import { RedisEvents } from './platform/events/redis-events.ts';
 import { createInference } from './platform/inference/inference.ts';
@@ -145,6 +146,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     throw new AppError('unavailable', `Redis can't be reached: ${reasonOf(error)}; check REDIS_URL.`, { cause: error });
   };
   const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
+  const live = stack.use(new LiveTopics(events));
+  db.onWritten((topic) => live.written(topic));
   const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : await createRedisRateLimiter(redisUrl, logger).catch(unreachable));
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(config.artifacts.folder ?? join(config.home, 'artifacts')));
@@ -157,6 +160,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const runs = createRuns({
     db,
     events,
+    live,
     cursors,
     dispatch,
     onCancel: async (tx, _tenantId, runIds) => {
@@ -209,7 +213,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const policies = new Policies(db, isKnownSkill, dispatch);
   const sequences = new Sequences({ db, cursors, workflows, runs });
   const sessions = new Sessions({ db, cursors });
-  const logs = new Logs({ db, cursors });
+  const logs = new Logs({ db, cursors, live });
   const audit = new Audit({ db, cursors });
   const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
   const packSkills = skills.list().map((skill) => ({ id: skill.id, title: skill.title, effect: describeEffect(skill), needsApproval: skill.kind === 'node' && skill.command.needsApproval }));

@@ -61,15 +61,3 @@ export async function streamEvents(response: ServerResponse, signal: AbortSignal
     response.end(reason instanceof AppError ? `event: end\ndata: ${JSON.stringify({ code: reason.code, message: reason.message })}\n\n` : undefined);
   }
 }
-
-/** Waits until something is told, a time is over or the signal aborts; never rejects. */
-export async function pause(milliseconds: number, signal: AbortSignal, told?: Promise<void>): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, milliseconds);
-  const onAbort = () => over.resolve();
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) over.resolve();
-  await Promise.race([over.promise, ...(told === undefined ? [] : [told])]);
-  clearTimeout(timer);
-  signal.removeEventListener('abort', onAbort);
-}

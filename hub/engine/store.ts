@@ -6,7 +6,8 @@ import type { WorkflowLimits } from '../../shared/contract/workflows.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { RunFailure, StepWait } from '../platform/db/schema.ts';
-import { insertOutbox, runJobId } from '../modules/runs/index.ts';
+import { noteWritten } from '../platform/db/transaction.ts';
+import { insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { LeaseLost } from './failure.ts';
 
@@ -118,6 +119,7 @@ export interface StepRecord {
 
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
 export async function writeStep(tx: Transaction, runId: string, tenantId: string, step: StepRecord): Promise<void> {
+  noteWritten(tx, runRowsTopic(runId));
   await tx.query(
     'write_step',
     `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state)
@@ -137,6 +139,7 @@ export interface RunAdvance {
 
 /** Moves a held run on past a step, or ends it; answers whether other runs of its workflow are held back. @throws LeaseLost when somebody else has it. */
 export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<{ othersHeld: boolean }> {
+  noteWritten(tx, runRowsTopic(runId));
   const { rows } = await tx.query<{ others_held: boolean }>(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),

@@ -10,7 +10,7 @@ import type { Runs } from '../../modules/runs/index.ts';
 import type { Sequences } from '../../modules/sequences/index.ts';
 import { depthHeader, runHeader } from '../../modules/webhooks/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
-import { pause, streamEvents } from '../event-stream.ts';
+import { streamEvents } from '../event-stream.ts';
 import { actorOf, implement, runCallerOf } from '../implement.ts';
 import type { OperationRequest } from '../implement.ts';
 
@@ -41,9 +41,6 @@ export const sequenceRoutes = (sequences: Sequences) =>
     runAutomationSequence: ({ principal, params, body }) => sequences.run(principal.tenantId, params.id, body, runCallerOf(principal)),
   });
 
-/** How often a stream looks by itself, in milliseconds: steps within a run are not told one by one. */
-const lookEveryMs = 300;
-
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
@@ -55,10 +52,10 @@ export const runRoutes = (runs: Runs) =>
       // A run that there is not is an answer of its own, before the stream begins.
       await runs.get(principal.tenantId, params.id);
       await streamEvents(response, signal, { maxSeconds: runsResource.streamAutomationRun.holdSeconds }, async (stream) => {
+        using follower = runs.follow(params.id);
         const shown = new Map<number, string>();
         let status = '';
         while (!stream.signal.aborted) {
-          const change = runs.nextChange(params.id);
           const run = await runs.get(principal.tenantId, params.id);
           for (const step of run.stepsResultJson) {
             const text = JSON.stringify(step);
@@ -70,12 +67,8 @@ export const runRoutes = (runs: Runs) =>
             status = run.status;
             await stream.send('run', run);
           }
-          if ((finalRunStatuses as readonly string[]).includes(status)) {
-            change[Symbol.dispose]();
-            return;
-          }
-          await pause(lookEveryMs, stream.signal, change.promise);
-          change[Symbol.dispose]();
+          if ((finalRunStatuses as readonly string[]).includes(status)) return;
+          await follower.next(stream.signal);
         }
       });
     },

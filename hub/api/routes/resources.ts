@@ -17,8 +17,9 @@ import type { Memory } from '../../modules/memory/index.ts';
 import type { Packs } from '../../modules/packs/index.ts';
 import type { Policies } from '../../modules/policies/index.ts';
 import type { Sessions } from '../../modules/sessions/index.ts';
+import type { Follower } from '../../platform/events/live-topics.ts';
 import { idBefore } from '../../platform/ids.ts';
-import { pause, streamEvents } from '../event-stream.ts';
+import { streamEvents } from '../event-stream.ts';
 import type { EventStream } from '../event-stream.ts';
 import { actorOf, implement, runCallerOf } from '../implement.ts';
 
@@ -71,8 +72,6 @@ export const channelRoutes = (channels: Channels) =>
     },
   });
 
-/** How often a stream looks, in milliseconds. */
-const lookEveryMs = 500;
 /** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
 const lateCommitMs = 10_000;
 const rowsAtOnce = 100;
@@ -83,12 +82,13 @@ const maxReplayRows = 10_000;
  * Sends rows as they are written, each once, beginning after the last one that the caller saw. One that missed too many gets the
  * oldest of them, then an event `reset` that names the last one sent, and goes on with what is new.
  */
-async function followRows<Row extends { id: string }>(stream: EventStream, lastEventId: string | string[] | undefined, event: string, read: (after: string, limit: number) => Promise<Row[]>, show: (row: Row) => unknown): Promise<void> {
+async function followRows<Row extends { id: string }>(stream: EventStream, follow: () => Follower, lastEventId: string | string[] | undefined, event: string, read: (after: string, limit: number) => Promise<Row[]>, show: (row: Row) => unknown): Promise<void> {
   const isId = typeof lastEventId === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
   let from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
   let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
   let after = from;
   const shown = new Set<string>();
+  using follower = follow();
   while (!stream.signal.aborted) {
     // What commits late may have an id that is lower than one that was sent.
     const lateOf = () => idBefore(new Date(Date.now() - lateCommitMs));
@@ -116,7 +116,7 @@ async function followRows<Row extends { id: string }>(stream: EventStream, lastE
     const late = lateOf();
     after = from > late ? from : late;
     for (const id of shown) if (id < late) shown.delete(id);
-    await pause(lookEveryMs, stream.signal);
+    await follower.next(stream.signal);
   }
 }
 
@@ -126,11 +126,11 @@ export const logRoutes = (logs: Logs) =>
     listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
     streamAutomationMessages: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
       streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationMessages.holdSeconds }, (stream) =>
-        followRows(stream, headers['last-event-id'], 'message', (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit), presentMessage),
+        followRows(stream, () => logs.followMessages(tenantId), headers['last-event-id'], 'message', (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit), presentMessage),
       ),
     streamAutomationLogs: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
       streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationLogs.holdSeconds }, (stream) =>
-        followRows(stream, headers['last-event-id'], 'log', (after, limit) => logs.readLogsAfter(tenantId, query, after, limit), presentLog),
+        followRows(stream, () => logs.followLogs(tenantId), headers['last-event-id'], 'log', (after, limit) => logs.readLogsAfter(tenantId, query, after, limit), presentLog),
       ),
   });
 

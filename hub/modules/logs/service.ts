@@ -5,7 +5,10 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { messages, runLogs } from '../../platform/db/schema.ts';
+import type { Follower, LiveTopics } from '../../platform/events/live-topics.ts';
 import { idBefore } from '../../platform/ids.ts';
+import { logsTopic } from '../runs/index.ts';
+import { messagesTopic } from './record.ts';
 
 type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
 type LogQuery = z.output<typeof resource.listAutomationLogs.query>;
@@ -59,9 +62,9 @@ export function presentLog(row: LogRow) {
 
 /** What runs said, and what they sent. */
 export class Logs {
-  readonly #deps: { db: Database; cursors: Cursors };
+  readonly #deps: { db: Database; cursors: Cursors; live: LiveTopics };
 
-  constructor(dependencies: { db: Database; cursors: Cursors }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; live: LiveTopics }) {
     this.#deps = dependencies;
   }
 
@@ -89,6 +92,16 @@ export class Logs {
           .limit(limit),
       );
     return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
+  }
+
+  /** Follows the log lines of a workspace as they are committed. */
+  followLogs(tenantId: string): Follower {
+    return this.#deps.live.follow(logsTopic(tenantId));
+  }
+
+  /** Follows its messages. */
+  followMessages(tenantId: string): Follower {
+    return this.#deps.live.follow(messagesTopic(tenantId));
   }
 
   /** Messages with ids greater than one, oldest first. */

@@ -12,11 +12,12 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
+import type { Follower, LiveTopics } from '../../platform/events/live-topics.ts';
 import { recordAudit } from '../audit/index.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
-import { acceptRun, countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, wakeRun } from './store.ts';
+import { acceptRun, countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, runRowsTopic, wakeRun } from './store.ts';
 import type { LogLine, NewRun, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
 
 export type RunRequest = NewRun;
@@ -31,6 +32,7 @@ export const runTopic = (runId: string) => `run:${runId}`;
 export interface RunsDependencies {
   db: Database;
   events: Events;
+  live: LiveTopics;
   cursors: Cursors;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
@@ -226,11 +228,9 @@ export class Runs {
     return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
   }
 
-  /** The next change of a run that is told: its end, or its stop at an approval. */
-  nextChange(runId: string): Disposable & { promise: Promise<void> } {
-    const changed = Promise.withResolvers<void>();
-    const subscription = this.#deps.events.subscribe(runTopic(runId), () => changed.resolve());
-    return { promise: changed.promise, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+  /** Follows what is written of a run: its steps, its state. */
+  follow(runId: string): Follower {
+    return this.#deps.live.follow(runRowsTopic(runId));
   }
 
   /** Adds a line to the log of a run, in the caller's transaction. */

@@ -4,6 +4,7 @@ import type { RunStatus } from '../../../shared/contract/run-status.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import { TransactionConflict } from '../../platform/db/database.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { noteWritten } from '../../platform/db/transaction.ts';
 import { flows, runLogs, runs, runSteps, workflows, workflowVersions } from '../../platform/db/schema.ts';
 import type { StepWait } from '../../platform/db/schema.ts';
 import { idBefore, newId } from '../../platform/ids.ts';
@@ -140,6 +141,7 @@ export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJ
   );
   const row = rows[0];
   if (row === undefined) return null;
+  noteWritten(tx, runRowsTopic(runId));
   return insertOutbox(tx, row.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
@@ -177,6 +179,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
 
 /** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
 export async function markCancelled(tx: Transaction, runIds: readonly string[]): Promise<void> {
+  for (const id of runIds) noteWritten(tx, runRowsTopic(id));
   await tx.query('cancel_runs', `UPDATE runs SET status = 'cancelled', finished_at = now(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`, [runIds]);
   await tx.query(
     'cancel_steps',
@@ -356,6 +359,11 @@ export interface LogLine {
   message: string;
 }
 
+/** Topics under which it is told live that rows were written. */
+export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
+export const logsTopic = (tenantId: string) => `logs:${tenantId}`;
+
 export async function insertLog(tx: Transaction, line: LogLine): Promise<void> {
+  noteWritten(tx, logsTopic(line.tenantId));
   await tx.insert(runLogs).values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${line.runId})`, ...line });
 }

@@ -4,6 +4,7 @@ import { Pool } from 'pg';
 import type { QueryConfig, QueryResultRow } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
+import { writtenIn } from './transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
 
 export type { Transaction };
@@ -103,6 +104,7 @@ export class Database implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #systemPool: Pool;
   #closing = false;
+  #tellWritten: (topic: string) => void = () => undefined;
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
@@ -182,6 +184,11 @@ export class Database implements AsyncDisposable {
     return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values })).rows);
   }
 
+  /** Says who hears of each topic of which this process committed rows. */
+  onWritten(listener: (topic: string) => void): void {
+    this.#tellWritten = listener;
+  }
+
   /**
    * Whether the database answers, and takes writes, within the deadline of `signal`.
    * @throws whatever is in the way.
@@ -242,6 +249,7 @@ export class Database implements AsyncDisposable {
       });
       const result = await work(tx);
       await client.query('COMMIT');
+      for (const topic of writtenIn(tx)) this.#tellWritten(topic);
       return result;
     } catch (error) {
       if (isDatabaseUnavailable(error)) {

@@ -1,0 +1,101 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { Database } from '../db/database.ts';
+import { noteWritten } from '../db/transaction.ts';
+import { newId } from '../ids.ts';
+import { LiveTopics } from './live-topics.ts';
+import { PostgresEvents } from './postgres-events.ts';
+
+const logger = pino({ level: 'silent' });
+const never = new AbortController().signal;
+const day = 86_400_000;
+let database: TestDatabase;
+let db: Database;
+const events: PostgresEvents[] = [];
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
+  for (let index = 0; index < 2; index += 1) events.push(await PostgresEvents.connect(database.url, logger));
+});
+afterAll(async () => {
+  await Promise.all(events.map((each) => each[Symbol.asyncDispose]()));
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+/** Two processes, whose followers never look by themselves, and what was published in their names. */
+function startProcesses(tellEveryMs = 5) {
+  const published: string[] = [];
+  const processes = events.map((each) => {
+    const counted = new Proxy(each, {
+      get(target, name) {
+        if (name === 'publish')
+          return (topic: string, payload: Record<string, string>) => {
+            if (topic.startsWith('live:')) published.push(topic);
+            return target.publish(topic, payload);
+          };
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
+      },
+    });
+    return new LiveTopics(counted, { tellEveryMs, lookMs: [day] });
+  });
+  return { processes: processes as [LiveTopics, LiveTopics], published, [Symbol.dispose]: () => processes.forEach((each) => each[Symbol.dispose]()) };
+}
+
+test('whoever follows hears of what was committed, here and in another process, and of nothing that was rolled back', async () => {
+  using started = startProcesses();
+  const [here, there] = started.processes;
+  db.onWritten((topic) => here.written(topic));
+  using local = here.follow('a');
+  using remote = there.follow('a');
+  // Only once this process knows of the other's interest does it tell it.
+  const write = (topic: string, fails = false) =>
+    db
+      .workspace(newId(), async (tx) => {
+        noteWritten(tx, topic);
+        if (fails) throw new Error('rolled back');
+      })
+      .catch(() => undefined);
+  const heard = { local: 0, remote: 0 };
+  for (const [name, follower] of Object.entries({ local, remote })) void follower.next(never).then(() => (heard[name as 'local' | 'remote'] += 1));
+  await write('a', true);
+  expect(started.published).toEqual([]);
+  await expect
+    .poll(async () => {
+      await write('a');
+      return heard;
+    })
+    .toEqual({ local: 1, remote: 1 });
+});
+
+test('what nobody follows is told to nobody, and what is written often is told seldom, the last of it too', async () => {
+  using started = startProcesses(40);
+  const [here] = started.processes;
+  for (let index = 0; index < 100; index += 1) here.written('unfollowed');
+  expect(started.published).toEqual([]);
+  const follower = here.follow('often');
+  for (let index = 0; index < 100; index += 1) here.written('often');
+  expect(started.published).toEqual(['live:often']);
+  await expect.poll(() => started.published.length).toBe(2);
+  await follower.next(never);
+  follower[Symbol.dispose]();
+});
+
+test('without news a follower looks by itself, at first soon and then seldom, and ends with its signal', async () => {
+  using live = new LiveTopics(events[0] as PostgresEvents, { lookMs: [1, 1, day] });
+  using follower = live.follow('quiet');
+  await follower.next(never);
+  await follower.next(never);
+  const ending = new AbortController();
+  const waiting = follower.next(ending.signal);
+  let ended = false;
+  void waiting.then(() => (ended = true));
+  await follower.next(AbortSignal.abort());
+  expect(ended).toBe(false);
+  ending.abort();
+  await waiting;
+});
