@@ -26,7 +26,10 @@ exit 0`;
 
 const graceMs = 2_000;
 
-/** Owns the process groups that commands start: none outlives its command, nor the companion, even after kill -9. */
+/**
+ * Owns the process groups that commands start: none outlives its command, nor the companion, even after kill -9. A process that leaves its
+ * group is found by the mark in its environment, on Linux; one that leaves its group and drops its environment is not.
+ */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
 
