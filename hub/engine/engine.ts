@@ -12,7 +12,7 @@ import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { callOf, runStep } from './steps.ts';
-import { advanceRun, claimRun, hasAdvanced, isSuspended, leaseSeconds, releaseRun, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Hold } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
@@ -49,7 +49,7 @@ export class Engine {
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
       write: (work, durable = true) => this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
     };
-    const renewal = setInterval(() => void this.#renew(held, taken), (leaseSeconds * 1000) / 3);
+    const renewal = setInterval(() => void this.#renew(held, taken), renewalSeconds * 1000);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
       if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
     });

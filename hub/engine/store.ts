@@ -14,6 +14,9 @@ import { LeaseLost } from './failure.ts';
 /** How long a worker may be silent before its run is given to another, in seconds. */
 export const leaseSeconds = 30;
 
+/** How often a worker says that it has its run, in seconds. */
+export const renewalSeconds = 5;
+
 export interface StepRow {
   index: number;
   status: StepStatus;

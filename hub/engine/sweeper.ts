@@ -1,6 +1,6 @@
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
-import { leaseSeconds } from './store.ts';
+import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;
 /** A run that wanted a worker for so long may have lost its job, in seconds. */
@@ -49,7 +49,7 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
 /** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */
 const blindAfterMs = 10_000;
 /** How long they then have to do it: a little more than the time between two renewals, in milliseconds. */
-const renewalGraceMs = (leaseSeconds / 3 + 2) * 1000;
+const renewalGraceMs = (renewalSeconds + 2) * 1000;
 
 /** Tells a worker that is gone from a database, or a machine, that was away: only who was there all the time may end leases. */
 export class LeaseWatch {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -88,4 +89,19 @@ test('cancelling a run while its approval is decided never deadlocks', async () 
     statuses.push(...(await Promise.all([cancel(runId), decide()])));
   }
   await expectOrder(before, statuses);
+});
+
+test('a list of sequences waits for nobody who holds the workflow of one', async () => {
+  const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 's', steps: [{ type: 'log', message: 'x' }] } as never });
+  const { workflowId } = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id }, body: {} } as never) as { workflowId: string };
+  const holder = new Client({ connectionString: hub.database.url });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT 1 FROM workflows WHERE id = $1 FOR UPDATE', [workflowId]);
+  try {
+    const page = await workspace.api.call('listAutomationSequences', {});
+    expect(page.data).toEqual([expect.objectContaining({ id: sequence.id, workflowId })]);
+  } finally {
+    await holder.end();
+  }
 });

@@ -53,15 +53,19 @@ export class Schedules {
   async fireDue(): Promise<number> {
     const jobs: PromisedJob[] = [];
     const after: (() => void)[] = [];
-    for (;;) {
-      const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx));
-      jobs.push(...batch.jobs);
-      after.push(...batch.after);
-      // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
-      if (batch.looked < batchSize) break;
+    try {
+      for (;;) {
+        const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx));
+        jobs.push(...batch.jobs);
+        after.push(...batch.after);
+        // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
+        if (batch.looked < batchSize) break;
+      }
+    } finally {
+      // A batch that fails takes nothing back of those that are committed.
+      after.forEach((tell) => tell());
+      this.#deps.dispatch(jobs);
     }
-    after.forEach((tell) => tell());
-    this.#deps.dispatch(jobs);
     return jobs.length;
   }
 

@@ -37,9 +37,8 @@ export class Sequences {
         query,
         async (limit, before) => {
           const rows = await tx.select().from(sequences).where(and(eq(sequences.tenantId, tenantId), before === undefined ? undefined : lt(sequences.id, before))).orderBy(desc(sequences.id)).limit(limit);
-          const shown: { id: string; sequence: Sequence }[] = [];
-          for (const row of rows) shown.push({ id: row.id, sequence: await this.#present(tx, row) });
-          return shown;
+          const workflowIds = await this.#deps.workflows.findDerived(tx, tenantId, 'sequence', rows.map(({ id }) => id));
+          return rows.map((row) => ({ id: row.id, sequence: present(row, workflowIds.get(row.id) ?? null) }));
         },
         ({ sequence }) => sequence,
       ),
@@ -73,8 +72,8 @@ export class Sequences {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const rows = await tx.delete(sequences).where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id))).returning({ id: sequences.id });
       if (rows.length === 0) throw notFound(id);
-      const workflowId = await this.#deps.workflows.findDerived(tx, tenantId, originOf(id));
-      if (workflowId !== null) await this.#deps.workflows.deleteWithin(tx, tenantId, workflowId, actor);
+      const workflowId = (await this.#deps.workflows.findDerived(tx, tenantId, 'sequence', [id])).get(id);
+      if (workflowId !== undefined) await this.#deps.workflows.deleteWithin(tx, tenantId, workflowId, actor);
       await recordAudit(tx, { tenantId, actor, action: 'sequence.deleted', targetType: 'sequence', targetId: id, details: {} });
     });
     return { id, deleted: true };
@@ -95,9 +94,12 @@ export class Sequences {
   }
 
   async #present(tx: Transaction, row: Row): Promise<Sequence> {
-    const workflowId = await this.#deps.workflows.findDerived(tx, row.tenantId, originOf(row.id));
-    return { id: row.id, name: row.name, steps: row.steps, workflowId, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+    return present(row, (await this.#deps.workflows.findDerived(tx, row.tenantId, 'sequence', [row.id])).get(row.id) ?? null);
   }
+}
+
+function present(row: Row, workflowId: string | null): Sequence {
+  return { id: row.id, name: row.name, steps: row.steps, workflowId, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
 }
 
 function notFound(id: string): AppError {

@@ -27,7 +27,7 @@ import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { countByWebhookToken, findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, updateWorkflow } from './store.ts';
+import { countByWebhookToken, findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, updateWorkflow } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -186,9 +186,9 @@ export class Workflows {
     return before.id;
   }
 
-  /** The workflow of another resource, if it was made. */
-  async findDerived(tx: Transaction, tenantId: string, origin: DerivedWorkflow['origin']): Promise<string | null> {
-    return (await findByOrigin(tx, tenantId, origin.kind, origin.id))?.id ?? null;
+  /** The workflows of other resources of one kind, as far as they were made, by the ids of those. */
+  findDerived(tx: Transaction, tenantId: string, kind: DerivedWorkflow['origin']['kind'], ids: readonly string[]): Promise<Map<string, string>> {
+    return listDerivedIds(tx, tenantId, kind, ids);
   }
 
   /** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */

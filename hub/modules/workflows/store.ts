@@ -61,6 +61,18 @@ export async function findByOrigin(tx: Transaction, tenantId: string, kind: stri
   return row ?? null;
 }
 
+/** The workflows that were made of others of one kind, by the id of those; locks nothing. */
+export async function listDerivedIds(tx: Transaction, tenantId: string, kind: string, originIds: readonly string[]): Promise<Map<string, string>> {
+  if (originIds.length === 0) return new Map();
+  const { rows } = await tx.query<{ origin_id: string; id: string }>(
+    'list_derived',
+    `SELECT DISTINCT ON (origin->>'id') origin->>'id' AS origin_id, id FROM workflows
+     WHERE tenant_id = $1 AND deleted_at IS NULL AND origin IS NOT NULL AND origin->>'kind' = $2 AND origin->>'id' = ANY($3::text[]) ORDER BY origin->>'id', id`,
+    [tenantId, kind, originIds],
+  );
+  return new Map(rows.map((row) => [row.origin_id, row.id]));
+}
+
 /** What the inbound hook must know of a workflow before it knows the workspace. */
 export interface WebhookMatch {
   [column: string]: unknown;

@@ -1,0 +1,39 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { Database } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { Schedules } from './service.ts';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+test('what one batch of fires has started is handed over although the next one fails', async () => {
+  const tenantId = newId();
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'schedules', '{"automations":true}')`, [tenantId]);
+  const trigger = JSON.stringify({ type: 'schedule', schemaVersion: 1, schedule: { kind: 'interval', everySeconds: 3600, overlap: 'allow', onMissed: 'skip', maxCatchUp: 1, jitterSeconds: 0 } });
+  // One more than a batch; they are looked at in the order of their time.
+  await database.query(
+    `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+     SELECT gen_random_uuid(), $1, 'w', true, 1, $2, '[{"type":"log","message":"x"}]', now() - interval '1 second' + n * interval '1 microsecond' FROM generate_series(1, 1001) n`,
+    [tenantId, trigger],
+  );
+  await database.query(`UPDATE workflows SET next_run_at = now() WHERE id = (SELECT id FROM workflows ORDER BY next_run_at DESC LIMIT 1)`);
+  const [last] = await database.query<{ id: string }>('SELECT id FROM workflows ORDER BY next_run_at DESC LIMIT 1');
+  await database.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${last?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`);
+  await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
+  const dispatched: string[] = [];
+  const schedules = new Schedules({ db, logger: pino({ level: 'silent' }), dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)), runs: { admit: async () => () => undefined }, validateSteps: () => undefined });
+  await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
+  expect(dispatched.length).toBe(1_000);
+  expect(await database.query('SELECT count(*)::int AS n FROM runs')).toEqual([{ n: 1_000 }]);
+});
