@@ -57,8 +57,16 @@ function withoutSafeBounds(value: unknown): unknown {
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutSafeBounds(item)]));
 }
 
+/** Requests are closed to what is not known; answers are open, because a later version of the hub may say more. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' }) as Json;
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      if (io === 'output' && jsonSchema.additionalProperties === false) jsonSchema.additionalProperties = true;
+    },
+  }) as Json;
   return withoutSafeBounds(json) as Json;
 }
 

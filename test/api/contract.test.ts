@@ -184,6 +184,13 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(readFileSync('hub/api/openapi.json', 'utf8'))).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
   });
 
+  test('lets answers grow: no answer is closed to fields that a later version may add', () => {
+    const { paths, components } = JSON.parse(JSON.stringify(openApiDocument())) as { paths: Record<string, Record<string, { responses: unknown }>>; components: { schemas: unknown } };
+    const answers = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ responses }) => responses));
+    expect(JSON.stringify([answers, components.schemas])).not.toContain('"additionalProperties":false');
+    expect(JSON.stringify(paths)).toContain('"additionalProperties":false');
+  });
+
   test('has schemas that a validator can read, and refers to nothing that is not there', async () => {
     const served = (await send(hub.url, 'GET', '/openapi.json')).body as { openapi?: string; components: { schemas: Record<string, unknown> } };
     expect(served.openapi).toBe('3.0.3');
