@@ -35,7 +35,8 @@ const exchanges = accepted.filter(isPoll).flatMap((poll) =>
 );
 
 describe('a hub', () => {
-  async function converse(hub: TestHub, workspace: TestWorkspace, change: (body: Record<string, unknown>) => Record<string, unknown>): Promise<void> {
+  async function converse(hub: TestHub, workspace: TestWorkspace, change: (body: Record<string, unknown>) => Record<string, unknown>): Promise<string[]> {
+    const served: string[] = [];
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true, allowSystem: true } });
     const claimed = await send(hub.url, 'POST', claim.path, { body: { ...change(claim.body as Record<string, unknown>), pairingCode } });
     expect(claimed.status).toBe(200);
@@ -60,13 +61,14 @@ describe('a hub', () => {
       const answer = await send(hub.url, 'POST', `/v1/automations/nodes/${nodeId}/commands/${taken?.id}/result`, { headers, body: change(result.body as Record<string, unknown>) });
       expect(answer.body).toMatchObject({ status: result.answer['status'], recorded: true });
       expect((await read()).status).toBe(result.answer['status']);
+      served.push(command.type);
     }
+    return served;
   }
 
   test('serves the last released companion, message by message', async () => {
     await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
-    expect(exchanges.map(({ command }) => command.type)).toEqual(expect.arrayContaining(['node.ping', 'node.files_read', 'system.run', 'browser.navigate', 'browser.screenshot']));
-    await converse(hub, await hub.workspace(), (body) => body);
+    expect(await converse(hub, await hub.workspace(), (body) => body)).toEqual(expect.arrayContaining(['node.ping', 'node.files_read', 'system.run', 'browser.navigate', 'browser.screenshot']));
   });
 
   test('serves a companion that is newer: what it says beyond this version is passed over', async () => {
@@ -77,7 +79,7 @@ describe('a hub', () => {
       const entries = Object.entries(value).map(([key, item]) => [key, key === 'capabilities' ? [...(item as string[]), 'node.levitate'] : extended(item, `${path}.${key}`)]);
       return { ...Object.fromEntries(entries), ofTheFuture: { some: ['thing'] } };
     };
-    await converse(hub, await hub.workspace(), (body) => extended(body, '') as Record<string, unknown>);
+    expect(await converse(hub, await hub.workspace(), (body) => extended(body, '') as Record<string, unknown>)).toHaveLength(exchanges.length);
   });
 });
 
@@ -97,8 +99,10 @@ describe('a companion', () => {
         const reply = (status: number, answer: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
         const isKnown = (given: Iterable<string>, allowed: string[]) => [...given].every((name) => allowed.includes(name));
         if (pathname.endsWith('/claim')) reply(200, claim.answer);
-        else if (pathname.endsWith('/heartbeat')) isKnown(Object.keys(body), ['facts', 'device', 'paused', 'running']) ? reply(200, heartbeats[0]?.answer) : reply(400, refusal(({ path }) => path.endsWith('/heartbeat')).answer);
-        else if (pathname.endsWith('/commands')) {
+        else if (pathname.endsWith('/heartbeat')) {
+          if (isKnown(Object.keys(body), ['facts', 'device', 'paused', 'running'])) reply(200, heartbeats[0]?.answer);
+          else reply(400, refusal(({ path }) => path.endsWith('/heartbeat')).answer);
+        } else if (pathname.endsWith('/commands')) {
           if (isKnown(searchParams.keys(), ['wait', 'max', 'running'])) reply(200, { commands: waiting.splice(0, Number(searchParams.get('max'))), withdrawn: [] });
           else reply(400, refusal(isPoll).answer);
         } else {
