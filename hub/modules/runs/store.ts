@@ -168,7 +168,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
        UNION SELECT child.id FROM runs child JOIN tree ON child.parent_run_id = tree.id WHERE child.finished_at IS NULL
      )
      SELECT id, workflow_id, status, parent_run_id, id IN (SELECT id FROM tree) AS in_tree FROM runs
-     WHERE id IN (SELECT id FROM tree) OR id IN (SELECT parent_run_id FROM runs WHERE tenant_id = $1 AND id = ANY($2)) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
+     WHERE id = ANY(ARRAY(SELECT id FROM tree UNION SELECT parent_run_id FROM runs WHERE tenant_id = $1 AND id = ANY($2))) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
     [tenantId, runIds],
   );
   const locked = rows.flatMap((row) => (row.in_tree ? [row.id] : []));
