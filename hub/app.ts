@@ -19,14 +19,15 @@ import { artifactRoutes, nodeRoutes } from './api/routes/nodes.ts';
 import { agentRoutes, channelRoutes, insightRoutes, logRoutes, memoryRoutes, modelRoutes, packRoutes, policyRoutes, sessionRoutes } from './api/routes/resources.ts';
 import { systemRoutes } from './api/routes/system.ts';
 import type { Config } from './config.ts';
+import { listDueRuns } from './engine/due-runs.ts';
 import { dryRunSteps } from './engine/dry-run.ts';
 import { Engine } from './engine/engine.ts';
 import { callOf } from './engine/steps.ts';
 import { LeaseWatch, repairRuns } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
 import { jobCatalog } from './jobs/catalog.ts';
-import { LocalWorker } from './jobs/local-worker.ts';
 import { Outbox } from './jobs/outbox.ts';
+import { RunPlaces } from './jobs/run-places.ts';
 import { PeriodicTasks } from './jobs/periodic-tasks.ts';
 import { pruneExpired } from './jobs/prune.ts';
 import { removeOrphanBlobs } from './jobs/orphan-blobs.ts';
@@ -282,15 +283,18 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       findToolProfile,
     });
     const shutdown = new AbortController();
-    const execute = async ({ data }: { data: unknown }) => engine.execute(jobCatalog.run.data.parse(data).runId, shutdown.signal);
-    const { concurrency } = config.worker;
-    const worker: QueueWorker = await queue.work({ concurrency, handler: execute });
-    const local = new LocalWorker({ concurrency, handler: execute, logger });
-    outbox.preferLocal((job) => local.take(job));
+    const places = new RunPlaces({
+      ...config.worker,
+      handler: (runId, place) => engine.execute(runId, shutdown.signal, place),
+      listDue: (after, except) => listDueRuns(db, after, except),
+      logger,
+    });
+    const worker: QueueWorker = await queue.work({ concurrency: places.maxInLine, handler: ({ data }) => places.accept(jobCatalog.run.data.parse(data)) });
+    outbox.preferLocal((job) => places.take(job));
     stack.defer(async () => {
       // Steps that end by themselves in time may; the others are given back for another worker to take.
       const late = setTimeout(() => shutdown.abort(new Error('the hub stops')), config.http.shutdownMs / 2);
-      await Promise.all([worker.drain(config.http.shutdownMs), local.drain(config.http.shutdownMs)]);
+      await Promise.all([worker.drain(config.http.shutdownMs), places.drain(config.http.shutdownMs)]);
       clearTimeout(late);
     });
   }

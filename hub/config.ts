@@ -58,7 +58,8 @@ const settings = {
   STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
   STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
-  WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Runs that one worker process moves on at a time' },
+  WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Steps that one worker process works on at a time; those that wait for an answer from outside do not count' },
+  WORKER_MAX_RUNS: { schema: wholeNumber(1, 10_000), default: '256', description: 'Runs that one worker process has in hand at a time, with those that wait for an answer from outside; one workspace at most as many as it leaves free' },
   ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
   ARTIFACTS_PER_WORKSPACE_MIB: { schema: wholeNumber(1, 1_073_741_824), default: '20480', description: 'Artefacts that a workspace may keep, in MiB' },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
@@ -107,7 +108,7 @@ export interface Config {
   secrets: { key: Buffer | null; platformAdminKey: string | null };
   identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
   egress: { allowHosts: string[] };
-  worker: { concurrency: number };
+  worker: { concurrency: number; maxRuns: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   /** In days; 0 keeps for ever. */
   retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
@@ -189,7 +190,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     secrets: { key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'), platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null },
     identity: { signUp: required('SIGN_UP'), sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
-    worker: { concurrency: required('WORKER_CONCURRENCY') },
+    worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),

@@ -165,7 +165,7 @@ describe('a line of held runs', () => {
     const worker = new Worker();
     const loop = async () => {
       for (const runId of worker.woken()) void worker.engine.execute(runId, never);
-      for (const runId of [...worker.underWay]) if (Math.random() < 0.5) worker.release(runId);
+      for (const runId of worker.underWay) if (Math.random() < 0.5) worker.release(runId);
     };
     for (const runId of ids) void worker.engine.execute(runId, never);
     const timer = setInterval(() => void loop(), 5);

@@ -11,6 +11,7 @@ import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { defineSkill } from '../skills/define.ts';
 import type { DirectSkill } from '../skills/define.ts';
+import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
 import { repairRuns } from './sweeper.ts';
 
@@ -122,15 +123,43 @@ test('a run that kills its workers again and again is ended, alone', async () =>
   expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'worker_lost' } });
 });
 
-test('a run whose job was lost is promised again, and one that is held is left alone', async () => {
+test('a run that wants a worker is found whatever became of its job, and one that is held, not due or done is not', async () => {
   const skill = defineSkill({ id: 'test.simple', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: async () => ({ output: null }) });
   const runId = await accept(skill.id);
   await database.query('delete from outbox');
-  expect((await repairRuns(db)).map(({ data }) => data['runId'])).not.toContain(runId);
-  await database.query("update runs set wake_at = now() - interval '1 minute' where id = $1", [runId]);
-  expect((await repairRuns(db)).map(({ data }) => data['runId'])).toContain(runId);
+  const found = async (except: string[] = []) => (await listDueRuns(db, null, except)).runs.list.map((run) => run.runId);
+  expect(await found()).toContain(runId);
+  expect(await found([tenantId])).not.toContain(runId);
+  // To queue is no loss: nothing is written for it.
+  expect((await repairRuns(db)).map(({ data }) => data.runId)).not.toContain(runId);
+  await database.query("update runs set wake_at = now() + interval '1 minute' where id = $1", [runId]);
+  expect(await found()).not.toContain(runId);
   await database.query("update runs set wake_at = now() - interval '1 minute', lease_expires_at = now() + interval '1 minute' where id = $1", [runId]);
-  expect((await repairRuns(db)).map(({ data }) => data['runId'])).not.toContain(runId);
+  expect(await found()).not.toContain(runId);
+  expect((await repairRuns(db)).map(({ data }) => data.runId)).not.toContain(runId);
+  await database.query('update runs set lease_expires_at = null where id = $1', [runId]);
+  await engineWith(skill).execute(runId, never);
+  expect(await found()).not.toContain(runId);
+});
+
+test('of each workspace some runs are found, whoever has the longest backlog, and none twice or never', async () => {
+  const tenants = Array.from({ length: 3 }, () => newId());
+  for (const id of tenants) await database.query('insert into tenants (id, name, entitlements) values ($1::uuid, $1::text, $2)', [id, '{}']);
+  const counts = [500, 3, 1];
+  for (const [index, id] of tenants.entries()) {
+    await database.query(
+      `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, wake_at, queued_at)
+       select gen_random_uuid(), $1::uuid, $1::uuid, 1, $1::uuid, 'queued', '{"type":"manual"}', 'live', 1, now() - make_interval(secs => n), now() from generate_series(1, $2) n`,
+      [id, counts[index]],
+    );
+  }
+  const { runs, upTo } = await listDueRuns(db, null, []);
+  const own = runs.list.map((run) => run.tenantId).filter((id) => tenants.includes(id));
+  expect(upTo).toBeNull();
+  expect(runs.hasMore).toBe(true);
+  expect(own.slice(0, 3).toSorted()).toEqual(tenants.toSorted());
+  expect(tenants.map((id) => own.filter((other) => other === id).length)).toEqual([16, 3, 1]);
+  await database.query('delete from runs where tenant_id = any($1)', [tenants]);
 });
 
 test('two workers that get the same job do not both run it', async () => {

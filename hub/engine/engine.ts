@@ -9,7 +9,7 @@ import type { RunFailure } from '../platform/db/schema.ts';
 import { admitClaimed } from './admission.ts';
 import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
-import type { EngineDependencies, HeldRun } from './held-run.ts';
+import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { callOf, runStep } from './steps.ts';
 import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
@@ -18,6 +18,9 @@ import type { ClaimedRun, Hold } from './store.ts';
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
 const maxOutputTextLength = 200_000;
+
+/** The place of a run that shares none. */
+const unsharedPlace: Place = { outside: (work) => work() };
 
 /**
  * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker
@@ -33,8 +36,9 @@ export class Engine {
   /**
    * Moves a run on until it ends or waits; nothing when it is not to be had.
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
+   * @param place what it may give to others while it waits for an answer from outside.
    */
-  async execute(runId: string, shutdown: AbortSignal): Promise<void> {
+  async execute(runId: string, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<void> {
     const run = await claimRun(this.#deps.db, runId);
     if (run === null) return;
     const taken = new AbortController();
@@ -42,6 +46,7 @@ export class Engine {
     const signal = AbortSignal.any([taken.signal, shutdown]);
     const held: HeldRun = {
       ...hold,
+      place,
       run,
       results: new Map(run.results.map((row) => [row.index, row])),
       signal,

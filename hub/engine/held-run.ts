@@ -41,8 +41,15 @@ export interface EngineDependencies {
   findToolProfile: (tx: Transaction, tenantId: string, id: string) => Promise<ToolProfile | null>;
 }
 
+/** The place for work that a run holds while a worker moves it on. */
+export interface Place {
+  /** Waits for an answer from outside: the place is another's meanwhile, and taken again before this resolves or rejects. */
+  outside<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
 /** A run in the hands of this worker. */
 export interface HeldRun extends Hold {
+  place: Place;
   run: ClaimedRun;
   /** What became of the steps so far, by index. */
   results: Map<number, StepRow>;

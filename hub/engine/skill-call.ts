@@ -148,7 +148,8 @@ async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, 
   };
   try {
     const execute = () => untilAborted(skill.execute(input, context), signal);
-    const outcome = await (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
+    const repeated = () => (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
+    const outcome = await (skill.waitsOutside === true ? held.place.outside(repeated) : repeated());
     const output = toStorableJson(outcome.output);
     const text = JSON.stringify(output);
     if (text.length > maxOutputBytes) throw new StepFailure('output_too_large', `The output of ${skill.id} has ${text.length} characters; ${maxOutputBytes} is the most.`, { retryable: false });

@@ -3,13 +3,10 @@ import type { Database } from '../platform/db/database.ts';
 import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;
-/** A run that wanted a worker for so long may have lost its job, in seconds. */
-const forgottenAfterSeconds = 8;
-
 /**
- * Repairs runs whose row and job disagree: a lease that ran out with its worker, and a run that wants a worker and got none. The first
- * lost worker is replaced at once, each further one in a row a good while later, so that a run which takes its workers down leaves time
- * for the others. Two processes may do it at once: rows are taken with `skip locked`, and a job added twice is harmless.
+ * Takes runs back from workers that let their lease run out, for others to take: the first one in a row at once, each further one a good while
+ * later, so that a run which takes its workers down leaves time for the others. A run that merely waits for a worker is none of them: workers
+ * look for those themselves. Two processes may do it at once: rows are taken with `skip locked`, and a job added twice is harmless.
  * @param options.endLeases false while workers may not have had the chance to renew theirs.
  */
 export async function repairRuns(db: Database, { endLeases = true } = {}): Promise<PromisedJob[]> {
@@ -17,29 +14,17 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
     (tx) =>
       tx.query<{ id: string; tenant_id: string; run_id: string; job_id: string; not_before: Date | null }>(
         'repair_runs',
-        `WITH RECURSIVE workspace AS (
-           (SELECT tenant_id FROM runs WHERE wake_at IS NOT NULL AND lease_expires_at IS NULL ORDER BY tenant_id LIMIT 1)
-           UNION ALL
-           SELECT n.tenant_id FROM workspace CROSS JOIN LATERAL (
-             SELECT tenant_id FROM runs WHERE wake_at IS NOT NULL AND lease_expires_at IS NULL AND tenant_id > workspace.tenant_id ORDER BY tenant_id LIMIT 1) n
-         ), lost AS (
-           SELECT id FROM runs WHERE $3 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-         ), forgotten AS (
-           SELECT f.id FROM workspace CROSS JOIN LATERAL (
-             SELECT id FROM runs WHERE tenant_id = workspace.tenant_id AND lease_expires_at IS NULL AND wake_at < now() - make_interval(secs => $1) ORDER BY wake_at LIMIT $2 FOR UPDATE SKIP LOCKED) f
-           LIMIT $2
-         ), stuck AS (
-           SELECT id, true AS lost FROM lost UNION ALL SELECT id, false FROM forgotten
+        `WITH lost AS (
+           SELECT id FROM runs WHERE $2 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
          ), repaired AS (
-           UPDATE runs SET lease_expires_at = NULL,
-             wake_at = now() + make_interval(secs => CASE WHEN stuck.lost AND lost_leases > 0 THEN least(60, 5 * power(3, lost_leases - 1)) ELSE 0 END),
-             wake_count = wake_count + CASE WHEN stuck.lost THEN 1 ELSE 0 END, lost_leases = lost_leases + CASE WHEN stuck.lost THEN 1 ELSE 0 END
-           FROM stuck WHERE runs.id = stuck.id RETURNING runs.id, runs.tenant_id, runs.wake_count, CASE WHEN runs.wake_at > now() THEN runs.wake_at END AS not_before
+           UPDATE runs SET lease_expires_at = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
+             wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, lost_leases - 1)) ELSE 0 END)
+           FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id, runs.wake_count, CASE WHEN runs.wake_at > now() THEN runs.wake_at END AS not_before
          )
          INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
          SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM repaired
          RETURNING id, tenant_id, data->>'runId' AS run_id, job_id, not_before`,
-        [forgottenAfterSeconds, repairBatch, endLeases],
+        [repairBatch, endLeases],
       ),
     { durable: false },
   );

@@ -1,7 +1,7 @@
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Queue } from '../platform/queue/queue.ts';
+import type { Queue, QueueJob } from '../platform/queue/queue.ts';
 
 export interface OutboxOptions {
   db: Database;
@@ -23,6 +23,10 @@ export type LocalTake = (job: PromisedJob) => boolean;
 /** Rows younger than this are left to the process that wrote them, in seconds. */
 const adoptAfterSeconds = 2;
 const batchSize = 200;
+/** Jobs of one workspace that the queue gets from one process in a second. */
+const maxJobsPerSecond = 256;
+/** How often the workers are told to look for more, in milliseconds. */
+const lookEveryMs = 250;
 
 /**
  * Hands promised jobs to the queue: those of this process at once, in batches; those that a dead process left behind when the
@@ -35,6 +39,9 @@ export class Outbox implements AsyncDisposable {
   #taken: PromisedJob[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
+  /** How many jobs of each workspace the queue got in this second. */
+  readonly #named = new Map<string, number>();
+  #second = 0;
   #takeHere: LocalTake = () => false;
 
   constructor(options: OutboxOptions) {
@@ -104,8 +111,25 @@ export class Outbox implements AsyncDisposable {
   /** Gives jobs to the queue; only then do their rows go. */
   async #handOver(jobs: PromisedJob[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.#options.queue.add(jobs.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) })));
+    const now = Date.now();
+    const named = jobs.filter((job) => this.#isWithinShare(job.data.tenantId, now));
+    const added: QueueJob[] = named.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) }));
+    // For the others the workers look themselves, some of each workspace: one that floods the queue stands in nobody's way.
+    if (named.length < jobs.length) added.push({ name: 'run', id: `more-${Math.floor(now / lookEveryMs)}`, data: {} });
+    await this.#options.queue.add(added);
     await this.#forget(jobs);
+  }
+
+  /** Whether the queue takes one more job of a workspace in this second. */
+  #isWithinShare(tenantId: string, now: number): boolean {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#named.clear();
+    }
+    const count = (this.#named.get(tenantId) ?? 0) + 1;
+    this.#named.set(tenantId, count);
+    return count <= maxJobsPerSecond;
   }
 
   async #forget(jobs: PromisedJob[]): Promise<void> {

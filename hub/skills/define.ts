@@ -51,6 +51,8 @@ interface SkillFacts<Input extends z.ZodObject> {
 export interface DirectSkill<Input extends z.ZodObject = z.ZodObject> extends SkillFacts<Input> {
   kind: 'direct';
   effect: EffectKind;
+  /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
+  waitsOutside?: boolean;
   /** How a step that says nothing of its own retries it; not at all when left out. */
   retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
   execute(input: z.output<Input>, context: SkillContext): Promise<SkillOutcome>;

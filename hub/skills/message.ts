@@ -18,6 +18,7 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
       summary: 'Sends a mail through the hub\'s SMTP server.',
       requires: ['business_email'],
       effect: 'once',
+      waitsOutside: true,
       retry,
       input: z
         .strictObject({
@@ -36,6 +37,7 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
       summary: 'Sends a message through a channel: Telegram, Slack, WhatsApp, a webhook or mail.',
       requires: ['automations'],
       effect: 'once',
+      waitsOutside: true,
       retry,
       input: z
         .strictObject({
@@ -56,6 +58,7 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
       requires: ['marketing', 'business_email'],
       // Its own ledger knows who got a mail, so that it goes on where it was cut off.
       effect: 'pure',
+      waitsOutside: true,
       retry,
       input: z.strictObject({ campaignId: id }),
       execute: ({ campaignId }, context) => marketing.send(campaignId, context),

@@ -1,0 +1,70 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { startedRun } from '../../shared/contract/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+/** A web address that takes calls and never answers them. */
+async function silentAddress(): Promise<{ host: string; calls: () => number }> {
+  let calls = 0;
+  const server = createServer(() => {
+    calls += 1;
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => calls };
+}
+
+/** Runs that came all at once, with nobody to tell of them. */
+async function insertRuns(hub: TestHub, tenantId: string, workflowId: string, count: number): Promise<void> {
+  await hub.database.query(
+    `with run as (
+       insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, wake_at, queued_at)
+       select gen_random_uuid(), $1::uuid, $2::uuid, 1, gen_random_uuid(), 'queued', '{"type":"manual"}', 'live', 1, now() - interval '1 minute', now() from generate_series(1, $3::int)
+       returning id, tenant_id, workflow_id, flow_id
+     ) insert into flows (id, tenant_id, workflow_id, revision) select flow_id, tenant_id, workflow_id, 1 from run`,
+    [tenantId, workflowId, count],
+  );
+}
+
+const statuses = async (workspace: TestWorkspace, workflowId: string) => (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data.map(({ status }) => status);
+
+test('200 runs of a workspace whose address never answers are in nobody\'s way: the runs of another are done before any of them', async () => {
+  const address = await silentAddress();
+  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', EGRESS_ALLOW_HOSTS: address.host, SHUTDOWN_SECONDS: '2' });
+  const [slow, quick] = [await hub.workspace(), await hub.workspace()];
+  const calling = await slow.api.call('createAutomationWorkflow', { body: { name: 'slow', stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${address.host}/` }, retry: { maxAttempts: 1, backoffSeconds: 1, factor: 1 } }] } });
+  const logging = await quick.api.call('createAutomationWorkflow', { body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] } });
+  await insertRuns(hub, slow.tenantId, calling.id, 200);
+  // More than there are places for work.
+  await expect.poll(address.calls).toBeGreaterThan(40);
+  const ids = await Promise.all(Array.from({ length: 6 }, async () => startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: logging.id } })).runId));
+  for (const id of ids) expect(await quick.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+  expect(await hub.database.query(`select count(*)::int as ended from runs where workflow_id = $1 and finished_at is not null`, [calling.id])).toEqual([{ ended: 0 }]);
+  // Nor do they write anything while they wait for room.
+  expect((await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n).toBe(0);
+});
+
+test('a backlog of one workspace stands before nobody: runs of another that come last are not last', async () => {
+  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
+  const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
+  const make = (workspace: TestWorkspace) => workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] } });
+  const [many, few] = [await make(flooding), await make(quick)];
+  const count = 600;
+  await insertRuns(hub, flooding.tenantId, many.id, count);
+  await expect.poll(async () => (await statuses(flooding, many.id)).includes('succeeded')).toBe(true);
+  for (let index = 0; index < 6; index += 1) {
+    const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: few.id } }));
+    await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  }
+  expect(await statuses(quick, few.id)).toEqual(Array.from({ length: 6 }, () => 'succeeded'));
+  const open = async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from runs where workflow_id = $1 and finished_at is null', [many.id]))[0]?.n;
+  expect(await open()).toBeGreaterThan(count / 10);
+  // All of them are found, each once, although nobody named one.
+  await expect.poll(open, { timeout: 40_000 }).toBe(0);
+  expect(await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id])).toEqual([{ lines: count }]);
+});
