@@ -17,6 +17,7 @@ import type { CallOutcome, CallSite } from './call.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
+import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
 import { advanceRun, isStepState, writeReceipt, writeStep } from './store.ts';
@@ -280,6 +281,8 @@ class AgentLoop {
 
   async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
     const { run } = this.#held;
+    // All that its turns and tools brought is the output of an agent in the end.
+    assertOutputFits(this.#held, this.#index, outputBytesOf(toJson(this.#state), null));
     let tries = 0;
     await this.#held.write(async (tx) => {
       tries += 1;

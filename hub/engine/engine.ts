@@ -11,6 +11,7 @@ import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
+import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf, outputUses } from './run-outputs.ts';
 import { callOf, runStep } from './steps.ts';
 import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Hold } from './store.ts';
@@ -48,6 +49,7 @@ export class Engine {
       ...hold,
       place,
       run,
+      uses: outputUses(run.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
       signal,
       read: (work) => this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
@@ -61,7 +63,9 @@ export class Engine {
     try {
       const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       this.#deps.dispatch(admission.jobs);
-      if (admission.began) await this.#advance(held);
+      if (!admission.began) return;
+      await loadOutputs(held);
+      await this.#advance(held);
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
         this.#deps.logger.info({ runId, reason: error instanceof Error ? error.message : String(error) }, 'left a run that somebody else has');
@@ -119,7 +123,7 @@ export class Engine {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
       await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
     });
-    held.results.set(index, { index, status: 'running', attempts: attempt, wait: null, state, output: null, output_text: null, error: null, started_at: null });
+    held.results.set(index, { index, status: 'running', attempts: attempt, wait: null, state, output: null, output_text: null, output_bytes: 0, error: null, started_at: null });
   }
 
   async #tryStep(held: HeldRun, index: number): Promise<StepOutcome> {
@@ -143,6 +147,13 @@ export class Engine {
   /** Records how a step ended and moves the run on; answers whether it goes on. */
   async #finishStep(held: HeldRun, index: number, outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>): Promise<boolean> {
     const { run } = held;
+    if (outcome.kind === 'succeeded') {
+      try {
+        assertOutputFits(held, index, outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength)));
+      } catch (tooLarge) {
+        return this.#finishStep(held, index, { kind: 'failed', attempt: outcome.attempt, failure: toStepFailure(tooLarge) });
+      }
+    }
     const step = run.steps[index];
     const failed = outcome.kind === 'failed';
     const retry = failed && step !== undefined ? this.#retryOf(step) : undefined;
@@ -157,6 +168,7 @@ export class Engine {
     const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
     const output = outcome.kind === 'succeeded' ? outcome.output : null;
     const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
+    const outputBytes = outputBytesOf(output, outputText);
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
@@ -174,7 +186,7 @@ export class Engine {
         const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
         if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
         const { othersHeld } = await advanceRun(tx, held, advance);
-        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, error, finished: true });
+        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true });
         if (outcome.kind === 'succeeded') {
           if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
           await outcome.persist?.(tx);
@@ -192,7 +204,8 @@ export class Engine {
       return this.#finishStep(held, index, { kind: 'failed', attempt, failure: final, ...(state === null ? {} : { state }) });
     }
     const { jobs, after } = written;
-    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, output_text: outputText, error, started_at: null });
+    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, output_text: outputText, output_bytes: outputBytes, error, started_at: null });
+    dropOutputs(held, index + 1);
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     void this.#deps.events.publish(runTopic(run.id), { status: ends });

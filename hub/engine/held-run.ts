@@ -7,6 +7,7 @@ import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SkillCatalog } from '../skills/define.ts';
+import type { OutputUses } from './run-outputs.ts';
 import type { ClaimedRun, Hold, StepRow } from './store.ts';
 
 /** A run that another one leads to: its step waits for it, or its failure is what it is about. */
@@ -51,7 +52,9 @@ export interface Place {
 export interface HeldRun extends Hold {
   place: Place;
   run: ClaimedRun;
-  /** What became of the steps so far, by index. */
+  /** Which outputs its templates read, and where for the last time. */
+  uses: OutputUses;
+  /** What became of the steps so far, by index; of outputs only what the steps to come may read. */
   results: Map<number, StepRow>;
   /** Aborts when somebody else has the run, it was cancelled, or this worker must go. */
   signal: AbortSignal;

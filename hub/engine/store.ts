@@ -23,8 +23,10 @@ export interface StepRow {
   attempts: number;
   wait: StepWait | null;
   state: JsonObject | null;
+  /** Null until it is loaded for what the steps to come read of it. */
   output: JsonValue;
   output_text: string | null;
+  output_bytes: number;
   error: RunFailure | null;
   started_at: string | null;
 }
@@ -88,7 +90,9 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
-       coalesce((SELECT json_agg(s ORDER BY s.index) FROM run_steps s WHERE s.run_id = claimed.id), '[]') AS results
+       coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
+         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
+         FROM run_steps WHERE run_id = claimed.id) s), '[]') AS results
      FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [runId, leaseSeconds],
   );
@@ -116,6 +120,8 @@ export interface StepRecord {
   state: JsonObject | null;
   output: JsonValue;
   outputText: string | null;
+  /** What both take up; nothing when left out. */
+  outputBytes?: number;
   error: RunFailure | null;
   finished: boolean;
 }
@@ -125,11 +131,11 @@ export async function writeStep(tx: Transaction, runId: string, tenantId: string
   noteWritten(tx, runRowsTopic(runId));
   await tx.query(
     'write_step',
-    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11)
-     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state,
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`,
-    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state)],
+    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0],
   );
 }
 

@@ -314,8 +314,8 @@ export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number
     queuedAt: sql`now()`,
   });
   await tx.execute(sql`
-    INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, error, started_at, finished_at)
-    SELECT ${runId}, index, tenant_id, status, attempts, output, output_text, error, started_at, finished_at
+    INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at)
+    SELECT ${runId}, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at
     FROM run_steps WHERE run_id = ${run.id} AND index < ${fromStep}`);
   const job = await insertOutbox(tx, run.tenantId, runJobId(runId, 0), { runId }, null);
   return { runId, job };
