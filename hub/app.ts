@@ -415,5 +415,6 @@ function reasonOf(error: unknown): string {
     const { code } = current as { code?: string };
     if (typeof code === 'string' && code !== '') return `${code}${current.message === '' ? '' : ` (${current.message})`}`;
   }
-  return explainError(error);
+  // Nobody's data is under way yet, but a statement that failed would be quoted in full.
+  return error instanceof Error && !error.message.startsWith('Failed query') ? error.message : explainError(error);
 }
