@@ -13,6 +13,8 @@ import { defineSkill } from '../skills/define.ts';
 import type { DirectSkill } from '../skills/define.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
+import { claimRun, releaseRun, renewLease, suspendRun } from './store.ts';
+import type { ClaimedRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
 
 const logger = pino({ level: 'silent' });
@@ -181,4 +183,32 @@ test('two workers that get the same job do not both run it', async () => {
   await Promise.all(Array.from({ length: 5 }, () => engineWith(skill).execute(runId, never)));
   expect(calls).toBe(1);
   expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
+});
+
+test.each([
+  ['waits', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, { status: 'running', wakeInSeconds: 60 }))],
+  ['was given back', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60))],
+] as const)('a renewal that is late does not lease a run that %s', async (_how, letGo) => {
+  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+  const hold = { runId: claimed.id, fence: claimed.fence };
+  expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
+  await letGo(claimed);
+  expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
+  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 0 });
+});
+
+test('a worker keeps its lease while limits are asked whether its run may begin', async () => {
+  const runId = await accept('test.none');
+  await database.query(`update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`, [runId]);
+  const claimed = (await claimRun(db, runId)) as ClaimedRun;
+  expect(claimed.started_at).toBeNull();
+  expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence: claimed.fence }))).toBe(true);
+});
+
+test('a worker whose lease was ended before anybody else took the run has it again', async () => {
+  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+  await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [claimed.id]);
+  await repairRuns(db);
+  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 1 });
+  expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId: claimed.id, fence: claimed.fence }))).toBe(true);
 });

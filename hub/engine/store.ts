@@ -105,9 +105,17 @@ export interface Hold {
   fence: string;
 }
 
-/** Keeps the lease; false when it was lost. */
+/**
+ * Keeps the lease, or has it back when the sweep ended it and nobody took the run; false when it was lost. A run that was let go
+ * meanwhile stays free: a lease that nobody holds would keep it from whoever is to go on with it.
+ */
 export async function renewLease(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
-  const { rowCount } = await tx.query('renew_lease', `UPDATE runs SET lease_expires_at = now() + make_interval(secs => $3) WHERE id = $1 AND fence = $2 AND status = 'running'`, [runId, fence, leaseSeconds]);
+  const { rowCount } = await tx.query(
+    'renew_lease',
+    `UPDATE runs SET lease_expires_at = now() + make_interval(secs => $3)
+     WHERE id = $1 AND fence = $2 AND (lease_expires_at IS NOT NULL AND status IN ('queued', 'running') OR status = 'running' AND lost_leases > 0)`,
+    [runId, fence, leaseSeconds],
+  );
   return rowCount === 1;
 }
 
