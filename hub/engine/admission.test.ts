@@ -270,6 +270,18 @@ describe('limits by time', () => {
     for (const runId of worker.underWay) worker.release(runId);
   });
 
+  test('leave one timer to a line, also when runs come to it in another order than that of their ids', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxRunsPerMinute: 1, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 5);
+    const worker = new Worker();
+    for (const runId of ids.toReversed()) await worker.take([runId]);
+    expect(worker.underWay).toEqual([ids[4]]);
+    const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
+    expect(held.map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(ids.slice(0, 4).map((runId, index) => [runId, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]));
+    worker.release(ids[4] as string);
+  });
+
   test('of a workspace are shared by its workflows, and one of their lines is woken for the hour', async () => {
     const tenantId = await workspace();
     await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 2, '{}')`, [tenantId]);

@@ -216,7 +216,8 @@ async function begin(tx: Transaction, tenantId: string, workflowId: string, coun
 }
 
 /**
- * Notes why the first of a line is held, and wakes it when there will be room. Of the lines that wait for the same hour one is woken.
+ * Notes why the first of a line is held, and wakes it when there will be room; one that was first until an earlier run came waits for that.
+ * Of the lines that wait for the same hour one is woken.
  * Answers the job that wakes it, if that is new.
  */
 async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, { hold, moreAt }: Room): Promise<PromisedJob | null> {
@@ -229,6 +230,11 @@ async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, 
      ), held AS (
        UPDATE runs SET waits_for = $3, wake_at = first.at, lease_expires_at = NULL, wake_count = wake_count + CASE WHEN first.at IS NULL THEN 0 ELSE 1 END
        FROM first WHERE runs.id = first.id AND (runs.waits_for <> $3 OR runs.wake_at IS DISTINCT FROM first.at) RETURNING runs.id, runs.wake_count, runs.wake_at
+     ), overtaken AS (
+       SELECT r.id FROM runs r WHERE r.id = (SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id OFFSET 1 LIMIT 1)
+         AND r.waits_for <> 'earlier_runs' AND r.lease_expires_at IS NULL FOR UPDATE SKIP LOCKED
+     ), demoted AS (
+       UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
      SELECT $1::uuid, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', $1::uuid), wake_at FROM held WHERE wake_at IS NOT NULL
