@@ -1,34 +1,75 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 
 /** The variable by which a process that left its group is still found. */
 export const commandMarker = 'OUTRIGGER_COMMAND';
 
 /**
- * Reads `add GROUP MARK` and `del GROUP MARK` lines; when its input ends, which the kernel sees to whatever becomes of the
- * companion, it kills the groups that are left and, where /proc shows environments, whoever left them.
+ * Reads `add GROUP MARK LIMIT` and `del GROUP MARK LIMIT` lines; when its input ends, which the kernel sees to whatever becomes of the
+ * companion, it kills the groups that are left and, where /proc shows environments and limits, whoever left them.
  */
 const guardScript = `live=""
-while read -r op group mark; do
+while read -r op group mark limit; do
   case $op in
-    add) live="$live $group:$mark" ;;
-    del) rest=""; for entry in $live; do [ "$entry" = "$group:$mark" ] || rest="$rest $entry"; done; live=$rest ;;
+    add) live="$live $group:$mark:$limit" ;;
+    del) rest=""; for entry in $live; do [ "$entry" = "$group:$mark:$limit" ] || rest="$rest $entry"; done; live=$rest ;;
   esac
 done
 for entry in $live; do
+  marks=\${entry#*:}
   kill -KILL -- "-\${entry%%:*}" 2>/dev/null
-  for process in /proc/[0-9]*; do
-    grep -qs "${commandMarker}=\${entry##*:}" "$process/environ" && kill -KILL "\${process##*/}" 2>/dev/null
+  # Whoever forks while it is looked for is found by the next look.
+  for look in 1 2 3; do
+    for process in /proc/[0-9]*; do
+      { grep -qs "${commandMarker}=\${marks%%:*}" "$process/environ" || grep -qs " \${marks##*:} " "$process/limits"; } && kill -KILL "\${process##*/}" 2>/dev/null
+    done
   done
 done
 exit 0`;
 
 const graceMs = 2_000;
+const prlimit = '/usr/bin/prlimit';
+/** Looks for what a killed command left; whoever forks during one look is found by the next. */
+const maxLooks = 5;
 
 /**
- * Owns the process groups that commands start: none outlives its command, nor the companion, even after kill -9. A process that leaves its
- * group is found by the mark in its environment, on Linux; one that leaves its group and drops its environment is not.
+ * A number that stands for a mark: above any real-time limit in use, and far from overflow. The kernel hands limits down to every
+ * descendant, whatever session, environment or parent it takes, so that they mark what nothing else does. This one bounds
+ * real-time tasks alone, at thousands of years.
+ */
+function limitOf(mark: string): string {
+  return ((1n << 61n) + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
+}
+
+/** Whether programs can be started with a limit of their own: where util-linux is, and nobody set a lower one before. */
+const canMarkByLimit = (() => {
+  if (process.platform !== 'linux') return false;
+  try {
+    accessSync(prlimit, constants.X_OK);
+    return /^Max realtime timeout\s+unlimited\s+unlimited\s/m.test(readFileSync('/proc/self/limits', 'utf8'));
+  } catch {
+    return false;
+  }
+})();
+
+/**
+ * How to start a program so that all its descendants are found again, also those that leave its group and drop their environment.
+ * @param program its resolved path; `argv[0]` is what it is called by.
+ */
+export function markedStart(program: string, argv: readonly [string, ...string[]], mark: string): { file: string; args: string[]; argv0: string } {
+  const [argv0, ...args] = argv;
+  if (!canMarkByLimit) return { file: program, args, argv0 };
+  const limit = limitOf(mark);
+  // It becomes the program itself, which it finds by its name on the same PATH.
+  return { file: prlimit, args: [`--rttime=${limit}:${limit}`, '--', argv0, ...args], argv0: prlimit };
+}
+
+/**
+ * Owns the process groups that commands start: none outlives its command, nor the companion, even after kill -9. On Linux a process that
+ * leaves its group is found by the mark in its environment, and one that drops that too by its limit; one that sets
+ * another limit on purpose, and elsewhere one that leaves its group, is not.
  */
 export class ProcessGuard implements AsyncDisposable {
   #guard: ChildProcess | undefined;
@@ -37,11 +78,12 @@ export class ProcessGuard implements AsyncDisposable {
   adopt(child: ChildProcess, mark: string): AsyncDisposable {
     const { pid } = child;
     if (pid === undefined) return { [Symbol.asyncDispose]: async () => undefined };
-    this.#tell(`add ${pid} ${mark}`);
+    const entry = `${pid} ${mark} ${limitOf(mark)}`;
+    this.#tell(`add ${entry}`);
     return {
       [Symbol.asyncDispose]: async () => {
         killTree(pid, mark, 'SIGKILL');
-        this.#tell(`del ${pid} ${mark}`);
+        this.#tell(`del ${entry}`);
       },
     };
   }
@@ -77,7 +119,7 @@ export class ProcessGuard implements AsyncDisposable {
   }
 }
 
-/** Signals a process group and, on Linux, the processes that carry the mark and left the group. */
+/** Signals a process group and, on Linux, the processes that carry the mark or its limit and left the group. */
 function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   if (process.platform === 'win32') {
     spawn('taskkill', ['/pid', String(group), '/t', '/f'], { stdio: 'ignore' }).on('error', () => undefined);
@@ -85,15 +127,20 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   }
   tryKill(-group, signal);
   if (process.platform !== 'linux') return;
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name);
-    if (Number.isInteger(pid) && pid !== process.pid && environmentOf(pid).includes(`${commandMarker}=${mark}`)) tryKill(pid, signal);
+  const limit = ` ${limitOf(mark)} `;
+  for (let look = 0; look < (signal === 'SIGKILL' ? maxLooks : 1); look += 1) {
+    const left = readdirSync('/proc').map(Number).filter((pid) => {
+      if (!Number.isInteger(pid) || pid === process.pid) return false;
+      return read(`/proc/${pid}/environ`).includes(`${commandMarker}=${mark}`) || (canMarkByLimit && read(`/proc/${pid}/limits`).includes(limit));
+    });
+    if (left.length === 0) return;
+    for (const pid of left) tryKill(pid, signal);
   }
 }
 
-function environmentOf(pid: number): string {
+function read(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return '';
   }

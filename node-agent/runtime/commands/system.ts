@@ -4,7 +4,7 @@ import { homedir, tmpdir, userInfo } from 'node:os';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { maxOutputBytes } from '../../../shared/commands/system.ts';
 import { toStorableText } from '../../../shared/json.ts';
-import { commandMarker } from '../process-guard.ts';
+import { commandMarker, markedStart } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
@@ -26,8 +26,9 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       context.signal.throwIfAborted();
       const startedAt = performance.now();
       const mark = context.commandId;
-      const child = spawn(program, argv.slice(1), {
-        argv0: argv[0] as string,
+      const { file, args, argv0 } = markedStart(program, argv as [string, ...string[]], mark);
+      const child = spawn(file, args, {
+        argv0,
         cwd,
         env: { ...minimalEnvironment(), ...env, [commandMarker]: mark },
         stdio: ['pipe', 'pipe', 'pipe'],
