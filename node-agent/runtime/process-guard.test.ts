@@ -70,7 +70,7 @@ test.skipIf(!isLinux)('nor do they outlive a companion that is killed', async ()
   });
   await until(() => running(...sleep).length > 0, () => 'the child did not start');
   companion.kill('SIGKILL');
-  await until(() => running(...sleep).length === 0, () => 'the child is left');
+  await expect.poll(() => running(...sleep)).toEqual([]);
 });
 
 test.skipIf(process.platform === 'win32')('a program is called by the name that was approved, with its arguments as they are', async () => {
