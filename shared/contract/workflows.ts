@@ -106,7 +106,7 @@ export const workflows = defineResource({
     method: 'PATCH',
     path: '/v1/automations/workflows/{id}',
     summary: 'Change a workflow',
-    description: 'Makes a new version; runs that have begun keep theirs.',
+    description: 'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have.',
     params: idParams,
     body: z
       .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional(), limits: workflowLimits.nullable().optional() })

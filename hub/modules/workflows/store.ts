@@ -150,7 +150,33 @@ export async function updateWorkflow(tx: Transaction, before: WorkflowRow, conte
     .where(eq(workflows.id, before.id))
     .returning();
   await tx.insert(workflowVersions).values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
+  await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
+}
+
+/** Versions of a workflow that are kept, whether or not a run has them. */
+const keptVersions = 100;
+/** How many of the oldest, and of the newest beyond those that are kept, one change looks at: more than it adds, so that they run out. */
+const pruneAtOnce = 50;
+
+/**
+ * Removes versions beyond the newest that no run has: what changes a workflow all day leaves no more than those. One that was
+ * current within the last minute stays, because a start that read it may not have committed its run.
+ */
+async function pruneVersions(tx: Transaction, workflowId: string, newest: number): Promise<void> {
+  if (newest <= keptVersions) return;
+  await tx.query(
+    'prune_versions',
+    `WITH bound AS MATERIALIZED (
+       SELECT least($2::int, coalesce((SELECT version FROM workflow_versions WHERE workflow_id = $1 AND created_at < now() - interval '1 minute' ORDER BY version DESC LIMIT 1), 0) - 1) AS version
+     ), old AS MATERIALIZED (
+       (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version LIMIT $3)
+       UNION (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version DESC LIMIT $3)
+     )
+     DELETE FROM workflow_versions WHERE workflow_id = $1 AND version = ANY(ARRAY(
+       SELECT version FROM old WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = $1 AND r.workflow_version = old.version)))`,
+    [workflowId, newest - keptVersions, pruneAtOnce],
+  );
 }
 
 export async function markDeleted(tx: Transaction, tenantId: string, id: string): Promise<boolean> {

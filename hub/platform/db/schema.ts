@@ -235,6 +235,7 @@ export const runs = pgTable(
     index('runs_tenant').on(table.tenantId, table.id),
     index('runs_tenant_status').on(table.tenantId, table.status, table.id),
     index('runs_tenant_workflow').on(table.tenantId, table.workflowId, table.id),
+    index('runs_version').on(table.workflowId, table.workflowVersion).concurrently(),
     index('runs_workflow_status').on(table.tenantId, table.workflowId, table.status, table.id).concurrently(),
     index('runs_tenant_finished').on(table.tenantId, table.finishedAt, table.status, table.queuedAt, table.startedAt).where(sql`finished_at is not null`),
     index('runs_open').on(table.workflowId, table.id).where(sql`finished_at is null`),

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "runs_version" ON "runs" USING btree ("workflow_id","workflow_version");
