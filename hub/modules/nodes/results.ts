@@ -10,6 +10,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
+import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
 import { newId } from '../../platform/ids.ts';
@@ -89,7 +90,8 @@ export class CommandResults {
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
     } catch (error) {
-      await this.#discard(tenantId, stored);
+      // Whether a connection broke before the commit or after it nobody knows; bytes that no artefact names are swept.
+      if (!isDatabaseUnavailable(error)) await this.#discard(tenantId, stored);
       throw error;
     }
   }

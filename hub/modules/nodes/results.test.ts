@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { Database, DatabaseOutage } from '../../platform/db/database.ts';
+import type { Blobs } from '../../platform/blobs/blobs.ts';
+import { newId } from '../../platform/ids.ts';
+import { ArtifactRoom } from './artifact-room.ts';
+import { CommandResults } from './results.ts';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
+  const [tenantId, nodeId, workflowId, runId, commandId] = [newId(), newId(), newId(), newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'results', '{}')`, [tenantId]);
+  await database.query(`INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`, [nodeId, tenantId]);
+  await database.query(`INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`, [runId, tenantId, workflowId]);
+  await database.query(
+    `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, acts, input, status, timeout_ms, expires_at, handed_out_at, lease_expires_at)
+     VALUES ($1, $2, $3, $4, 0, 1, 'node.ping', false, '{}', 'leased', 1000, now() + interval '1 hour', now(), now() + interval '1 hour')`,
+    [commandId, tenantId, nodeId, runId],
+  );
+  let transactions = 0;
+  const breaking = {
+    workspace: async (...given: Parameters<Database['workspace']>) => {
+      const result = await db.workspace(...given);
+      transactions += 1;
+      if (transactions === 2) throw new DatabaseOutage('The database is out of reach; try again shortly.', new Error('Connection terminated unexpectedly'));
+      return result;
+    },
+  } as unknown as Database;
+  const kept = new Set<string>();
+  const blobs = {
+    put: async (key: string) => {
+      kept.add(key);
+      return { bytes: 1, sha256: 'a'.repeat(64) };
+    },
+    delete: async (key: string) => void kept.delete(key),
+  } as unknown as Blobs;
+  const results = new CommandResults({ db: breaking, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  const result = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
+  const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
+  await expect(results.complete({ tenantId, nodeId }, commandId, result as never, [file])).rejects.toThrow(DatabaseOutage);
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  // The device sends it again, as it does while it has no answer.
+  expect(await results.complete({ tenantId, nodeId }, commandId, result as never, [file])).toMatchObject({ recorded: false, status: 'succeeded' });
+});
