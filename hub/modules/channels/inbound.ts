@@ -56,9 +56,9 @@ function answerSteps(channel: ChannelRow, agentId: string, canAnswer: boolean): 
  */
 export async function receiveMessages(deps: ChannelsDependencies, channel: ChannelRow, messages: InboundMessage[], body: JsonObject, environment: 'live' | 'test', canAnswer: boolean): Promise<Received> {
   const { tenantId } = channel;
-  const jobs: PromisedJob[] = [];
-  const after: (() => void)[] = [];
-  const result = await deps.db.workspace(tenantId, async (tx): Promise<Received> => {
+  const done = await deps.db.workspace(tenantId, async (tx) => {
+    const jobs: PromisedJob[] = [];
+    const after: (() => void)[] = [];
     const runIds: string[] = [];
     let sessionId: string | null = null;
     let duplicates = 0;
@@ -102,9 +102,10 @@ export async function receiveMessages(deps: ChannelsDependencies, channel: Chann
       }
       runIds.push(...started);
     }
-    return { received: true, runIds, sessionId, ...(messages.length > 0 && duplicates === messages.length ? { duplicate: true as const } : {}) };
+    const received: Received = { received: true, runIds, sessionId, ...(messages.length > 0 && duplicates === messages.length ? { duplicate: true as const } : {}) };
+    return { received, jobs, after };
   });
-  after.forEach((tell) => tell());
-  deps.runs.dispatch(jobs);
-  return result;
+  done.after.forEach((tell) => tell());
+  deps.runs.dispatch(done.jobs);
+  return done.received;
 }
