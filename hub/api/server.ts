@@ -209,6 +209,8 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
 
   const gone = new AbortController();
   response.on('close', () => gone.abort());
+  // Whoever went away while all this was looked at does not go away again.
+  if (response.destroyed) gone.abort();
   const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
   using stream = lasts ? options.streams.open(principal, `${operation.id} ${address}`, () => authenticate(options.auth, operation, request, address, params as Record<string, string>)) : undefined;
   const refused = stream?.signal ?? new AbortController().signal;

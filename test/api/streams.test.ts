@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -94,6 +96,20 @@ describe('a live stream', () => {
     await open(other.key);
     streams[0]?.stop();
     await expect.poll(async () => (await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } })).status).toBe(200);
+  });
+
+  test('is no stream any more when its reader went away before it began', async () => {
+    const { key } = await workspace.createKey();
+    const { hostname, port } = new URL(hub.url);
+    for (let milliseconds = 0; milliseconds < 12; milliseconds += 0.25) {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      socket.write(`GET ${live} HTTP/1.1\r\nHost: hub\r\nX-API-Key: ${key}\r\n\r\n`);
+      await delay(milliseconds);
+      socket.destroy();
+    }
+    await delay(500);
+    for (let count = 0; count < 3; count += 1) await open(key);
   });
 
   test('replays so much and no more to a reader that comes back, and tells it where it was cut off', async () => {

@@ -4,12 +4,12 @@ import { mkdir, open, opendir, readdir, rename, rm, stat } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
-import { createPartialBlobs } from './partial-blobs.ts';
+import { createPartialBlobs, noRoomFor, writeAll } from './partial-blobs.ts';
 import type { PartialBlobs } from './partial-blobs.ts';
 
 /** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
 export interface Blobs {
-  /** Stores bytes durably, or nothing. @throws AppError `payload_too_large`. */
+  /** Stores bytes durably, or nothing. @throws AppError `payload_too_large`, `unavailable` without room. */
   put(key: string, content: Buffer | Readable, options: { maxBytes: number }): Promise<{ bytes: number; sha256: string }>;
   /** Opens bytes for reading, all or from `start` to `end`, both included. @throws AppError `not_found`. */
   open(key: string, range?: { start: number; end: number }): Promise<Readable>;
@@ -50,17 +50,18 @@ export async function createFileBlobs(folder: string): Promise<Blobs> {
       try {
         await using file = await open(temporary, 'wx', 0o600);
         for await (const chunk of content instanceof Readable ? (content as AsyncIterable<Buffer>) : [content]) {
+          const at = bytes;
           bytes += chunk.length;
           if (bytes > maxBytes) throw new AppError('payload_too_large', `An artefact has more than ${maxBytes} bytes.`);
           hash.update(chunk);
-          await file.write(chunk);
+          await writeAll(file, chunk, at);
         }
         await file.sync();
         await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         await rename(temporary, path);
       } catch (error) {
         await rm(temporary, { force: true });
-        throw error;
+        throw noRoomFor(error) ?? error;
       }
       return { bytes, sha256: hash.digest('hex') };
     },

@@ -44,13 +44,11 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
         for await (const chunk of source) {
           if (at + chunk.length > maxBytes) throw new AppError('payload_too_large', `More than the ${maxBytes} bytes that were announced.`);
           file ??= await open(pathOf(id), constants.O_WRONLY | constants.O_CREAT, 0o600);
-          for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, at + done)).bytesWritten;
+          await writeAll(file, chunk, at);
           at += chunk.length;
         }
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code === 'ENOSPC' || code === 'EDQUOT') throw new AppError('unavailable', 'The hub has no room for the bytes now.', { cause: error, retryAfterSeconds: 30 });
-        throw error;
+        throw noRoomFor(error) ?? error;
       } finally {
         await file?.close();
       }
@@ -75,6 +73,17 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
       return removed;
     },
   };
+}
+
+/** Writes all of a chunk: on a disk that is all but full one write takes a part of it, and says so by no error. */
+export async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
+}
+
+/** What to answer when a write failed for want of room; undefined when it failed for something else. */
+export function noRoomFor(error: unknown): AppError | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? new AppError('unavailable', 'The hub has no room for the bytes now.', { cause: error, retryAfterSeconds: 30 }) : undefined;
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
