@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
@@ -114,4 +115,27 @@ test('stored bytes that no artefact names go after a day; those of artefacts and
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(1);
   expect([orphan, fresh, artifactId].map((id) => existsSync(join(folder, workspaces.plain, id)))).toEqual([false, true, true]);
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
+});
+
+test('what goes on with a run, or runs it again, while old runs are removed keeps what it needs', async () => {
+  const [reopened, again] = [await makeRun(workspaces.plain, 40), await makeRun(workspaces.plain, 41)];
+  const next = newId();
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  try {
+    await other.query('begin');
+    await other.query('update runs set finished_at = null where id = $1', [reopened.id]);
+    await other.query('select 1 from flows where id = $1 for update', [again.id]);
+    await other.query('update flows set revision = 2 where id = $1', [again.id]);
+    await other.query(`insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) values ($1, $2, $3, 1, $4, 'queued', '{}', 'live', 2, now())`, [next, workspaces.plain, workflowId, again.id]);
+    const pruned = new RunRetention({ db, blobs, logger, days: { ...forEver, runs: 30 } }).prune();
+    await expect.poll(async () => (await database.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length).toBe(1);
+    await other.query('commit');
+    await pruned;
+  } finally {
+    await other.end();
+  }
+  expect(await database.query('select id from runs where id = any($1)', [[reopened.id, again.id, next]])).toEqual(expect.arrayContaining([{ id: reopened.id }, { id: next }]));
+  expect(await database.query('select 1 from artifacts where id = $1', [reopened.artifactId])).toHaveLength(1);
+  expect(await database.query('select id from flows where id = $1', [again.id])).toEqual([{ id: again.id }]);
 });

@@ -32,9 +32,9 @@ const dayMs = 86_400_000;
 /** A count that is kept up to date by what ends and what is removed is taken anew after so long. */
 const recountMs = dayMs;
 
-/** Ended runs that nothing open waits for, oldest first. */
+/** Ended runs that nothing open waits for, oldest first; locked, because a late result of a node may let one go on. */
 const oldest = (condition: string) => `SELECT id FROM runs r WHERE tenant_id = $1 AND ${condition}
-  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2`;
+  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED`;
 
 /** How many ended runs a workspace has, of those that had ended by an instant. */
 interface EndedCount {
@@ -120,6 +120,8 @@ export class RunRetention {
         const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
         const runIds = due.map((row) => row.id);
         if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
+        // Whoever runs one again has its flow until then, and leaves a run in it.
+        await tx.query('lock_old_flows', 'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE', [runIds]);
         const { rows: gone } = await tx.query<{ id: string }>('prune_artifacts', 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id', [runIds]);
         await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
         const { rows: flows } = await tx.query<{ flow_id: string }>('prune_runs', 'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id', [runIds]);
