@@ -57,6 +57,8 @@ export class Companion {
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
   readonly #stopping = new AbortController();
+  /** Aborts some time after a stop, which still gives results their chance; giving up is the journal's business, not ours. */
+  readonly #givingUp = new AbortController();
   readonly #reports = new Set<Promise<void>>();
   /** Commands that came here and whose results the hub has not confirmed, running or finished; false once the hub wants them no more. */
   readonly #held = new Map<string, boolean>();
@@ -77,6 +79,7 @@ export class Companion {
     this.#options = options;
     const { folder, identity } = options;
     this.#client = new HubClient(identity.hub, identity.deviceSecret);
+    this.#stopping.signal.addEventListener('abort', () => setTimeout(() => this.#givingUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref(), { once: true });
     this.#sender = new ResultSender(this.#client, identity.nodeId);
     this.#journal = new Journal(folder.journal);
     this.#facts = new FactReader(this.#guard);
@@ -253,11 +256,7 @@ export class Companion {
 
   /** Sends a result again and again until the hub itself says that it has it, or does not know the command. */
   async #sendUntilKnown(finished: FinishedCommand, wasTried = false): Promise<void> {
-    // A stop still gives results their chance; giving up is the journal's business, not ours.
-    const giveUp = new AbortController();
-    const onStop = () => setTimeout(() => giveUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref();
-    this.#stopping.signal.addEventListener('abort', onStop, { once: true });
-    if (this.#stopping.signal.aborted) onStop();
+    const giveUp = this.#givingUp;
     const delivery = newDelivery(wasTried);
     let sent = finished;
     let isRefused = false;

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { hostOfPattern } from './commands/browser/navigation-policy.ts';
+
+/** One that names no host would block nothing, and its owner would not know. */
+const hostPattern = z.string().refine((pattern) => hostOfPattern(pattern) !== null, 'must be a host such as example.org, or *.example.org for all hosts below it');
 
 /**
  * What the owner of this machine allows, in `settings.json` of the data folder. Everything is off until its owner switches it
@@ -25,8 +29,8 @@ export const localSettings = z.strictObject({
       /** Run the browser with a window when there is a display. */
       headed: z.boolean().default(false),
       /** Host patterns, `example.org` or `*.example.org`; when not empty only these may be visited. */
-      allowHosts: z.array(z.string().min(1)).default([]),
-      blockHosts: z.array(z.string().min(1)).default([]),
+      allowHosts: z.array(hostPattern).default([]),
+      blockHosts: z.array(hostPattern).default([]),
       /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
       evaluate: z.boolean().default(true),
       /** As root Chromium has no sandbox: a page that breaks out of it has the whole machine, so that needs a word of its own. */

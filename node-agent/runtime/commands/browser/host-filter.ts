@@ -17,7 +17,7 @@ export type AddressProblem = (address: string) => string | null;
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();
   readonly #problemOf: AddressProblem;
-  /** Connections of the browser, and for tunnels where they go. */
+  /** Connections of the browser, and where those go that are tunnels or wait for an answer. */
   readonly #sockets = new Map<Duplex, string | null>();
 
   private constructor(problemOf: AddressProblem) {
@@ -42,7 +42,7 @@ export class HostFilter implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Ends tunnels to hosts that are not allowed any more. */
+  /** Ends tunnels to hosts that are not allowed any more, and answers from them. */
   recheck(): void {
     for (const [socket, address] of this.#sockets) if (address !== null && this.#problemOf(address) !== null) socket.destroy();
   }
@@ -61,6 +61,9 @@ export class HostFilter implements AsyncDisposable {
       return;
     }
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name)));
+    // Held to the owner's word for as long as it is answered, and the next on this connection anew.
+    this.#own(request.socket, address);
+    response.on('close', () => request.socket.destroyed || this.#own(request.socket, null));
     // What can't be reached looks to the browser as it would without a proxy: no answer at all.
     const end = () => request.socket.destroy();
     const upstream = httpRequest(address, { method: request.method ?? 'GET', headers, agent: false }, (answer) => {

@@ -2,10 +2,19 @@ import type { LocalSettings } from '../../settings.ts';
 
 type BrowserSettings = Pick<LocalSettings['browser'], 'allowHosts' | 'blockHosts'>;
 
+/** The host of a pattern as addresses name it, whichever way its owner wrote it (`Bücher.example`, `[::1]`); null when it is none. */
+export function hostOfPattern(pattern: string): string | null {
+  const name = pattern.replace(/^\*\./, '');
+  const address = `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}`;
+  return /[*/?#@\\\s]/.test(name) || !URL.canParse(address) ? null : plainHost(new URL(address));
+}
+
+const plainHost = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+
 /** Whether a host is what a pattern names: itself, or for `*.example.org` any host below example.org. */
 function matches(pattern: string, host: string): boolean {
-  const wanted = pattern.toLowerCase().replace(/\.$/, '');
-  return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) : host === wanted;
+  const wanted = hostOfPattern(pattern);
+  return wanted !== null && (pattern.startsWith('*.') ? host.endsWith(`.${wanted}`) : host === wanted);
 }
 
 /** Whether the owner limits where the browser may go at all. */
@@ -18,7 +27,7 @@ export function navigationProblem(address: string, { allowHosts, blockHosts }: B
   if (!URL.canParse(address)) return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${url.protocol} addresses are not opened; only http and https are`;
-  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  const host = plainHost(url);
   if (blockHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine blocks ${host}`;
   if (allowHosts.length > 0 && !allowHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
   return null;
