@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ArtifactRoom, ArtifactUploads } from '../../hub/modules/nodes/index.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
+import { Database } from '../../hub/platform/db/database.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -213,6 +214,31 @@ test('artefacts of a failed result are dropped, whichever way they came', async 
   expect((await complete(device, commandId, { ...failed, uploads: ['file.bin'], artifacts: [{ name: 'b.bin', contentType: 'image/png', base64: 'AAAA' }] })).body).toMatchObject({ recorded: true });
   expect(await database.query('select 1 from artifacts where command_id = $1', [commandId])).toEqual([]);
   expect(await partials()).toEqual(before);
+});
+
+test('a piece under way ends with its command, which it keeps alive until then', async () => {
+  const device = await pair();
+  const { commandId } = await device.take();
+  const whole = randomBytes(300_000);
+  await using db = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
+  const uploads = new ArtifactUploads({ db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(quotaMib * 1024 * 1024), lookEveryMs: 0 });
+  const left = async () => (await database.query<{ left: number }>('select extract(epoch from lease_expires_at - now())::float8 as left from node_commands where id = $1', [commandId]))[0]?.left;
+  let passed = 0;
+  const body = async function* body() {
+    for (let at = 0; at < whole.length; at += 100_000) {
+      if (at === 100_000) await database.query('update node_commands set lease_expires_at = now() where id = $1', [commandId]);
+      if (at === 200_000) {
+        expect(await left()).toBeGreaterThan(60);
+        await workspace.api.call('deleteAutomationNode', { params: { id: device.nodeId } });
+      }
+      passed += 1;
+      yield whole.subarray(at, at + 100_000);
+    }
+    throw new Error('more was taken');
+  };
+  const facts = { bytes: whole.length + 1, sha256: sha256(whole), contentType: 'application/octet-stream', offset: 0 };
+  await expect(uploads.receive({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, 'file.bin', facts, body())).rejects.toMatchObject({ code: 'command_ended' });
+  expect(passed).toBe(3);
 });
 
 test('a content type that is none is a clear 400, whichever way it comes', async () => {

@@ -17,6 +17,8 @@ export interface ArtifactUploadsDependencies {
   db: Database;
   blobs: Blobs;
   room: ArtifactRoom;
+  /** How often a piece under way is asked whether it is wanted still, in milliseconds. */
+  lookEveryMs?: number;
 }
 
 type Answer = z.input<typeof resource.uploadAutomationNodeArtifact.response>;
@@ -26,6 +28,7 @@ type Row = typeof artifactUploads.$inferSelect;
 const maxOpenUploads = 1_000;
 /** Requests of one device that write at the same time, to one process. */
 const maxWriters = 16;
+const defaultLookEveryMs = 15_000;
 /** How long a command is kept for the next piece of an artefact, in seconds. */
 const pieceSeconds = 300;
 /** An upload lives so long after its last piece, in hours; the second once its command is over. */
@@ -68,7 +71,7 @@ export class ArtifactUploads {
     if (row.verifiedAt !== null) return present(row, bytes);
     const before = await blobs.partials.size(id);
     if (facts.offset > before) throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
-    const received = await blobs.partials.write(id, facts.offset, body, { maxBytes: bytes });
+    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, id, body), { maxBytes: bytes });
     if (received < bytes) return present(row, received);
     const hash = createHash('sha256');
     for await (const chunk of blobs.partials.read(id) as AsyncIterable<Buffer>) hash.update(chunk);
@@ -119,6 +122,22 @@ export class ArtifactUploads {
     });
     if (replaced !== null) await blobs.partials.delete(replaced);
     return row;
+  }
+
+  /** Passes bytes on until the command is over, as it is once its device is revoked: a piece may take as long as it likes. Until then its room is its own. */
+  async *#whileWanted(device: DeviceIdentity, commandId: string, id: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const { db, lookEveryMs = defaultLookEveryMs } = this.#deps;
+    let lookedAt = performance.now();
+    for await (const chunk of body) {
+      yield chunk;
+      if (performance.now() - lookedAt < lookEveryMs) continue;
+      await db.workspace(device.tenantId, async (tx) => {
+        await assertOpen(tx, device, commandId);
+        await keepAlive(tx, commandId);
+        await tx.update(artifactUploads).set({ updatedAt: sql`now()` }).where(eq(artifactUploads.id, id));
+      });
+      lookedAt = performance.now();
+    }
   }
 
   #admit(nodeId: string): Disposable {
