@@ -94,3 +94,11 @@ test('a full disk is told as such, and as a database that is not ready until a t
 test('what is wrong by itself stays what it is', async () => {
   expect(await settle(db.system((tx) => tx.query('wrong', 'SELECT no_such_column FROM hub_settings', [])))).toMatchObject({ code: '42703' });
 });
+
+test('a transaction that PostgreSQL did not commit is never taken for one that it did', async () => {
+  const swallowed = db.system(async (tx) => {
+    await tx.query('insert_d', `INSERT INTO hub_settings (key, value) VALUES ('d', '1')`, []);
+    await tx.query('no_such', 'SELECT no_such_column', []).catch(() => undefined);
+  });
+  await expect(swallowed).rejects.toThrow('not committed');
+});

@@ -248,7 +248,9 @@ export class Database implements AsyncDisposable {
         query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
       });
       const result = await work(tx);
-      await client.query('COMMIT');
+      const { command } = await client.query('COMMIT');
+      // What PostgreSQL answers when a statement had failed and the work went on regardless.
+      if (command !== 'COMMIT') throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of writtenIn(tx)) this.#tellWritten(topic);
       return result;
     } catch (error) {
