@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -39,6 +39,51 @@ test('a result that was sent leaves no listener behind', { timeout: 30_000 }, as
     stop.abort();
     Reflect.deleteProperty(AbortSignal.prototype, 'addEventListener');
     Reflect.deleteProperty(AbortSignal.prototype, 'removeEventListener');
+    hub.closeAllConnections();
+    hub.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a journal that lost artefacts, or holds no results, keeps no command waiting', { timeout: 30_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
+  const data = new DataFolder(folder);
+  const reported = new Map<string, { status?: string; error?: { code?: string } }>();
+  const running: string[] = [];
+  const hub = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://hub');
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const id = url.pathname.split('/').at(-2) as string;
+      if (url.pathname.endsWith('/result')) reported.set(id, JSON.parse(text) as object);
+      else running.push(url.searchParams.get('running') ?? '');
+      response.setHeader('content-type', 'application/json');
+      setTimeout(() => response.end(JSON.stringify(url.pathname.endsWith('/result') ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } })), 20);
+    });
+  });
+  await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+  const [gone, acted, read] = [randomUUID(), randomUUID(), randomUUID()];
+  const write = (commandId: string, name: string, value: unknown) => {
+    mkdirSync(join(data.journal, commandId), { recursive: true });
+    writeFileSync(join(data.journal, commandId, name), JSON.stringify(value));
+  };
+  write(gone, 'finished.json', { commandId: gone, result: { status: 'succeeded', output: {} }, artifacts: [{ name: 'a', contentType: 'image/png', filePath: join(folder, 'moved-away') }] });
+  write(acted, 'started.json', { type: 'system.run', acts: true });
+  write(acted, 'finished.json', {});
+  write(read, 'finished.json', []);
+  const stop = new AbortController();
+  try {
+    const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, pairedAt: '2026-01-01T00:00:00Z' };
+    const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
+    await vi.waitUntil(() => reported.size === 2, { timeout: 10_000 });
+    stop.abort();
+    await run;
+    expect(reported.get(gone)).toMatchObject({ status: 'failed', error: { code: 'failed' } });
+    expect(reported.get(acted)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
+    expect(running.join(',')).not.toContain('undefined');
+  } finally {
+    stop.abort();
     hub.closeAllConnections();
     hub.close();
     rmSync(folder, { recursive: true, force: true });

@@ -269,6 +269,11 @@ export class Companion {
       } catch (error) {
         if (isAbort(giveUp.signal) || this.#endIfRevoked(error)) return;
         const known = error instanceof HubError ? error : undefined;
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
+          const message = 'What the command brought is gone from the data folder of the companion; run it again.';
+          sent = { ...finished, result: { status: 'failed', error: { code: 'failed', message } }, artifacts: [] };
+          continue;
+        }
         if (known?.saysUnknown(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
           this.#lastError = `The hub refused a result: ${known.message}`;
           break;

@@ -89,7 +89,8 @@ export class Journal {
       if (!entry.isDirectory()) continue;
       const done = readJson(join(this.#folder, entry.name, 'finished.json')) as FinishedCommand | null;
       const started = readJson(join(this.#folder, entry.name, 'started.json')) as StartedEntry | null;
-      if (done !== null) finished.push(done);
+      // Whatever else stands there is no result: sent, it would be refused for ever.
+      if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts)) finished.push(done);
       else if (started?.acts === true) unfinished.push({ commandId: entry.name, ...started });
       else rmSync(join(this.#folder, entry.name), { recursive: true, force: true });
     }
