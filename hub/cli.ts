@@ -12,7 +12,7 @@ import type { App } from './app.ts';
 import { ConfigError, parseConfig, settingsTable } from './config.ts';
 import type { Config } from './config.ts';
 import { readEnvironment } from './environment.ts';
-import { FolderLock, prepareDataFolder, readFolderOwner } from './platform/data-folder.ts';
+import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from './platform/data-folder.ts';
 import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 import { readPostgresUrl } from './platform/postgres-server/server.ts';
@@ -30,8 +30,10 @@ function loadConfig(): Config {
 async function withApp<Result>(work: (app: App, config: Config) => Promise<Result>): Promise<Result> {
   const config = loadConfig();
   prepareDataFolder(config.home);
+  if (config.database.url === null) await waitForFolder(config.home, { starting: true });
   const isRunning = readFolderOwner(config.home) !== null;
-  using _lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
+  using lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
+  lock?.announce('command');
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
   const database = { url, maxConnections: 4 };
   // Loaded only by what needs it: the whole hub takes a while.
@@ -42,7 +44,8 @@ async function withApp<Result>(work: (app: App, config: Config) => Promise<Resul
 
 /** The address of the hub, for what is printed: as it runs, else as it would. */
 function hubAddress(config: Config): string {
-  return config.http.publicUrl ?? readFolderOwner(config.home)?.url ?? `http://${config.http.host}:${config.http.port}`;
+  const url = readFolderOwner(config.home)?.url ?? null;
+  return config.http.publicUrl ?? (url !== null && URL.canParse(url) ? url : `http://${config.http.host}:${config.http.port}`);
 }
 
 function print(value: unknown, json: boolean | undefined, text: string): void {
@@ -313,7 +316,7 @@ program
     await attempt('port', async () => {
       const { http, home } = loadConfig();
       const owner = readFolderOwner(home);
-      if (owner !== null) return `the hub runs at ${owner.url ?? 'an unknown address'}`;
+      if (owner !== null && owner.url !== 'command') return `the hub runs at ${owner.url ?? 'an unknown address'}`;
       await new Promise<void>((done, reject) => {
         const probe = createServer().once('error', reject);
         probe.listen(http.port, http.host, () => probe.close(() => done()));

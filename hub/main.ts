@@ -8,7 +8,7 @@ import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
 import type { Config, HubRole } from './config.ts';
 import { readEnvironment } from './environment.ts';
-import { FolderLock, prepareDataFolder } from './platform/data-folder.ts';
+import { FolderLock, prepareDataFolder, waitForFolder } from './platform/data-folder.ts';
 import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 import { releaseStartGarbage } from './platform/start-garbage.ts';
@@ -80,6 +80,7 @@ async function main(): Promise<void> {
   const logger = createLogger(config.log);
   prepareDataFolder(config.home);
   // Only the embedded database must have one owner; with one of their own, many hubs may share a folder of artefacts.
+  if (config.database.url === null) await waitForFolder(config.home, { starting: false });
   using lock = config.database.url === null ? FolderLock.acquire(config.home) : null;
   const stop = Promise.withResolvers<void>();
   whenAskedToStop({

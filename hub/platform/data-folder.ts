@@ -1,12 +1,13 @@
 import { accessSync, constants, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppError } from '../../shared/errors.ts';
 import { processStart } from './process-identity.ts';
 import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 
 /** The one owner of a data folder, as its lock file names it. */
-const folderOwner = z.object({ pid: z.int().positive(), started: z.string(), url: z.url().or(z.literal('worker')).nullable() });
+const folderOwner = z.object({ pid: z.int().positive(), started: z.string(), url: z.url().or(z.literal(['worker', 'command'])).nullable() });
 export type FolderOwner = z.output<typeof folderOwner>;
 
 const lockName = 'hub.lock';
@@ -29,6 +30,14 @@ export function prepareDataFolder(folder: string): void {
 export function readFolderOwner(folder: string): FolderOwner | null {
   const owner = readStateFile(join(folder, lockName), folderOwner);
   return owner !== null && processStart(owner.pid) === owner.started ? owner : null;
+}
+
+/** Waits, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
+export async function waitForFolder(folder: string, { starting }: { starting: boolean }, forMs = 60_000): Promise<void> {
+  for (const deadline = Date.now() + forMs; Date.now() < deadline; await sleep(100)) {
+    const owner = readFolderOwner(folder);
+    if (owner === null || (owner.url !== 'command' && !(starting && owner.url === null))) return;
+  }
 }
 
 /** Holds a data folder for this process until it is disposed. A lock whose process is gone is taken over. */

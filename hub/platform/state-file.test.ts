@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FolderLock, readFolderOwner } from './data-folder.ts';
+import { FolderLock, readFolderOwner, waitForFolder } from './data-folder.ts';
 import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 
 let folder: string;
@@ -44,4 +44,16 @@ test('a lock with anything in it but an owner is a dead one', () => {
     expect(readFolderOwner(folder)).toMatchObject({ pid: process.pid, url: 'http://127.0.0.1:4400' });
     expect(() => FolderLock.acquire(folder)).toThrow(/Another hub/);
   }
+});
+
+test('a start waits for a command that works on the folder, a command for a hub that starts, and neither for a hub that is up', async () => {
+  const lock = FolderLock.acquire(folder);
+  expect(await Promise.race([waitForFolder(folder, { starting: true }).then(() => 'over'), waitForFolder(folder, { starting: false }).then(() => 'start goes on')])).toBe('start goes on');
+  lock.announce('command');
+  const start = waitForFolder(folder, { starting: false });
+  expect(await Promise.race([start.then(() => 'over'), new Promise((done) => setTimeout(done, 250, 'waits'))])).toBe('waits');
+  lock.announce('http://127.0.0.1:4400');
+  await waitForFolder(folder, { starting: true });
+  lock[Symbol.dispose]();
+  await start;
 });
