@@ -54,6 +54,8 @@ import { Schedules } from './modules/schedules/index.ts';
 import { Sequences } from './modules/sequences/index.ts';
 import { Sessions } from './modules/sessions/index.ts';
 import { createDeliveries } from './modules/webhooks/index.ts';
+import { WorkspaceLimits } from './modules/workspace-limits/index.ts';
+import type { LimitedKind } from './modules/workspace-limits/index.ts';
 import { createWorkflows } from './modules/workflows/index.ts';
 import type { Workflows } from './modules/workflows/index.ts';
 import { createFileBlobs } from './platform/blobs/blobs.ts';
@@ -109,6 +111,8 @@ export interface AppOptions {
   onNotice: (message: string) => void;
   /** How long the bodies of requests may take; for tests. */
   bodyLimits?: BodyLimits;
+  /** How many of a kind a workspace may have; for tests. */
+  workspaceLimits?: Partial<Record<LimitedKind, number>>;
   /** False for the command line, which serves nobody and runs nothing. */
   serves?: boolean;
 }
@@ -121,7 +125,7 @@ const checkDeadlineMs = 2_000;
  * disposed, in the reverse order; if the start fails, at once.
  * @throws AppError with one line when something that it needs is not to be had.
  */
-export async function createApp(config: Config, { logger, onNotice, bodyLimits, serves = true }: AppOptions): Promise<App> {
+export async function createApp(config: Config, { logger, onNotice, bodyLimits, workspaceLimits, serves = true }: AppOptions): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const dispatchAfter: { outbox: Outbox | null } = { outbox: null };
   const dispatch = (jobs: PromisedJob[]) => afterCommit(() => dispatchAfter.outbox?.offer(jobs));
@@ -156,8 +160,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
   const identity = new Identity({ db, events, rateLimiter, signInsPerWindow: config.limits.signIn, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
+  const limits = new WorkspaceLimits(workspaceLimits);
   const nodeCommands = new NodeCommands({ db, events, dispatch });
-  const nodes = new Nodes({ db, events, cursors, pairingKey, heartbeatSeconds, dispatch });
+  const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
   const runs = createRuns({
     db,
     events,
@@ -179,6 +184,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     secrets,
     runs,
     logger,
+    limits,
     validateSteps: checkSteps,
     dryRun: async (tx, { tenantId, id, steps }, input) => dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
   });
@@ -189,9 +195,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const ownEgress = config.ai === null ? null : stack.use(createEgress({ allowHosts: [new URL(config.ai.baseUrl).host, new URL(config.ai.baseUrl).hostname] }));
   const own = config.ai === null || ownEgress === null ? null : { binding: { provider: 'openai-compatible' as const, ...config.ai }, inference: createInference(ownEgress) };
   const ai = new Ai({ db, secrets, inference: createInference(egress), own });
-  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows });
+  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits });
   const publicUrl = config.http.publicUrl ?? `http://${config.http.host}:${config.http.port}`;
-  const marketing = new Marketing({ db, cursors, mailer, unsubscribeKey: secrets.subkey('unsubscribe'), publicUrl });
+  const marketing = new Marketing({ db, cursors, mailer, limits, unsubscribeKey: secrets.subkey('unsubscribe'), publicUrl });
   const insight = new Insight({ db, heartbeatSeconds, hasOwnModel: own !== null });
   const memory = createMemory(db, cursors);
   catalog.skills = createSkillCatalog({ runs, memory, deliveries: createDeliveries(db, egress), ai, email, channels, marketing, insight });
@@ -210,15 +216,15 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const approvals = createApprovals({ db, cursors, dispatch });
   const approvalLinks = new ApprovalLinks({ db, approvals, email, logger, dispatch, publicUrl: config.http.publicUrl });
   const isKnownSkill = (pattern: string) => isKnownPattern(skills, pattern);
-  const agents = new Agents({ db, cursors, isKnownSkill });
+  const agents = new Agents({ db, cursors, limits, isKnownSkill });
   const policies = new Policies(db, isKnownSkill, dispatch);
-  const sequences = new Sequences({ db, cursors, workflows, runs });
-  const sessions = new Sessions({ db, cursors });
+  const sequences = new Sequences({ db, cursors, workflows, runs, limits });
+  const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
   const audit = new Audit({ db, cursors });
   const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
   const packSkills = skills.list().map((skill) => ({ id: skill.id, title: skill.title, effect: describeEffect(skill), needsApproval: skill.kind === 'node' && skill.command.needsApproval }));
-  const packs = new Packs({ db, workflows, rules: { skills: packSkills, validateSteps: checkSteps, callOf }, sdkSkills: () => skills.list().map(describeSkill) });
+  const packs = new Packs({ db, workflows, limits, rules: { skills: packSkills, validateSteps: checkSteps, callOf }, sdkSkills: () => skills.list().map(describeSkill) });
 
   const registry = new Registry();
   const metrics = createMetrics(registry, db);

@@ -43,7 +43,7 @@ export const updateAgentBody = z
 
 export const agents = defineResource({
   listAutomationAgents: { ...agentTag, method: 'GET', path: '/v1/automations/agents', summary: 'List agents', query: listQuery, response: page(agent) },
-  createAutomationAgent: { ...agentTag, method: 'POST', path: '/v1/automations/agents', summary: 'Create an agent', body: createAgentBody, response: agent },
+  createAutomationAgent: { ...agentTag, method: 'POST', path: '/v1/automations/agents', summary: 'Create an agent', body: createAgentBody, response: agent, errors: ['workspace_limit_reached'] },
   updateAutomationAgent: { ...agentTag, method: 'PATCH', path: '/v1/automations/agents/{id}', summary: 'Change an agent', params: idParams, body: updateAgentBody, response: agent },
   deleteAutomationAgent: { ...agentTag, method: 'DELETE', path: '/v1/automations/agents/{id}', summary: 'Delete an agent', params: idParams, response: deleted },
 });
@@ -67,5 +67,5 @@ export const patchToolProfileBody = z
 
 export const toolProfiles = defineResource({
   listAutomationToolProfiles: { ...profileTag, method: 'GET', path: '/v1/automations/tool-profiles', summary: 'List tool profiles', query: listQuery, response: page(toolProfile) },
-  putAutomationToolProfile: { ...profileTag, method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found'] },
+  putAutomationToolProfile: { ...profileTag, method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found', 'workspace_limit_reached'] },
 });

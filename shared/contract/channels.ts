@@ -55,7 +55,7 @@ export const putChannelBody = z.strictObject({
 
 export const channels = defineResource({
   listAutomationChannels: { ...manage, method: 'GET', path: '/v1/automations/channels', summary: 'List channels', query: listQuery.extend({ provider: z.enum(channelProviders).optional() }), response: page(channel) },
-  putAutomationChannel: { ...manage, method: 'POST', path: '/v1/automations/channels', summary: 'Create or change a channel', body: putChannelBody, response: channel, errors: ['not_found'] },
+  putAutomationChannel: { ...manage, method: 'POST', path: '/v1/automations/channels', summary: 'Create or change a channel', body: putChannelBody, response: channel, errors: ['not_found', 'workspace_limit_reached'] },
   receiveAutomationChannelMessage: {
     tag: 'Channels',
     caller: 'channel',
@@ -70,7 +70,7 @@ export const channels = defineResource({
       z.object({ received: z.literal(true), runIds: z.array(id), sessionId: id.nullable(), duplicate: z.literal(true).optional() }),
       z.object({ challenge: z.string() }),
     ]),
-    errors: ['channel_secret_invalid', 'channel_inactive', 'product_not_entitled'],
+    errors: ['channel_secret_invalid', 'channel_inactive', 'product_not_entitled', 'workspace_limit_reached'],
     ipLimit: 'hook',
   },
   verifyAutomationChannel: {

@@ -25,9 +25,9 @@ const runSummary = z.object(runSummaryShape);
 
 export const growth = defineResource({
   growthListWorkflows: { ...member, method: 'GET', path: '/growth/automations/workflows', summary: 'List workflows', query: workflows.listAutomationWorkflows.query, response: page(workflow) },
-  growthCreateWorkflow: { ...member, method: 'POST', path: '/growth/automations/workflows', summary: 'Create a workflow', body: workflows.createAutomationWorkflow.body, response: workflow, errors: ['workflow_invalid', 'product_not_entitled'] },
+  growthCreateWorkflow: { ...member, method: 'POST', path: '/growth/automations/workflows', summary: 'Create a workflow', body: workflows.createAutomationWorkflow.body, response: workflow, errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'] },
   growthListSequences: { ...member, method: 'GET', path: '/growth/automations/sequences', summary: 'List sequences', query: listQuery, response: page(sequence) },
-  growthCreateSequence: { ...member, method: 'POST', path: '/growth/automations/sequences', summary: 'Create a sequence', body: createSequenceBody, response: sequence, errors: ['workflow_invalid', 'product_not_entitled'] },
+  growthCreateSequence: { ...member, method: 'POST', path: '/growth/automations/sequences', summary: 'Create a sequence', body: createSequenceBody, response: sequence, errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'] },
   growthConsole: {
     ...member,
     method: 'GET',
@@ -43,7 +43,7 @@ export const growth = defineResource({
     }),
   },
   growthListAgents: { ...member, method: 'GET', path: '/growth/automations/agents', summary: 'List agents', query: listQuery, response: page(agent) },
-  growthCreateAgent: { ...member, method: 'POST', path: '/growth/automations/agents', summary: 'Create an agent', body: createAgentBody, response: agent },
+  growthCreateAgent: { ...member, method: 'POST', path: '/growth/automations/agents', summary: 'Create an agent', body: createAgentBody, response: agent, errors: ['workspace_limit_reached'] },
   growthDecideApproval: {
     ...member,
     method: 'POST',
@@ -91,7 +91,7 @@ export const growth = defineResource({
     params: resourceParams,
     body: jsonObject,
     response: z.looseObject({ id }),
-    errors: ['workflow_invalid', 'product_not_entitled', 'role_required'],
+    errors: ['workflow_invalid', 'product_not_entitled', 'role_required', 'workspace_limit_reached'],
   },
   growthDeleteResource: {
     ...member,

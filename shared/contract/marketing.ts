@@ -27,7 +27,7 @@ const listContacts = z.strictObject({ id });
 
 export const marketing = defineResource({
   listContactLists: { ...member, method: 'GET', path: '/growth/marketing/lists', summary: 'List contact lists', query: listQuery, response: page(contactList) },
-  createContactList: { ...member, method: 'POST', path: '/growth/marketing/lists', summary: 'Create a contact list', description: 'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.', body: z.strictObject({ name }), response: contactList },
+  createContactList: { ...member, method: 'POST', path: '/growth/marketing/lists', summary: 'Create a contact list', description: 'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.', body: z.strictObject({ name }), response: contactList, errors: ['workspace_limit_reached'] },
   deleteContactList: { ...member, method: 'DELETE', path: '/growth/marketing/lists/{id}', summary: 'Delete a contact list and its contacts', params: idParams, response: deleted, errors: ['conflict'] },
   listContacts: { ...member, method: 'GET', path: '/growth/marketing/lists/{id}/contacts', summary: 'List the contacts of a list', params: listContacts, query: listQuery, response: page(contact) },
   addContacts: {
@@ -39,6 +39,7 @@ export const marketing = defineResource({
     params: listContacts,
     body: z.strictObject({ contacts: z.array(z.strictObject({ email, name: text(1, 200).optional(), attributes: jsonObject.optional() })).min(1, 'must hold at least one contact').max(1000, 'must hold at most 1000 contacts') }),
     response: z.object({ added: z.int(), updated: z.int() }),
+    errors: ['workspace_limit_reached'],
   },
   deleteContact: { ...member, method: 'DELETE', path: '/growth/marketing/contacts/{id}', summary: 'Delete a contact', params: idParams, response: deleted },
   listCampaigns: { ...member, method: 'GET', path: '/growth/marketing/campaigns', summary: 'List campaigns', query: listQuery, response: page(campaign) },
@@ -52,6 +53,7 @@ export const marketing = defineResource({
       .strictObject({ ...campaignFields, html: campaignFields.html.default(null), text: campaignFields.text.default(null) })
       .refine((body) => body.html !== null || body.text !== null, { message: 'give html or text', path: ['text'] }),
     response: campaign,
+    errors: ['workspace_limit_reached'],
   },
   updateCampaign: {
     ...member,

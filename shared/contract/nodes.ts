@@ -134,6 +134,7 @@ export const nodes = defineResource({
     body: z.strictObject({ name: name.optional(), allowSystem: z.boolean().default(false), allowBrowser: z.boolean().default(false) }),
     bodyOptional: true,
     response: z.object({ nodeId: id, pairingCode: z.string(), pairingUri: z.string(), expiresAt: timestamp }),
+    errors: ['workspace_limit_reached'],
   },
   claimAutomationNode: {
     tag,

@@ -77,7 +77,7 @@ export const packs = defineResource({
     body: z.strictObject({ name: name.optional(), inputs: jsonObject.default({}), active: z.boolean().default(true) }),
     bodyOptional: true,
     response: workflow,
-    errors: ['pack_not_installed', 'pack_invalid', 'workflow_invalid', 'product_not_entitled'],
+    errors: ['pack_not_installed', 'pack_invalid', 'workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
   },
   getAutomationSkillSdk: {
     ...manage,
@@ -98,6 +98,6 @@ export const packs = defineResource({
     description: 'Without `publish` every problem is listed with its path. A version that was published never changes.',
     body: z.strictObject({ manifest: jsonObject, publish: z.boolean().default(false) }),
     response: z.object({ valid: z.boolean(), errors: z.array(problem), grants: grants.nullable(), published: z.object({ id, packId: z.string(), version: z.string() }).nullable() }),
-    errors: ['pack_invalid', 'conflict'],
+    errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
   },
 });

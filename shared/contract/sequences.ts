@@ -24,7 +24,7 @@ export const updateSequenceBody = z
 
 export const sequences = defineResource({
   listAutomationSequences: { ...manage, method: 'GET', path: '/v1/automations/sequences', summary: 'List sequences', query: listQuery, response: page(sequence) },
-  createAutomationSequence: { ...manage, method: 'POST', path: '/v1/automations/sequences', summary: 'Create a sequence', body: createSequenceBody, response: sequence, errors: ['workflow_invalid', 'product_not_entitled'] },
+  createAutomationSequence: { ...manage, method: 'POST', path: '/v1/automations/sequences', summary: 'Create a sequence', body: createSequenceBody, response: sequence, errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'] },
   updateAutomationSequence: { ...manage, method: 'PATCH', path: '/v1/automations/sequences/{id}', summary: 'Change a sequence', params: idParams, body: updateSequenceBody, response: sequence, errors: ['workflow_invalid'] },
   deleteAutomationSequence: { ...manage, method: 'DELETE', path: '/v1/automations/sequences/{id}', summary: 'Delete a sequence and its workflow', params: idParams, response: deleted },
   runAutomationSequence: {
@@ -37,6 +37,6 @@ export const sequences = defineResource({
     body: runBody,
     bodyOptional: true,
     response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
-    errors: ['workflow_invalid'],
+    errors: ['workflow_invalid', 'workspace_limit_reached'],
   },
 });

@@ -25,6 +25,7 @@ export const sessions = defineResource({
     description: 'There is one session for each scope and key.',
     body: z.strictObject({ scope, key: text(1, 200), title: text(0, 200).optional() }),
     response: sessionSummary,
+    errors: ['workspace_limit_reached'],
   },
   getAutomationSession: {
     ...manage,

@@ -93,7 +93,7 @@ const create = {
   description: 'Every step is checked here: an unknown skill, a missing input or a template that can\'t work is a 400 that names the path.',
   body: createBody,
   response: workflow,
-  errors: ['product_not_entitled'],
+  errors: ['product_not_entitled', 'workspace_limit_reached'],
 } as const;
 
 export const workflows = defineResource({
@@ -112,6 +112,7 @@ export const workflows = defineResource({
       .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional(), limits: workflowLimits.nullable().optional() })
       .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson, limits'),
     response: workflow,
+    errors: ['workspace_limit_reached'],
   },
   deleteAutomationWorkflow: {
     ...manage,

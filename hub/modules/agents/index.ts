@@ -11,6 +11,7 @@ import { agents, modelConfigs, toolProfiles } from '../../platform/db/automation
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 
 type AgentRow = typeof agents.$inferSelect;
 type ProfileRow = typeof toolProfiles.$inferSelect;
@@ -27,9 +28,9 @@ export function allowsSkill(profile: Pick<ToolProfile, 'allow' | 'deny'>, skillI
 
 /** Agents, and the profiles that say which skills they may call. */
 export class Agents {
-  readonly #deps: { db: Database; cursors: Cursors; isKnownSkill: (pattern: string) => boolean };
+  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits; isKnownSkill: (pattern: string) => boolean };
 
-  constructor(dependencies: { db: Database; cursors: Cursors; isKnownSkill: (pattern: string) => boolean }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits; isKnownSkill: (pattern: string) => boolean }) {
     this.#deps = dependencies;
   }
 
@@ -41,12 +42,13 @@ export class Agents {
     return readPage(this.#deps.cursors, `agents:${tenantId}`, query, read, presentAgent);
   }
 
-  /** @throws AppError `validation_failed` for a tool profile or model that the workspace does not have. */
+  /** @throws AppError `validation_failed` for a tool profile or model that the workspace does not have, `workspace_limit_reached`. */
   create(tenantId: string, body: CreateBody, actor: string): Promise<Agent> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertAgentReferences(tx, tenantId, body);
       const [row] = await tx.insert(agents).values({ id: newId(), tenantId, ...body }).returning();
       const created = row as AgentRow;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'agent');
       await recordAudit(tx, { tenantId, actor, action: 'agent.created', targetType: 'agent', targetId: created.id, details: { name: created.name } });
       return presentAgent(created);
     });
@@ -81,7 +83,7 @@ export class Agents {
     return readPage(this.#deps.cursors, `tool-profiles:${tenantId}`, query, read, presentProfile);
   }
 
-  /** Creates a profile, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed` for a pattern of no skill. */
+  /** Creates a profile, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed` for a pattern of no skill, `workspace_limit_reached`. */
   putProfile(tenantId: string, body: ProfileBody, actor: string): Promise<ToolProfile> {
     const { id, ...values } = body;
     const unknown = values.allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
@@ -92,6 +94,7 @@ export class Agents {
           ? await tx.insert(toolProfiles).values({ id: newId(), tenantId, ...values }).returning()
           : await tx.update(toolProfiles).set({ ...values, updatedAt: sql`now()` }).where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id))).returning();
       if (row === undefined) throw new AppError('not_found', `There is no tool profile ${id ?? ''} in this workspace.`);
+      if (id === undefined) await this.#deps.limits.assertWithin(tx, tenantId, 'toolProfile');
       await recordAudit(tx, { tenantId, actor, action: id === undefined ? 'tool-profile.created' : 'tool-profile.updated', targetType: 'tool-profile', targetId: row.id, details: { name: row.name } });
       return presentProfile(row);
     });

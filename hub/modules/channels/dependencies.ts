@@ -6,6 +6,7 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { Email } from '../email/index.ts';
 import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 
 export type ChannelRow = typeof channels.$inferSelect;
 
@@ -17,4 +18,5 @@ export interface ChannelsDependencies {
   email: Email;
   runs: Runs;
   workflows: Workflows;
+  limits: WorkspaceLimits;
 }

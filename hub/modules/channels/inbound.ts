@@ -72,7 +72,7 @@ export async function receiveMessages(deps: ChannelsDependencies, channel: Chann
         continue;
       }
       const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
-      const session = await ensureSession(tx, tenantId, { scope: message.scope, key, title: toStorableText(message.title).slice(0, 200) });
+      const session = await ensureSession(tx, deps.limits, tenantId, { scope: message.scope, key, title: toStorableText(message.title).slice(0, 200) });
       sessionId = session.id;
       const payload = toStorableJson({ text, from: message.from, replyTo: message.replyTo, sessionId: session.id, sessionKey: message.sessionKey, messageId: message.messageId, channelId: channel.id, provider: channel.provider, message: body }) as JsonObject;
       const trigger = { type: 'channel', channelId: channel.id, provider: channel.provider, messageId: message.messageId, sessionId: session.id };

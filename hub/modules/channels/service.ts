@@ -59,7 +59,7 @@ export class Channels {
     return readPage(this.#deps.cursors, `channels:${tenantId}`, query, read, (row) => this.#present(row));
   }
 
-  /** Creates a channel, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed`. */
+  /** Creates a channel, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed`, `workspace_limit_reached`. */
   put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const before = body.id === undefined ? null : await findChannel(tx, tenantId, body.id);
@@ -74,6 +74,7 @@ export class Channels {
           ? await tx.insert(channels).values({ id: newId(), tenantId, ...values }).returning()
           : await tx.update(channels).set({ ...values, updatedAt: sql`now()` }).where(eq(channels.id, before.id)).returning();
       const written = row as ChannelRow;
+      if (before === null) await this.#deps.limits.assertWithin(tx, tenantId, 'channel');
       await recordAudit(tx, { tenantId, actor, action: before === null ? 'channel.created' : 'channel.updated', targetType: 'channel', targetId: written.id, details: { provider: written.provider, name: written.name, active: written.active } });
       return this.#present(written);
     });

@@ -14,6 +14,7 @@ import type { Mailer } from '../../platform/mail/mail.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { recordMessage } from '../logs/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 import { claimMail, listCampaigns, listContacts, listLists, listUnmailed, mailCounts, releaseMail, settleMail } from './store.ts';
 import type { CampaignRow, ContactRow } from './store.ts';
 
@@ -26,6 +27,7 @@ export interface MarketingDependencies {
   db: Database;
   cursors: Cursors;
   mailer: Mailer | null;
+  limits: WorkspaceLimits;
   /** Signs unsubscribe links. */
   unsubscribeKey: Buffer;
   /** Where readers reach this hub. */
@@ -72,10 +74,12 @@ export class Marketing {
     return readPage(this.#deps.cursors, `contact-lists:${tenantId}`, query, read, dated);
   }
 
+  /** @throws AppError `workspace_limit_reached`. */
   createList(tenantId: string, name: string, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const id = newId();
       await tx.insert(contactLists).values({ id, tenantId, name });
+      await this.#deps.limits.assertWithin(tx, tenantId, 'contactList');
       await recordAudit(tx, { tenantId, actor, action: 'contact-list.created', targetType: 'contact-list', targetId: id, details: { name } });
       const [row] = await listLists(tx, tenantId, 1, undefined, id);
       return dated(row as NonNullable<typeof row>);
@@ -104,7 +108,7 @@ export class Marketing {
     return readPage(this.#deps.cursors, `contacts:${listId}`, query, read, ({ id, email, name, attributes, unsubscribedAt, createdAt }) => ({ id, email, name, attributes, unsubscribedAt: unsubscribedAt?.toISOString() ?? null, createdAt: createdAt.toISOString() }));
   }
 
-  /** Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so. @throws AppError `not_found`. */
+  /** Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so. @throws AppError `not_found`, `workspace_limit_reached`. */
   addContacts(tenantId: string, listId: string, body: ContactsBody, actor: string): Promise<{ added: number; updated: number }> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, listId);
@@ -116,6 +120,7 @@ export class Marketing {
         .onConflictDoUpdate({ target: [contacts.listId, contacts.email], set: { name: sql`coalesce(excluded.name, contacts.name)`, attributes: sql`contacts.attributes || excluded.attributes` } })
         .returning({ isNew: sql<boolean>`xmax = 0` });
       const added = rows.filter((row) => row.isNew).length;
+      if (added > 0) await this.#deps.limits.assertWithin(tx, tenantId, 'contact');
       await recordAudit(tx, { tenantId, actor, action: 'contacts.added', targetType: 'contact-list', targetId: listId, details: { added, updated: rows.length - added } });
       return { added, updated: rows.length - added };
     });
@@ -136,12 +141,13 @@ export class Marketing {
     return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
   }
 
-  /** @throws AppError `not_found` for a list that there is not. */
+  /** @throws AppError `not_found` for a list that there is not, `workspace_limit_reached`. */
   createCampaign(tenantId: string, body: CreateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, body.listId);
       const [row] = await tx.insert(campaigns).values({ id: newId(), tenantId, ...body }).returning();
       const created = row as CampaignRow;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'campaign');
       await recordAudit(tx, { tenantId, actor, action: 'campaign.created', targetType: 'campaign', targetId: created.id, details: { name: created.name } });
       return presentCampaign(created);
     });

@@ -10,6 +10,7 @@ import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { PromisedJob } from '../runs/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 import { failNodeCommands, nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
 import { findNode, listNodes, presentNode } from './store.ts';
@@ -19,6 +20,7 @@ export interface NodesDependencies {
   db: Database;
   events: Events;
   cursors: Cursors;
+  limits: WorkspaceLimits;
   pairingKey: Buffer;
   heartbeatSeconds: number;
   dispatch: (jobs: PromisedJob[]) => void;
@@ -46,7 +48,7 @@ export class Nodes {
     return readPage(this.#deps.cursors, `nodes:${tenantId}`, query, read, ({ row, status }) => presentNode(row, status));
   }
 
-  /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. */
+  /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. @throws AppError `workspace_limit_reached`. */
   async createPairing(tenantId: string, body: CreateBody, hubUrl: string, actor: string) {
     const nodeId = newId();
     const pairingCode = newPairingCode();
@@ -63,6 +65,7 @@ export class Nodes {
           pairingExpiresAt: sql`now() + make_interval(mins => ${pairingMinutes})`,
         })
         .returning({ expiresAt: nodes.pairingExpiresAt });
+      await this.#deps.limits.assertWithin(tx, tenantId, 'node');
       await recordAudit(tx, { tenantId, actor, action: 'node.pairing_created', targetType: 'node', targetId: nodeId, details: { allowSystem: body.allowSystem, allowBrowser: body.allowBrowser } });
       return row?.expiresAt as Date;
     });

@@ -13,6 +13,7 @@ import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { RunCaller } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 import { checkFilled, checkPack, isAllowedInPacks } from './check.ts';
 import type { PackRules } from './check.ts';
 import { checkInputs, fillInputs, isEmpty, withoutCondition } from './inputs.ts';
@@ -37,6 +38,7 @@ export interface SdkSkill {
 export interface PacksDependencies {
   db: Database;
   workflows: Workflows;
+  limits: WorkspaceLimits;
   rules: PackRules;
   sdkSkills: () => SdkSkill[];
 }
@@ -122,7 +124,7 @@ export class Packs {
     return { schemaVersion: 1 as const, manifest, skills: this.#deps.sdkSkills().map((skill) => ({ ...skill, requires: [...skill.requires], allowedInPacks: isAllowedInPacks(skill.id) })) };
   }
 
-  /** Lists what is wrong with a pack, or publishes it. @throws AppError `pack_invalid`, or `conflict` for a version that was published. */
+  /** Lists what is wrong with a pack, or publishes it. @throws AppError `pack_invalid`, `workspace_limit_reached`, or `conflict` for a version that was published. */
   async check(tenantId: string, body: SdkBody, actor: string): Promise<SdkAnswer> {
     const { problems, manifest, grants } = checkPack(body.manifest, this.#deps.rules);
     if (!body.publish) return { valid: problems.length === 0, errors: problems, grants, published: null };
@@ -135,6 +137,7 @@ export class Packs {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const rows = await tx.insert(publishedPacks).values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest }).onConflictDoNothing().returning({ id: publishedPacks.id });
       if (rows.length === 0) throw new AppError('conflict', `${manifest.id} ${manifest.version} was published already, and a version never changes; raise the version.`);
+      await this.#deps.limits.assertWithin(tx, tenantId, 'pack');
       await recordAudit(tx, { tenantId, actor, action: 'pack.published', targetType: 'pack', targetId: manifest.id, details: { version: manifest.version } });
     });
     return { valid: true, errors: [], grants, published: { id, packId: manifest.id, version: manifest.version } };

@@ -12,6 +12,7 @@ import { recordAudit } from '../audit/index.ts';
 import { personOf } from '../runs/index.ts';
 import type { RunCaller, Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 
 type CreateBody = z.output<typeof resource.createAutomationSequence.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationSequence.body>;
@@ -23,9 +24,9 @@ const originOf = (id: string) => ({ kind: 'sequence' as const, id });
 
 /** Steps in their order, with waits between them; running one runs the workflow that is made of it. */
 export class Sequences {
-  readonly #deps: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs };
+  readonly #deps: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs; limits: WorkspaceLimits };
 
-  constructor(dependencies: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs; limits: WorkspaceLimits }) {
     this.#deps = dependencies;
   }
 
@@ -45,12 +46,13 @@ export class Sequences {
     );
   }
 
-  /** @throws AppError `workflow_invalid`, `product_not_entitled`. */
+  /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
   create(tenantId: string, body: CreateBody, actor: string): Promise<Sequence> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const [row] = await tx.insert(sequences).values({ id: newId(), tenantId, ...body }).returning();
       const created = row as Row;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'sequence');
       await recordAudit(tx, { tenantId, actor, action: 'sequence.created', targetType: 'sequence', targetId: created.id, details: { name: created.name } });
       return this.#present(tx, created);
     });

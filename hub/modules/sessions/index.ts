@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { sessions as resource } from '../../../shared/contract/sessions.ts';
 import type { SessionScope } from '../../../shared/contract/sessions.ts';
@@ -9,6 +9,7 @@ import { automationSessions, sessionMessages } from '../../platform/db/automatio
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 
 type ListQuery = z.output<typeof resource.listAutomationSessions.query>;
 type CreateBody = z.output<typeof resource.createAutomationSession.body>;
@@ -21,14 +22,16 @@ export const summariseAfterMessages = 40;
 /** How many stay word for word then. */
 export const keptMessages = 20;
 
-/** Finds the session of a scope and key, or makes it. */
-export async function ensureSession(tx: Transaction, tenantId: string, session: { scope: SessionScope; key: string; title?: string | undefined }): Promise<SessionRow> {
+/** Finds the session of a scope and key, or makes it. @throws AppError `workspace_limit_reached`. */
+export async function ensureSession(tx: Transaction, limits: WorkspaceLimits, tenantId: string, wanted: { scope: SessionScope; key: string; title?: string | undefined }): Promise<SessionRow> {
   const [row] = await tx
     .insert(automationSessions)
-    .values({ id: newId(), tenantId, scope: session.scope, key: session.key, title: session.title ?? session.key, memorySummary: '' })
+    .values({ id: newId(), tenantId, scope: wanted.scope, key: wanted.key, title: wanted.title ?? wanted.key, memorySummary: '' })
     .onConflictDoUpdate({ target: [automationSessions.tenantId, automationSessions.scope, automationSessions.key], set: { updatedAt: sql`now()` } })
-    .returning();
-  return row as SessionRow;
+    .returning({ ...getTableColumns(automationSessions), isNew: sql<boolean>`xmax = 0` });
+  const { isNew, ...session } = row as SessionRow & { isNew: boolean };
+  if (isNew) await limits.assertWithin(tx, tenantId, 'session');
+  return session;
 }
 
 export async function findSession(tx: Transaction, tenantId: string, id: string): Promise<SessionRow | null> {
@@ -62,9 +65,9 @@ export async function writeSummary(tx: Transaction, session: SessionRow, summary
 
 /** Conversations that automations hold. */
 export class Sessions {
-  readonly #deps: { db: Database; cursors: Cursors };
+  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
 
-  constructor(dependencies: { db: Database; cursors: Cursors }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits }) {
     this.#deps = dependencies;
   }
 
@@ -88,8 +91,9 @@ export class Sessions {
     return readPage(this.#deps.cursors, `sessions:${tenantId}`, query, read, present);
   }
 
+  /** @throws AppError `workspace_limit_reached`. */
   async create(tenantId: string, body: CreateBody) {
-    return present(await this.#deps.db.workspace(tenantId, (tx) => ensureSession(tx, tenantId, body)));
+    return present(await this.#deps.db.workspace(tenantId, (tx) => ensureSession(tx, this.#deps.limits, tenantId, body)));
   }
 
   /** @throws AppError `not_found`, `invalid_cursor`. */

@@ -19,6 +19,7 @@ import type { ChatEvent } from '../chat-events/index.ts';
 import { personOf, reopenLines } from '../runs/index.ts';
 import type { AcceptedRun, RunCaller, Runs } from '../runs/index.ts';
 import { firstFire, previewFires, scheduleOf, scheduleProblem } from '../schedules/index.ts';
+import type { WorkspaceLimits } from '../workspace-limits/index.ts';
 import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
 import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
@@ -36,6 +37,7 @@ export interface WorkflowsDependencies {
   secrets: Secrets;
   runs: Runs;
   logger: Logger;
+  limits: WorkspaceLimits;
   validateSteps: StepValidator;
   /** What a run of these steps would do. */
   dryRun: (tx: Transaction, workflow: { tenantId: string; id: string; steps: readonly Step[] }, input: { context: string | null; payload: JsonObject | null }) => Promise<DryRun>;
@@ -70,7 +72,7 @@ export class Workflows {
     return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) => this.#present(row));
   }
 
-  /** @throws AppError `workflow_invalid`, `product_not_entitled`. */
+  /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
   async create(tenantId: string, body: CreateBody, caller: RunCaller, origin: WorkflowRow['origin'] = null): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#validate(tx, tenantId, body.stepsJson);
@@ -78,13 +80,15 @@ export class Workflows {
       const id = newId();
       await assertTokenHasRoom(tx, tenantId, id, content);
       const created = await insertWorkflow(tx, tenantId, id, content, origin);
+      await this.#deps.limits.assertWithin(tx, tenantId, 'workflow');
+      if (body.triggerJson.type === 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
       return created;
     });
     return this.#present(row);
   }
 
-  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
+  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
   async update(tenantId: string, id: string, body: UpdateBody, caller: RunCaller): Promise<Workflow> {
     const { row, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
@@ -98,6 +102,7 @@ export class Workflows {
       if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true) content.webhookTokenSince = before.webhookTokenSince;
       else await assertTokenHasRoom(tx, tenantId, id, content);
       const updated = await updateWorkflow(tx, before, content);
+      if (trigger.type === 'schedule' && before.trigger.type !== 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
       // Runs that the old limits hold back may begin by the new ones.
       return { row: updated, jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id) };
@@ -168,7 +173,7 @@ export class Workflows {
 
   /**
    * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
-   * @throws AppError `workflow_invalid`, `product_not_entitled`.
+   * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
    */
   async ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
     await this.#validate(tx, tenantId, derived.steps);
@@ -177,7 +182,10 @@ export class Workflows {
     let before = await findByOrigin(tx, tenantId, kind, originId);
     if (before === null) {
       const made = await insertDerivedWorkflow(tx, tenantId, newId(), content, derived.origin);
-      if (made !== null) return made.id;
+      if (made !== null) {
+        await this.#deps.limits.assertWithin(tx, tenantId, 'workflow');
+        return made.id;
+      }
       // Somebody else made it meanwhile.
       before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
     }

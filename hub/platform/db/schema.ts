@@ -143,6 +143,7 @@ export const workflows = pgTable(
     index('workflows_active').on(table.tenantId, table.active, table.id).where(sql`deleted_at is null`).concurrently(),
     index('workflows_webhook').on(table.tenantId, table.id).where(sql`deleted_at is null and active and webhook_token_hash is not null`).concurrently(),
     index('workflows_channel').on(table.tenantId, table.id).where(sql`deleted_at is null and active and trigger->>'type' = 'channel'`).concurrently(),
+    index('workflows_schedule').on(table.tenantId, table.id).where(sql`deleted_at is null and trigger->>'type' = 'schedule'`).concurrently(),
     index('workflows_deleted').on(table.deletedAt).where(sql`deleted_at is not null`).concurrently(),
     index('workflows_event').on(table.tenantId, table.eventType).where(sql`deleted_at is null and active and event_type is not null`),
     index('workflows_next_run').on(table.nextRunAt).where(sql`next_run_at is not null`),
