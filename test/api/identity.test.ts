@@ -138,6 +138,16 @@ describe('people', () => {
     expect(await hub.client(token).call('readEntitlements', {})).toHaveProperty('automations');
   });
 
+  test('of the sign-in links of one person the newest five work, and an older one ends', async () => {
+    const name = `many links ${Date.now()}`;
+    await hub.workspace(name);
+    const codes: string[] = [];
+    for (let count = 0; count < 6; count += 1) codes.push(await hub.app.identity.createSignInCode(name));
+    const [oldest, ...newest] = codes as [string, ...string[]];
+    expect((await refused(hub.client().call('redeemSignInLink', { body: { code: oldest } }))).code).toBe('invalid_credentials');
+    for (const code of newest) expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
+  });
+
   test('enter by a link once, and by a form that another site can not send', async () => {
     const name = `linked ${Date.now()}`;
     await hub.app.identity.createWorkspace(name);

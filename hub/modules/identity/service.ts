@@ -123,7 +123,7 @@ export class Identity {
     });
   }
 
-  /** A one-time code that signs the first admin of a workspace in, for a day. @throws AppError `not_found`. */
+  /** A one-time code that signs the first admin of a workspace in, for a day; with the sixth the oldest ends. @throws AppError `not_found`. */
   async createSignInCode(workspaceName: string): Promise<string> {
     const code = randomBytes(24).toString('base64url');
     await this.#deps.db.system(async (tx) => {

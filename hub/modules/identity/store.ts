@@ -57,8 +57,13 @@ export async function redeemCode(tx: Transaction, codeHash: Buffer): Promise<Use
   return row ?? null;
 }
 
+/** Sign-in codes of one person that work at a time. */
+const keptCodes = 5;
+
+/** Writes a one-time code; of those of one person the newest few work. */
 export async function insertCode(tx: Transaction, user: UserRow, codeHash: Buffer, hours: number): Promise<void> {
   await tx.insert(signInCodes).values({ codeHash, tenantId: user.tenantId, userId: user.id, expiresAt: sql`now() + make_interval(hours => ${hours})` });
+  await tx.query('prune_codes', 'DELETE FROM sign_in_codes WHERE code_hash = ANY(ARRAY(SELECT code_hash FROM sign_in_codes WHERE user_id = $1 AND code_hash <> $2 ORDER BY created_at DESC OFFSET $3))', [user.id, codeHash, keptCodes - 1]);
 }
 
 export async function listTokens(tx: Transaction, tenantId: string, limit: number, before: string | undefined): Promise<TokenRow[]> {

@@ -45,6 +45,21 @@ describe('the rate limiter on PostgreSQL', () => {
     await database[Symbol.asyncDispose]();
   });
   suite(() => [createPostgresRateLimiter(pools[0] as Database), createPostgresRateLimiter(pools[1] as Database)]);
+
+  test('every window that is over is forgotten by the next sweep, however many there are, and none that counts', async () => {
+    const limiter = createPostgresRateLimiter(pools[0] as Database);
+    const limit = { limit: 1, windowSeconds: 3_600 };
+    await limiter.take('counts', limit);
+    await limiter.take('is over', limit);
+    await database.query(`update rate_limits set window_start = window_start - interval '1 hour', expires_at = expires_at - interval '1 hour' where key = 'is over'`);
+    await database.query(`insert into rate_limits (key, window_start, count, expires_at) select 'address ' || n, now() - interval '61 seconds', 1, now() - interval '1 second' from generate_series(1, 2500) n`);
+    await database.query(`insert into rate_limits (key, window_start, count, expires_at) values ('comes back', now() - interval '2 hours', 7, now() - interval '1 hour')`);
+    expect(await limiter.take('comes back', limit)).toMatchObject({ allowed: true, remaining: 0 });
+    await limiter.prune();
+    const left = await database.query<{ key: string }>(`select key from rate_limits where key like 'address %' or key in ('counts', 'is over', 'comes back') order by key`);
+    expect(left.map(({ key }) => key)).toEqual(['comes back', 'counts']);
+    expect(await limiter.peek('counts', limit)).toMatchObject({ allowed: false });
+  });
 });
 
 describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)', () => {
