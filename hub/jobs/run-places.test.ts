@@ -105,6 +105,24 @@ describe('the places of a process', () => {
     expect(own.begun.slice(0, 7).map(tenantOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'b']);
   });
 
+  test('are not kept from runs of which only the database knows, although the jobs of another workspace keep the line full', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 100 });
+    let next = 0;
+    const flood = () => {
+      while (own.take(`a${next}`)) next += 1;
+    };
+    flood();
+    own.backlog.push('b0');
+    own.places.look();
+    const goOn = async () => {
+      own.release(own.begun.at(-1) as string);
+      await settled();
+      flood();
+      return own.begun.map(tenantOf);
+    };
+    await expect.poll(goOn, { interval: 5, timeout: 2_000 }).toContain('b');
+  });
+
   test('are free again while a run waits for an answer from outside, and it takes one again after', async () => {
     const own = bench({ concurrency: 1, maxRuns: 100, isOutside: (runId) => tenantOf(runId) === 'o' });
     for (const runId of named('o', 5)) own.take(runId);

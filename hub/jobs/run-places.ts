@@ -19,6 +19,8 @@ export interface RunPlacesOptions {
 
 /** Between two looks, in milliseconds. */
 const pauseMs = 10;
+/** While the line is well filled it may be by one workspace alone, so others are looked for all the same, but less often. */
+const crowdedPauseMs = 250;
 
 /** What one workspace has of the places of this process. */
 interface Share {
@@ -58,6 +60,8 @@ export class RunPlaces {
   #looking: Promise<void> | null = null;
   #pause: NodeJS.Timeout | null = null;
   #lookedUpTo: string | null = null;
+  /** When the last look ended. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #draining = false;
 
   constructor(options: RunPlacesOptions) {
@@ -229,7 +233,8 @@ export class RunPlaces {
   }
 
   #lookIfRoom(): void {
-    if (!this.#hasMore || this.#looking !== null || this.#pause !== null || this.#draining || this.#inLine > this.maxInLine / 4) return;
+    if (!this.#hasMore || this.#looking !== null || this.#pause !== null || this.#draining) return;
+    if (this.#inLine > this.maxInLine / 4 && performance.now() < this.#lookedAt + crowdedPauseMs) return;
     this.#hasMore = false;
     this.#looking = this.#look()
       .catch((error: unknown) => {
@@ -237,6 +242,7 @@ export class RunPlaces {
       })
       .finally(() => {
         this.#looking = null;
+        this.#lookedAt = performance.now();
         if (this.#draining) return;
         // However much there is, looking leaves the database time for the runs themselves.
         this.#pause = setTimeout(() => {
