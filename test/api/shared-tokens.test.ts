@@ -39,6 +39,15 @@ describe('a webhook token that a stranger saves as well', () => {
     expect(await workflowOf(stranger, (await call(token, { event: 'x' })).body['runId'])).toBe(theirs);
   });
 
+  test('stays with the workspace that had it first while any of its workflows has it, whichever was made first', async () => {
+    const token = 'token-that-moves-between-workflows';
+    const first = await create(mine, token);
+    await create(stranger, token);
+    const second = await create(mine, token);
+    await mine.api.call('deleteAutomationWorkflow', { params: { id: first } });
+    expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(second);
+  });
+
   test('opens as many workflows as one call starts, which is told when one more is saved', async () => {
     const token = 'token-of-very-many-workflows';
     await create(stranger, token);

@@ -28,7 +28,7 @@ import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { countByWebhookToken, findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, updateWorkflow } from './store.ts';
+import { findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, readWebhookToken, updateWorkflow } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -78,7 +78,7 @@ export class Workflows {
       await this.#validate(tx, tenantId, body.stepsJson);
       const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null, caller.environment);
       const id = newId();
-      await assertTokenHasRoom(tx, tenantId, id, content);
+      await joinToken(tx, tenantId, id, content);
       const created = await insertWorkflow(tx, tenantId, id, content, origin);
       await this.#deps.limits.assertWithin(tx, tenantId, 'workflow');
       if (body.triggerJson.type === 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
@@ -100,7 +100,7 @@ export class Workflows {
       const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
       const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null, caller.environment);
       if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true) content.webhookTokenSince = before.webhookTokenSince;
-      else await assertTokenHasRoom(tx, tenantId, id, content);
+      else await joinToken(tx, tenantId, id, content);
       const updated = await updateWorkflow(tx, before, content);
       if (trigger.type === 'schedule' && before.trigger.type !== 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
       await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
@@ -254,10 +254,15 @@ export class Workflows {
   }
 }
 
-/** @throws AppError `workflow_invalid` for a token that opens as many workflows already as one call starts. */
-async function assertTokenHasRoom(tx: Transaction, tenantId: string, id: string, { webhookTokenHash: hash }: WorkflowContent): Promise<void> {
-  if (hash === null || (await countByWebhookToken(tx, tenantId, hash, id)) < maxHookWorkflows) return;
-  throw invalid('triggerJson.webhook.token', `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`);
+/**
+ * Lets a workflow share the token that others of its workspace have, for as long as they had it: the workspace had it first, whichever of them
+ * stays. @throws AppError `workflow_invalid` for a token that opens as many workflows already as one call starts.
+ */
+async function joinToken(tx: Transaction, tenantId: string, id: string, content: WorkflowContent): Promise<void> {
+  if (content.webhookTokenHash === null) return;
+  const { count, since } = await readWebhookToken(tx, tenantId, content.webhookTokenHash, id);
+  if (count >= maxHookWorkflows) throw invalid('triggerJson.webhook.token', `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`);
+  if (since !== null) content.webhookTokenSince = since;
 }
 
 export function createWorkflows(dependencies: WorkflowsDependencies): Workflows {

@@ -105,10 +105,13 @@ export async function findByWebhookToken(db: Database, tokenHash: Buffer, workfl
   );
 }
 
-/** How many workflows of a workspace, other than one, a webhook token opens. */
-export async function countByWebhookToken(tx: Transaction, tenantId: string, tokenHash: Buffer, exceptId: string): Promise<number> {
-  const [row] = await tx.select({ count: sql<number>`count(*)::int` }).from(workflows).where(and(live(tenantId), eq(workflows.webhookTokenHash, tokenHash), sql`${workflows.id} <> ${exceptId}`));
-  return row?.count ?? 0;
+/** How many workflows of a workspace, other than one, a webhook token opens, and since when it does. */
+export async function readWebhookToken(tx: Transaction, tenantId: string, tokenHash: Buffer, exceptId: string): Promise<{ count: number; since: Date | null }> {
+  const [row] = await tx
+    .select({ count: sql<number>`count(*)::int`, since: sql<Date | null>`min(coalesce(${workflows.webhookTokenSince}, ${workflows.createdAt}))`.mapWith(workflows.createdAt) })
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.webhookTokenHash, tokenHash), sql`${workflows.id} <> ${exceptId}`));
+  return row ?? { count: 0, since: null };
 }
 
 export async function readEntitlements(tx: Transaction, tenantId: string): Promise<Record<Entitlement, boolean>> {
