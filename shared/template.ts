@@ -94,15 +94,22 @@ export function splitTemplate(text: ScannedText): TemplatePart[] {
   return parts;
 }
 
-function lookUp(reference: string, segments: string[], scope: TemplateScope): JsonValue {
-  let value: JsonValue | undefined = scope as unknown as JsonValue;
+/** What a path refers to, or the name that is not there. */
+function follow(segments: readonly string[], scope: KnownScope): { value: JsonValue } | { missing: string } {
+  let value = scope as JsonValue | undefined;
   for (const segment of segments) {
     if (Array.isArray(value)) value = /^\d{1,9}$/.test(segment) ? value[Number(segment)] : undefined;
     else if (typeof value === 'object' && value !== null && Object.hasOwn(value, segment)) value = value[segment];
     else value = undefined;
-    if (value === undefined) throw new TemplateError(`{{${reference}}} is unknown: there is no "${segment}" there`, reference);
+    if (value === undefined) return { missing: segment };
   }
-  return value;
+  return { value: value as JsonValue };
+}
+
+function lookUp(reference: string, segments: string[], scope: TemplateScope): JsonValue {
+  const found = follow(segments, scope);
+  if ('missing' in found) throw new TemplateError(`{{${reference}}} is unknown: there is no "${found.missing}" there`, reference);
+  return found.value;
 }
 
 /** The text of a value inside other text, unless it has more characters than `room`: then null, and no text is made. */
@@ -170,18 +177,17 @@ export type KnownScope = Partial<TemplateScope>;
  */
 export function renderKnownTemplates(value: JsonValue, known: KnownScope, budget = new RenderBudget()): { value: JsonValue; unresolved: string[] } {
   const unresolved = new Set<string>();
-  const find = ({ reference, segments }: Exclude<TemplatePart, string>): JsonValue => {
-    try {
-      return lookUp(reference, segments, known as TemplateScope);
-    } catch {
-      unresolved.add(reference);
-      return `{{${reference}}}`;
-    }
+  // Nothing is thrown for what is not known: a template may hold a hundred thousand such references.
+  const keep = ({ reference, segments }: Exclude<TemplatePart, string>): JsonValue => {
+    const found = follow(segments, known);
+    if ('value' in found) return found.value;
+    unresolved.add(reference);
+    return `{{${reference}}}`;
   };
   const render = (item: JsonValue): JsonValue => {
     if (Array.isArray(item)) return item.map(render);
     if (typeof item === 'object' && item !== null) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
-    if (typeof item === 'string' && hasTemplate(item)) return fillParts(item, splitTemplate(item), budget, find);
+    if (typeof item === 'string' && hasTemplate(item)) return fillParts(item, splitTemplate(item), budget, keep);
     if (typeof item === 'string') budget.spend(item.length, item);
     return item;
   };

@@ -9,6 +9,9 @@ import { callOf } from './steps.ts';
 
 type Path = readonly PropertyKey[];
 
+/** The most problems that an answer names one by one. */
+const maxDetails = 50;
+
 function formatPath(path: Path): string {
   return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`)).join('');
 }
@@ -98,7 +101,7 @@ export function validateSteps(steps: readonly Step[], skills: SkillCatalog, enti
   }
   if (details.length > 0) {
     const first = details[0] as ErrorDetail;
-    throw new AppError('workflow_invalid', `The steps can't run: ${first.path} ${first.message}${details.length > 1 ? ` (and ${details.length - 1} more)` : ''}.`, { details });
+    throw new AppError('workflow_invalid', `The steps can't run: ${first.path} ${first.message}${details.length > 1 ? ` (and ${details.length - 1} more)` : ''}.`, { details: details.slice(0, maxDetails) });
   }
   if (missingEntitlements.length > 0) {
     throw new AppError('product_not_entitled', `This workspace is not entitled to what its steps use: ${missingEntitlements[0]?.message}.`, { details: missingEntitlements });

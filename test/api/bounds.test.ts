@@ -78,3 +78,9 @@ test('a message of a channel that nests as deeply as a body may is refused by na
   const channel = await workspace.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } } });
   await expect(workspace.api.call('receiveAutomationChannelMessage', { params: { id: channel.id }, body: { text: 'hi', deep } as never })).rejects.toMatchObject({ code: 'validation_failed' });
 });
+
+test('a refusal names 50 problems of the steps one by one, however many there are, and counts the others', async () => {
+  const value = '{{steps.unknown}}'.repeat(2_000);
+  const refused = workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value } }] } });
+  await expect(refused).rejects.toMatchObject({ code: 'workflow_invalid', message: expect.stringContaining('(and 1999 more)') as string, details: { length: 50 } });
+});
