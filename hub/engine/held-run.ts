@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { SkillCatalog } from '../skills/define.ts';
-import type { OutputUses } from './run-outputs.ts';
+import type { OutputUses } from './output-uses.ts';
 import type { ClaimedRun, Hold, StepRow } from './store.ts';
 
 /** A run that another one leads to: its step waits for it, or its failure is what it is about. */

@@ -11,7 +11,8 @@ import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { defineSkill } from '../skills/define.ts';
 import { Engine } from './engine.ts';
-import { maxRunOutputBytes, neededOutputs, outputUses } from './run-outputs.ts';
+import { neededOutputs, outputUses } from './output-uses.ts';
+import { maxRunOutputBytes } from './run-outputs.ts';
 import { claimRun } from './store.ts';
 import type { StepRow } from './store.ts';
 

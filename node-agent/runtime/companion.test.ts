@@ -11,7 +11,7 @@ import { DataFolder } from './data-folder.ts';
 test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
   const listeners = new Map<AbortSignal, number>();
-  const count = (by: number) => function count(this: AbortSignal, ...parameters: Parameters<AbortSignal['addEventListener']>) {
+  const count = (by: number) => function counted(this: AbortSignal, ...parameters: Parameters<AbortSignal['addEventListener']>) {
     listeners.set(this, (listeners.get(this) ?? 0) + by);
     (by > 0 ? EventTarget.prototype.addEventListener : EventTarget.prototype.removeEventListener).apply(this, parameters);
   };
