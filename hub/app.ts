@@ -23,8 +23,10 @@ import { listDueRuns } from './engine/due-runs.ts';
 import { dryRunSteps } from './engine/dry-run.ts';
 import { Engine } from './engine/engine.ts';
 import { callOf } from './engine/steps.ts';
+import { countProcessDeath } from './engine/store.ts';
 import { LeaseWatch, repairRuns } from './engine/sweeper.ts';
 import { validateSteps } from './engine/validate-steps.ts';
+import { WorkingMarks } from './engine/working-marks.ts';
 import { jobCatalog } from './jobs/catalog.ts';
 import { Outbox } from './jobs/outbox.ts';
 import { RunPlaces } from './jobs/run-places.ts';
@@ -275,7 +277,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   );
 
   if (config.role !== 'api') {
+    const mark = stack.use(await WorkingMarks.open(join(config.home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }));
     const engine = new Engine({
+      mark,
       db,
       events,
       skills,

@@ -13,6 +13,7 @@ import { newId } from '../platform/ids.ts';
 import { defineSkill } from '../skills/define.ts';
 import { Engine } from './engine.ts';
 import { repairRuns } from './sweeper.ts';
+import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -93,6 +94,7 @@ class Worker {
       generate: () => Promise.reject(new Error('no model is asked here')),
       findAgent: async () => null,
       findToolProfile: async () => null,
+      mark: unmarked,
     });
   }
 

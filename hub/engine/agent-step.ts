@@ -63,7 +63,7 @@ const maxHistoryCharacters = 60_000;
  * FINAL. Every turn and every tool result is written before the next begins, so that a crash repeats none of them.
  */
 export async function runAgentStep(deps: EngineDependencies, held: HeldRun, index: number, step: AgentStep, attempt: number, stored: JsonObject | null, wait: StepWait | null): Promise<StepOutcome> {
-  const state = (stored as unknown as AgentState | null) ?? newState(held, index, step);
+  const state = (stored as unknown as AgentState | null) ?? held.working(index, () => newState(held, index, step));
   const loop = await AgentLoop.open(deps, held, index, step, attempt, state);
   try {
     return await loop.run(wait);
@@ -148,7 +148,8 @@ class AgentLoop {
     const entitlements = await readEntitlements(tx, tenantId);
     this.#tools = profile === null ? [] : this.#deps.skills.list().filter((skill) => allowsSkill(profile, skill.id) && skill.requires.every((entitlement) => entitlements[entitlement]));
     const policy = await readPolicy(tx, tenantId);
-    const sessionId = this.#step.sessionId === undefined ? trigger['sessionId'] : renderTemplates(this.#step.sessionId, scopeOf(this.#held, this.#index));
+    const { sessionId: template } = this.#step;
+    const sessionId = template === undefined ? trigger['sessionId'] : this.#working(() => renderTemplates(template, scopeOf(this.#held, this.#index)));
     if (typeof sessionId === 'string' && sessionId !== '') {
       this.#session = /^[0-9a-f-]{36}$/i.test(sessionId) ? await findSession(tx, tenantId, sessionId) : null;
       if (this.#session === null) throw new StepFailure('unknown_session', `There is no session ${sessionId.slice(0, 100)} in this workspace.`, { retryable: false });
@@ -173,6 +174,14 @@ class AgentLoop {
       .join('\n\n');
   }
 
+  #json(): JsonObject {
+    return this.#working(() => toJson(this.#state));
+  }
+
+  #working<Result>(work: () => Result): Result {
+    return this.#held.working(this.#index, work);
+  }
+
   #assertWithinBudget(): void {
     const { turns, usage, activeMs } = this.#state;
     const { maxTurns, maxTokens, timeoutSeconds } = this.#step;
@@ -195,10 +204,12 @@ class AgentLoop {
     const { maxTokens } = this.#step;
     const left = maxTokens === undefined ? undefined : Math.max(1, maxTokens - this.#state.usage.inputTokens - this.#state.usage.outputTokens);
     try {
-      const ask = () => throughOutages(either, () => this.#deps.generate({ tenantId: run.tenant_id, preferredModel: this.#model, instructions: this.#instructions, messages: this.#messages(), ...(left === undefined ? {} : { maxOutputTokens: left }), signal: either }));
+      const ask = () => throughOutages(either, () => this.#working(() => this.#deps.generate({ tenantId: run.tenant_id, preferredModel: this.#model, instructions: this.#instructions, messages: this.#messages(), ...(left === undefined ? {} : { maxOutputTokens: left }), signal: either })));
       const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
-      const text = toStorableText(answer.text);
-      const parsed = parseTurn(text);
+      const { text, parsed } = this.#working(() => {
+        const storable = toStorableText(answer.text);
+        return { text: storable, parsed: parseTurn(storable) };
+      });
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
         text,
@@ -234,7 +245,7 @@ class AgentLoop {
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */
   async #callTool(call: ToolCall, wait: StepWait | null): Promise<StepOutcome | null> {
     const skill = this.#tools.find((known) => known.id === call.skillId);
-    const site: CallSite = { index: this.#index, attempt: this.#attempt, call: call.call, label: undefined, timeoutSeconds: this.#remainingSeconds(), state: toJson(this.#state) };
+    const site: CallSite = { index: this.#index, attempt: this.#attempt, call: call.call, label: undefined, timeoutSeconds: this.#remainingSeconds(), state: this.#json() };
     const startedAt = performance.now();
     let outcome: CallOutcome;
     try {
@@ -243,7 +254,10 @@ class AgentLoop {
       if (wait === null) await assertNotInDoubt(this.#held, site, tool);
       const begin = () => beginCall(this.#deps, this.#held, site, tool, call.input);
       outcome = wait === null ? await begin() : await resumeCall(this.#deps, this.#held, site, tool, wait, begin);
-      if (outcome.kind === 'done') toStorableJson(outcome.output, maxToolDepth);
+      if (outcome.kind === 'done') {
+        const { output } = outcome;
+        this.#working(() => toStorableJson(output, maxToolDepth));
+      }
     } catch (error) {
       if (this.#held.signal.aborted) throw this.#held.signal.reason;
       if (error instanceof LeaseLost) throw error;
@@ -257,7 +271,7 @@ class AgentLoop {
       return null;
     }
     this.#state.activeMs += performance.now() - startedAt;
-    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: toJson(this.#state) };
+    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.#json() };
     const { output, outputText, effect, persist } = outcome;
     Object.assign(call, { status: 'succeeded', output, outputText });
     const receipt = async (tx: Transaction) => {
@@ -280,16 +294,19 @@ class AgentLoop {
   }
 
   async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
-    const { run } = this.#held;
     // All that its turns and tools brought is the output of an agent in the end.
-    assertOutputFits(this.#held, this.#index, outputBytesOf(toJson(this.#state), null));
+    const { state, bytes } = this.#working(() => {
+      const json = toJson(this.#state);
+      return { state: json, bytes: outputBytesOf(json, null) };
+    });
+    assertOutputFits(this.#held, this.#index, bytes);
     let tries = 0;
     await this.#held.write(async (tx) => {
       tries += 1;
       // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await isStepState(tx, this.#held, this.#index, toJson(this.#state)))) return;
+      if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
       await advanceRun(tx, this.#held, { nextStep: this.#index, ends: null, error: null });
-      await writeStep(tx, run.id, run.tenant_id, { index: this.#index, status: 'running', attempts: this.#attempt, wait: null, state: toJson(this.#state), output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, this.#held, { index: this.#index, status: 'running', attempts: this.#attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
       await more?.(tx);
     });
   }
@@ -297,7 +314,7 @@ class AgentLoop {
   async #finish(final: string): Promise<StepOutcome> {
     const { turns, usage, prompt } = this.#state;
     const session = this.#session;
-    const output = toStorableJson({ text: final, turns, usage, model: turns.at(-1)?.model ?? null, sessionId: session?.id ?? null });
+    const output = this.#working(() => toStorableJson({ text: final, turns, usage, model: turns.at(-1)?.model ?? null, sessionId: session?.id ?? null }));
     if (session === null) return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure' };
     const summary = await this.#summarise(session);
     const { tenant_id: tenantId } = this.#held.run;

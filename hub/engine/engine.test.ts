@@ -16,6 +16,7 @@ import { Engine } from './engine.ts';
 import { claimRun, releaseRun, renewLease, suspendRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
+import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 let database: TestDatabase;
@@ -49,6 +50,7 @@ function engineWith(skill: DirectSkill): Engine {
     generate: () => Promise.reject(new Error('no model is asked here')),
     findAgent: async () => null,
     findToolProfile: async () => null,
+    mark: unmarked,
   });
 }
 

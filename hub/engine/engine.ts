@@ -19,6 +19,8 @@ import type { ClaimedRun, Hold } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
+/** Ends of a process in the midst of its work on one step, after which the run is held to cause them. */
+const maxProcessDeaths = 2;
 const maxOutputTextLength = 200_000;
 
 /** The place of a run that shares none. */
@@ -53,6 +55,7 @@ export class Engine {
       uses: outputUses(run.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
       signal,
+      working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),
       read: (work) => this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
       write: (work, durable = true) => this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
@@ -65,6 +68,7 @@ export class Engine {
       const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       this.#deps.dispatch(admission.jobs);
       if (!admission.began) return;
+      if (!(await this.#refuse(held))) return;
       await loadOutputs(held);
       await this.#advance(held);
     } catch (error) {
@@ -84,18 +88,19 @@ export class Engine {
     return throughOutages(signal, work, (error) => this.#deps.logger.warn({ err: error, runId, part: 'database' }, 'a run waits for the database'));
   }
 
+  /** Fails the steps that are not to be worked on; answers whether the run goes on after them. */
+  async #refuse(held: HeldRun): Promise<boolean> {
+    const { run } = held;
+    for (let failure = refusalOf(run); failure !== null; failure = refusalOf(run)) {
+      if (!(await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure }))) return false;
+      run.next_step += 1;
+      run.lost_leases = 0;
+    }
+    return true;
+  }
+
   async #advance(held: HeldRun): Promise<void> {
     const { run } = held;
-    if (run.lost_leases >= maxLostLeases) {
-      const failure = new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, { retryable: false });
-      await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure });
-      return;
-    }
-    if (!run.entitlements.automations) {
-      const failure = new StepFailure('product_not_entitled', 'This workspace is not entitled to automations any more; its runs end where they waited.', { retryable: false });
-      await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure });
-      return;
-    }
     for (let index = run.next_step; index < run.steps.length; index += 1) {
       held.signal.throwIfAborted();
       let outcome = await this.#tryStep(held, index);
@@ -103,7 +108,8 @@ export class Engine {
         const refusal = await this.#suspend(held, index, outcome);
         if (refusal === null) return;
         if (outcome.state !== null && run.steps[index]?.type === 'agent') {
-          await this.#goOn(held, index, outcome.attempt, refuseOpenCall(outcome.state, refusal));
+          const { state } = outcome;
+          await this.#goOn(held, index, outcome.attempt, held.working(index, () => refuseOpenCall(state, refusal)));
           index -= 1;
           continue;
         }
@@ -119,10 +125,9 @@ export class Engine {
 
   /** Writes a new state of a step that goes on at once. */
   async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
-    const { run } = held;
     await held.write(async (tx) => {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
     });
     held.results.set(index, { index, status: 'running', attempts: attempt, wait: null, state, output: null, output_text: null, output_bytes: 0, error: null, started_at: null });
   }
@@ -150,7 +155,7 @@ export class Engine {
     const { run } = held;
     if (outcome.kind === 'succeeded') {
       try {
-        assertOutputFits(held, index, outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength)));
+        assertOutputFits(held, index, held.working(index, () => outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength))));
       } catch (tooLarge) {
         return this.#finishStep(held, index, { kind: 'failed', attempt: outcome.attempt, failure: toStepFailure(tooLarge) });
       }
@@ -169,7 +174,7 @@ export class Engine {
     const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
     const output = outcome.kind === 'succeeded' ? outcome.output : null;
     const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
-    const outputBytes = outputBytesOf(output, outputText);
+    const outputBytes = held.working(index, () => outputBytesOf(output, outputText));
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
@@ -187,7 +192,7 @@ export class Engine {
         const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
         if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
         const { othersHeld } = await advanceRun(tx, held, advance);
-        await writeStep(tx, run.id, run.tenant_id, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true });
+        await writeStep(tx, held, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true });
         if (outcome.kind === 'succeeded') {
           if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
           await outcome.persist?.(tx);
@@ -248,7 +253,7 @@ export class Engine {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, state: null, output: null, outputText: null, error: failure.toRecord(index), finished: false });
+      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, state: null, output: null, outputText: null, error: failure.toRecord(index), finished: false });
       return promised;
     });
     this.#deps.dispatch([job]);
@@ -259,7 +264,7 @@ export class Engine {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, seconds);
-      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: { kind: 'delay' }, state: null, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: { kind: 'delay' }, state: null, output: null, outputText: null, error: null, finished: false });
       return promised;
     });
     this.#deps.dispatch([job]);
@@ -276,7 +281,7 @@ export class Engine {
       const woken = await suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
       const wait = await outcome.begin(tx);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      await writeStep(tx, run.id, run.tenant_id, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
       return woken === null ? [] : [woken];
     };
     let jobs: PromisedJob[];
@@ -310,6 +315,16 @@ export class Engine {
       this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not give a run back; it will be taken when its lease ends');
     }
   }
+}
+
+/** Why the next step of a run is not worked on, before anything is done for it; null when it is. */
+function refusalOf(run: ClaimedRun): StepFailure | null {
+  if (run.process_deaths?.step === run.next_step && run.process_deaths.fences.length >= maxProcessDeaths) {
+    return new StepFailure('worker_lost', 'The process of the hub ended twice while it worked on this step, so it is not tried again. Let the step take in less, or split it.', { retryable: false });
+  }
+  if (run.lost_leases >= maxLostLeases) return new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, { retryable: false });
+  if (run.entitlements.automations) return null;
+  return new StepFailure('product_not_entitled', 'This workspace is not entitled to automations any more; its runs end where they waited.', { retryable: false });
 }
 
 /** The workflow that is told of a run's failure. Its own failures start nothing, or they would for ever. */

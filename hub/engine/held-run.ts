@@ -9,6 +9,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { SkillCatalog } from '../skills/define.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { ClaimedRun, Hold, StepRow } from './store.ts';
+import type { WorkingMark } from './working-marks.ts';
 
 /** A run that another one leads to: its step waits for it, or its failure is what it is about. */
 export interface ChildRequest {
@@ -40,6 +41,7 @@ export interface EngineDependencies {
   generate: (request: AiRequest) => Promise<AiAnswer>;
   findAgent: (tx: Transaction, tenantId: string, id: string) => Promise<Agent | null>;
   findToolProfile: (tx: Transaction, tenantId: string, id: string) => Promise<ToolProfile | null>;
+  mark: WorkingMark;
 }
 
 /** The place for work that a run holds while a worker moves it on. */
@@ -60,6 +62,8 @@ export interface HeldRun extends Hold {
   signal: AbortSignal;
   /** Looks at the rows of its workspace; waits while the database is out of reach, as long as `signal` lets it. */
   read: <Result>(work: (tx: Transaction) => Promise<Result>) => Promise<Result>;
+  /** Does synchronous work for a step whose amount is the workflow's or somebody else's, with this process's mark on it. */
+  working: <Result>(index: number, work: () => Result) => Result;
   /** Writes what became of a step; while the database is out of reach it is kept and tried again, as long as the run is this worker's. */
   write: <Result>(work: (tx: Transaction) => Promise<Result>, durable?: boolean) => Promise<Result>;
 }

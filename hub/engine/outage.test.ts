@@ -16,6 +16,7 @@ import type { Skill } from '../skills/define.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { LeaseWatch } from './sweeper.ts';
+import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -50,6 +51,7 @@ function engineWith(skill: Skill, more: Partial<EngineDependencies> = {}): Engin
     generate: () => Promise.reject(new Error('no model is asked here')),
     findAgent: async () => null,
     findToolProfile: async () => null,
+    mark: unmarked,
     ...more,
   });
 }

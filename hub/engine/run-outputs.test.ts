@@ -15,6 +15,7 @@ import { neededOutputs, outputUses } from './output-uses.ts';
 import { maxRunOutputBytes } from './run-outputs.ts';
 import { claimRun } from './store.ts';
 import type { StepRow } from './store.ts';
+import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -61,6 +62,7 @@ function engine(): Engine {
     generate: () => Promise.reject(new Error('no model is asked here')),
     findAgent: async () => null,
     findToolProfile: async () => null,
+    mark: unmarked,
   });
 }
 

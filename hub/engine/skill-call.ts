@@ -38,11 +38,11 @@ export function parseInput(skill: Skill, rendered: JsonValue): Record<string, un
 
 /** Begins a call: carries it out, hands it to a node, starts a run, or asks for the approval that must come first. */
 export async function beginCall(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, rendered: JsonValue): Promise<CallOutcome> {
-  const input = parseInput(skill, rendered);
+  const input = held.working(site.index, () => parseInput(skill, rendered));
   assertGranted(held, skill.id, input);
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
-  if (isGated && !(skill.kind === 'node' && skill.command.needsApproval)) return askOnce(deps, held, site, skill, () => askForSkill(held, site, skill, rendered));
+  if (isGated && !(skill.kind === 'node' && skill.command.needsApproval)) return askOnce(deps, held, site, skill, () => held.working(site.index, () => askForSkill(held, site, skill, rendered)));
   return carryOut(deps, held, site, skill, input);
 }
 
@@ -102,9 +102,10 @@ async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: C
     return dispatch(deps, held, site, skill, input as JsonObject, { id: approval.id, requestHash, approvedBy: approval.decidedBy ?? 'unknown', approvedAt: (approval.decidedAt ?? new Date()).toISOString() });
   }
   const { skillId, input } = approval.request as { skillId?: string; input?: JsonValue };
-  if (skillId !== skill.id || input === undefined || hashOf(canonicalJson(approval.request)) !== approval.requestHash) throw mismatch();
+  const requestHash = held.working(site.index, () => hashOf(canonicalJson(approval.request)));
+  if (skillId !== skill.id || input === undefined || requestHash !== approval.requestHash) throw mismatch();
   await assertNotInDoubt(held, site, skill);
-  return carryOut(deps, held, site, skill, parseInput(skill, input));
+  return carryOut(deps, held, site, skill, held.working(site.index, () => parseInput(skill, input)));
 }
 
 /** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
@@ -128,7 +129,7 @@ async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, 
     const { effect, id: skillId } = skill;
     await held.write(async (tx) => {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-      await writeStep(tx, run.id, run.tenant_id, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
       await writeIntent(tx, { runId: run.id, stepIndex: index, attempt, call }, { tenantId: run.tenant_id, skillId, kind: effect });
     });
   }
@@ -147,11 +148,13 @@ async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, 
     signal,
   };
   try {
-    const execute = () => untilAborted(skill.execute(input, context), signal);
+    const execute = () => untilAborted(held.working(index, () => skill.execute(input, context)), signal);
     const repeated = () => (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
     const outcome = await (skill.waitsOutside === true ? held.place.outside(repeated) : repeated());
-    const output = toStorableJson(outcome.output);
-    const text = JSON.stringify(output);
+    const [output, text] = held.working(index, () => {
+      const storable = toStorableJson(outcome.output);
+      return [storable, JSON.stringify(storable)];
+    });
     if (text.length > maxOutputBytes) throw new StepFailure('output_too_large', `The output of ${skill.id} has ${text.length} characters; ${maxOutputBytes} is the most.`, { retryable: false });
     return { kind: 'done', output, outputText: toStorableText(outcome.outputText ?? text), effect: skill.effect, ...(outcome.persist === undefined ? {} : { persist: outcome.persist }) };
   } catch (error) {

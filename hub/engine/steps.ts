@@ -22,7 +22,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   const isNew = row === undefined || row.status === 'pending';
   if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0) return { kind: 'delayed', attempt, seconds: step.delaySeconds };
   try {
-    if (step.when !== undefined && attempt === 1 && (isNew || row.wait?.kind === 'delay') && !isTruthy(renderTemplates(step.when, scopeOf(held, index)))) return { kind: 'skipped', attempt: 0 };
+    if (step.when !== undefined && attempt === 1 && (isNew || row.wait?.kind === 'delay') && !held.working(index, () => isTruthy(renderTemplates(step.when as string, scopeOf(held, index))))) return { kind: 'skipped', attempt: 0 };
     if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
     if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
     if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row?.wait?.kind === 'retry' ? null : (row?.state ?? null), row?.wait ?? null);
@@ -75,8 +75,11 @@ async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: numb
   if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
     const approved = await approvedBefore(held, index);
-    const rendered = renderCall(step, scopeOf(held, index, approved?.at));
-    if (approved !== null && approved.skillId === skill.id && canonicalJson(approved.input) !== canonicalJson(rendered)) {
+    const [rendered, isAsShown] = held.working(index, () => {
+      const call = renderCall(step, scopeOf(held, index, approved?.at));
+      return [call, approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call)];
+    });
+    if (approved !== null && !isAsShown) {
       const message = 'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
@@ -103,9 +106,11 @@ async function runApprovalStep(held: HeldRun, index: number, step: ApprovalStep,
   }
   if (settled !== null) return { ...settled, attempt, state: null };
   const scope = scopeOf(held, index);
-  const title = String(renderTemplates(step.title, scope)).slice(0, 500);
-  const message = String(renderTemplates(step.message, scope)).slice(0, 20_000);
-  const next = boundNext(held, index);
+  const { title, message, next } = held.working(index, () => ({
+    title: String(renderTemplates(step.title, scope)).slice(0, 500),
+    message: String(renderTemplates(step.message, scope)).slice(0, 20_000),
+    next: boundNext(held, index),
+  }));
   const approval = {
     kind: 'step' as const,
     title,
@@ -118,7 +123,7 @@ async function runApprovalStep(held: HeldRun, index: number, step: ApprovalStep,
     escalateAfterSeconds: step.escalateAfterSeconds,
     escalateTo: step.escalateTo ?? [],
   };
-  return { ...askApproval(held, site, approval), attempt, state: null };
+  return { ...held.working(index, () => askApproval(held, site, approval)), attempt, state: null };
 }
 
 /** What the step after an approval would do; null when that depends on the approval itself, or can't be told yet. */

@@ -10,6 +10,8 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { LeaseLost } from './failure.ts';
+import type { HeldRun } from './held-run.ts';
+import type { Visit } from './working-marks.ts';
 
 /** How long a worker may be silent before its run is given to another, in seconds. */
 export const leaseSeconds = 30;
@@ -45,6 +47,7 @@ export interface ClaimedRun {
   next_step: number;
   fence: string;
   lost_leases: number;
+  process_deaths: { step: number; fences: string[] } | null;
   /** How often it had been woken when it was claimed. */
   wake_count: number;
   parent_run_id: string | null;
@@ -86,7 +89,7 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
          g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
@@ -97,6 +100,22 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
     [runId, leaseSeconds],
   );
   return rows[0] ?? null;
+}
+
+/**
+ * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. Two such
+ * counts blame the run.
+ */
+export async function countProcessDeath(db: Database, { runId, fence, step }: Visit): Promise<void> {
+  await db.system((tx) =>
+    tx.query(
+      'count_process_death',
+      `UPDATE runs SET process_deaths = jsonb_build_object('step', $3::int, 'fences', CASE WHEN (process_deaths->>'step')::int = $3 THEN process_deaths->'fences' ELSE '[]' END || to_jsonb($2::text))
+       WHERE id = $1 AND next_step = $3 AND fence >= $2::bigint AND finished_at IS NULL
+         AND NOT coalesce((process_deaths->>'step')::int = $3 AND (process_deaths->'fences') ? $2::text, false)`,
+      [runId, fence, step],
+    ),
+  );
 }
 
 /** What names the holder of a run in every write. */
@@ -135,16 +154,17 @@ export interface StepRecord {
 }
 
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
-export async function writeStep(tx: Transaction, runId: string, tenantId: string, step: StepRecord): Promise<void> {
-  noteWritten(tx, runRowsTopic(runId));
-  await tx.query(
+export async function writeStep(tx: Transaction, { run, working }: Pick<HeldRun, 'run' | 'working'>, step: StepRecord): Promise<void> {
+  noteWritten(tx, runRowsTopic(run.id));
+  const write = () => tx.query(
     'write_step',
     `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12)
      ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`,
-    [runId, step.index, tenantId, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0],
+    [run.id, step.index, run.tenant_id, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0],
   );
+  await working(step.index, write);
 }
 
 export interface RunAdvance {

@@ -228,6 +228,8 @@ export const runs = pgTable(
     wakeCount: integer('wake_count').notNull().default(0),
     /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */
     lostLeases: integer('lost_leases').notNull().default(0),
+    /** The fences of holders whose process ended while it worked on this very step; none for any other step. */
+    processDeaths: jsonb('process_deaths').$type<{ step: number; fences: string[] }>(),
     queuedAt: instant('queued_at').notNull(),
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
