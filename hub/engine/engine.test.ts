@@ -105,6 +105,59 @@ test.each([
   expect(new Set(keys).size).toBe(1);
 });
 
+test('a worker that dies before a call reached out leaves no doubt about it', async () => {
+  const reached = Promise.withResolvers<void>();
+  let looks = 0;
+  let calls = 0;
+  const skill = defineSkill({
+    id: 'test.lookup',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'once',
+    input: z.strictObject({}),
+    async lookUp() {
+      looks += 1;
+      if (looks === 1) {
+        reached.resolve();
+        await new Promise(() => undefined);
+      }
+      return `look ${looks}`;
+    },
+    async execute(_input, _context, found) {
+      calls += 1;
+      return { output: found };
+    },
+  });
+  const runId = await accept(skill.id);
+  await dieIn(engineWith(skill), runId, reached.promise);
+  await engineWith(skill).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
+  expect(calls).toBe(1);
+  expect(await database.query('select output from run_steps where run_id = $1', [runId])).toEqual([{ output: 'look 2' }]);
+});
+
+test('a call that may have reached out before it failed unexpectedly is not repeated by itself', async () => {
+  let calls = 0;
+  const skill = defineSkill({
+    id: 'test.broken',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'once',
+    retry: { maxAttempts: 3, backoffSeconds: 0, factor: 1 },
+    input: z.strictObject({}),
+    async execute() {
+      calls += 1;
+      throw new TypeError('what nobody foresaw');
+    },
+  });
+  const runId = await accept(skill.id);
+  await engineWith(skill).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
+  expect(calls).toBe(1);
+});
+
 test('a run that kills its workers again and again is ended, alone', async () => {
   const skill = defineSkill({ id: 'test.poison', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: () => new Promise(() => undefined) });
   const runId = await accept(skill.id);

@@ -1,18 +1,27 @@
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { Channels } from '../modules/channels/index.ts';
+import { Email } from '../modules/email/index.ts';
 import { NodeCommands } from '../modules/nodes/index.ts';
 import { acceptRun, wakeRun } from '../modules/runs/index.ts';
+import { createCursors } from '../platform/cursor.ts';
 import { Database } from '../platform/db/database.ts';
+import { createEgress } from '../platform/egress/egress.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { createSecrets } from '../platform/secrets.ts';
 import { defineSkill } from '../skills/define.ts';
 import type { Skill } from '../skills/define.ts';
+import { messageSkills } from '../skills/message.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { LeaseWatch } from './sweeper.ts';
@@ -76,17 +85,18 @@ const call = (skillId: string) => ({ type: 'skill', skillId, input: {} });
 const facts = { title: '', summary: '', requires: [] as [], input: z.strictObject({}) };
 
 /** A table that nobody may write to until the lock is let go, as while an index is built on it the plain way. */
-async function lockTable(table: string): Promise<() => Promise<void>> {
+async function lockTable(table: string, mode: 'SHARE' | 'ACCESS EXCLUSIVE' = 'SHARE'): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
-  await client.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+  await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
   return async () => {
     await client.query('ROLLBACK');
     await client.end();
   };
 }
 
-const blockedWrites = async () => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%run_steps%'`)).length;
+const blockedBy = async (table: string) => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`, [`%${table}%`])).length;
+const blockedWrites = () => blockedBy('run_steps');
 
 test.each(['pure', 'keyed', 'once'] as const)('what became of a step whose effect is %s is written once the database takes it, and the step is not done again', async (effect) => {
   let calls = 0;
@@ -211,4 +221,60 @@ test('leases are ended only by whoever could see the database for as long as the
   expect([0, 3_000, 6_000, 9_000, 12_000, 15_000].map(look)).toEqual([false, false, false, true, true, true]);
   // A minute without the database.
   expect([75_000, 78_000, 81_000, 84_000, 87_000].map(look)).toEqual([false, false, false, true, true]);
+});
+
+/** A channel to a receiver, and the skill that sends through it. */
+async function channelTo(answer: (response: ServerResponse) => void) {
+  let calls = 0;
+  const receiver = createServer((_request, response) => {
+    calls += 1;
+    answer(response);
+  });
+  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void receiver.close());
+  const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const egress = createEgress({ allowHosts: [host] });
+  onTestFinished(() => egress[Symbol.asyncDispose]());
+  const parts = { db, secrets: createSecrets(Buffer.alloc(32)), egress, email: new Email(db, null) };
+  // Nothing comes in through this channel, so that what starts runs of it is never asked.
+  const channels = new Channels({ ...parts, cursors: createCursors(Buffer.alloc(32)) } as ConstructorParameters<typeof Channels>[0]);
+  const { id } = await channels.put(tenantId, { provider: 'webhook', name: 'w', active: true, config: { inboundSecret: 'a secret of its own', url: `http://${host}/` } }, 'test');
+  const skill = messageSkills({ ...parts, channels, marketing: null as never }).find((known) => known.id === 'channel.deliver') as Skill;
+  return { skill, step: { type: 'skill', skillId: skill.id, input: { channelId: id, to: 'you', text: 'hello' } }, calls: () => calls };
+}
+
+const effectsOf = (runId: string) => database.query('SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1', [runId]);
+
+test('a message whose channel can not be looked up is in no doubt, and is sent once the database answers', async () => {
+  const { skill, step, calls } = await channelTo((response) => response.end('{}'));
+  const runId = await accept([step]);
+  const unlock = await lockTable('channels', 'ACCESS EXCLUSIVE');
+  const execution = engineWith(skill).execute(runId, never);
+  await expect.poll(() => blockedBy('channels')).toBe(1);
+  await expect.poll(() => blockedBy('channels')).toBe(0);
+  await expect.poll(() => blockedBy('channels')).toBe(1);
+  expect(await effectsOf(runId)).toEqual([]);
+  await unlock();
+  await execution;
+  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
+  expect(calls()).toBe(1);
+  expect(await effectsOf(runId)).toEqual([{ done: true }]);
+});
+
+test('a message that its receiver refused is known to be refused, though the database was away when it was to be told', async () => {
+  const reached = Promise.withResolvers<ServerResponse>();
+  const { skill, step, calls } = await channelTo(reached.resolve);
+  const runId = await accept([step]);
+  const execution = engineWith(skill).execute(runId, never);
+  const response = await reached.promise;
+  const unlock = await lockTable('messages');
+  response.writeHead(400).end('{}');
+  await expect.poll(() => blockedBy('messages')).toBe(1);
+  await expect.poll(() => blockedBy('messages')).toBe(0);
+  await expect.poll(() => blockedBy('messages')).toBe(1);
+  await unlock();
+  await execution;
+  expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'delivery_refused' } });
+  expect(calls()).toBe(1);
+  expect(await database.query('SELECT status FROM messages WHERE run_id = $1', [runId])).toEqual([{ status: 'failed' }]);
 });

@@ -14,7 +14,7 @@ import { approvalSeconds, askApproval, settledApproval } from './approval-gate.t
 import { hashOf } from './call.ts';
 import type { Asked, CallOutcome, CallSite } from './call.ts';
 import { beginChild, resumeChild } from './child-run.ts';
-import { StepFailure } from './failure.ts';
+import { StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { beginCommand, dispatch, resumeCommand } from './node-call.ts';
 import { advanceRun, readEffect, writeIntent, writeStep } from './store.ts';
@@ -117,22 +117,14 @@ export function assertGranted(held: HeldRun, skillId: string, input: Record<stri
 
 async function carryOut(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, input: Record<string, unknown>): Promise<CallOutcome> {
   assertGranted(held, skill.id, input);
-  if (skill.kind === 'direct') return executeDirect(held, site, skill, input);
+  if (skill.kind === 'direct') return executeDirect(deps, held, site, skill, input);
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
   return beginChild(deps, held, skill, input);
 }
 
-async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+async function executeDirect(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: DirectSkill, input: Record<string, unknown>): Promise<CallOutcome> {
   const { run } = held;
-  const { index, attempt, call, timeoutSeconds, state } = site;
-  if (skill.effect !== 'pure') {
-    const { effect, id: skillId } = skill;
-    await held.write(async (tx) => {
-      await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
-      await writeIntent(tx, { runId: run.id, stepIndex: index, attempt, call }, { tenantId: run.tenant_id, skillId, kind: effect });
-    });
-  }
+  const { index, attempt, call, timeoutSeconds } = site;
   const timeout = timeoutSeconds === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000));
   const signal = timeout === undefined ? held.signal : AbortSignal.any([held.signal, timeout]);
   const sessionId = run.trigger['sessionId'];
@@ -147,8 +139,12 @@ async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, 
     idempotencyKey: `${run.id}-${index}-${attempt}${call === 0 ? '' : `-${call}`}`,
     signal,
   };
+  let mayHaveLeft = false;
   try {
-    const execute = () => untilAborted(held.working(index, () => skill.execute(input, context)), signal);
+    const found = skill.lookUp === undefined ? undefined : await throughOutages(signal, () => untilAborted(held.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>), signal));
+    if (skill.effect !== 'pure') await declareEffect(held, site, skill.id, skill.effect);
+    mayHaveLeft = skill.effect === 'once';
+    const execute = () => untilAborted(held.working(index, () => skill.execute(input, context, found)), signal);
     const repeated = () => (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
     const outcome = await (skill.waitsOutside === true ? held.place.outside(repeated) : repeated());
     const [output, text] = held.working(index, () => {
@@ -159,13 +155,27 @@ async function executeDirect(held: HeldRun, site: CallSite, skill: DirectSkill, 
     return { kind: 'done', output, outputText: toStorableText(outcome.outputText ?? text), effect: skill.effect, ...(outcome.persist === undefined ? {} : { persist: outcome.persist }) };
   } catch (error) {
     if (timeout?.aborted === true && !held.signal.aborted) {
-      throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, { retryable: skill.effect !== 'once', cause: error });
+      throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, { retryable: !mayHaveLeft, cause: error });
     }
-    if (error instanceof DatabaseOutage && skill.effect === 'once') {
+    if (error instanceof DatabaseOutage && mayHaveLeft) {
       throw new StepFailure('outcome_unknown', `The database was out of reach while ${skill.id} was under way; find out what happened before you retry.`, { retryable: false, cause: error });
+    }
+    if (mayHaveLeft && !held.signal.aborted && toStepFailure(error).code === 'internal') {
+      deps.logger.error({ err: error, runId: held.runId, stepIndex: index, skillId: skill.id }, 'a call that may have reached out failed unexpectedly');
+      throw new StepFailure('outcome_unknown', `${skill.id} failed for a reason of the hub's own, and may have reached out before; find out what happened before you retry.`, { retryable: false, cause: error });
     }
     throw error;
   }
+}
+
+/** Writes down that a call is about to reach out, so that whoever comes after a death of this worker knows that it may have. */
+async function declareEffect(held: HeldRun, { index, attempt, call, state }: CallSite, skillId: string, kind: 'keyed' | 'once'): Promise<void> {
+  const { id: runId, tenant_id: tenantId } = held.run;
+  await held.write(async (tx) => {
+    await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
+    await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+    await writeIntent(tx, { runId, stepIndex: index, attempt, call }, { tenantId, skillId, kind });
+  });
 }
 
 /** A skill that does not heed its signal must not hold the worker. */

@@ -48,14 +48,20 @@ interface SkillFacts<Input extends z.ZodObject> {
 }
 
 /** A skill that the worker itself carries out. */
-export interface DirectSkill<Input extends z.ZodObject = z.ZodObject> extends SkillFacts<Input> {
+export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = unknown> extends SkillFacts<Input> {
   kind: 'direct';
   effect: EffectKind;
   /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
   waitsOutside?: boolean;
   /** How a step that says nothing of its own retries it; not at all when left out. */
   retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
-  execute(input: z.output<Input>, context: SkillContext): Promise<SkillOutcome>;
+  /**
+   * Looks up what `execute` needs, without leaving a trace anywhere: it comes before the intent of an effect is written, and is repeated while the
+   * database is out of reach. Whatever ends it leaves nothing in doubt.
+   */
+  lookUp?(input: z.output<Input>, context: SkillContext): Promise<Found>;
+  /** @param found what `lookUp` answered. */
+  execute(input: z.output<Input>, context: SkillContext, found: Found): Promise<SkillOutcome>;
 }
 
 /** A skill that a companion node carries out; the run waits for it without a worker. */
@@ -79,7 +85,7 @@ export function describeEffect(skill: Skill): string {
 }
 
 /** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
-export function defineSkill<Input extends z.ZodObject>(skill: Omit<DirectSkill<Input>, 'kind'>): DirectSkill {
+export function defineSkill<Input extends z.ZodObject, Found = undefined>(skill: Omit<DirectSkill<Input, Found>, 'kind'>): DirectSkill {
   return { ...skill, kind: 'direct' } as unknown as DirectSkill;
 }
 

@@ -49,7 +49,8 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
           mediaUrl: text(1, 4000).optional().describe('Address of a picture that the provider fetches'),
         })
         .refine((input) => input.channelId !== undefined || input.provider !== undefined, { message: 'give channelId or provider', path: ['channelId'] }),
-      execute: (input, context) => channels.deliver(input, context),
+      lookUp: (input, context) => channels.pick(input, context.tenantId),
+      execute: (input, context, channel) => channels.deliver(channel, input, context),
     }),
     defineSkill({
       id: 'marketing.campaign_send',

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import { readPage } from '../../platform/cursor.ts';
 import { channels } from '../../platform/db/automation-schema.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
@@ -18,7 +19,7 @@ import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { receiveMessages } from './inbound.ts';
 import type { Received } from './inbound.ts';
 import { equalSecrets, header } from './providers/provider.ts';
-import type { ChannelAdapter, InboundCall, OutboundMessage } from './providers/provider.ts';
+import type { ChannelAdapter, ChannelConfig, InboundCall, OutboundMessage } from './providers/provider.ts';
 import { slack } from './providers/slack.ts';
 import { telegram } from './providers/telegram.ts';
 import { parsePlain, webhook } from './providers/webhook.ts';
@@ -36,6 +37,13 @@ export interface DeliverRequest extends OutboundMessage {
   channelId?: string | undefined;
   provider?: ChannelProvider | undefined;
   subject?: string | undefined;
+}
+
+/** A channel as a message goes out through it, its secrets opened. */
+export interface PickedChannel {
+  id: string;
+  provider: ChannelProvider;
+  config: ChannelConfig;
 }
 
 /** Where people write to automations, and automations to them. */
@@ -128,18 +136,20 @@ export class Channels {
     return query['hub.challenge'];
   }
 
-  /**
-   * Sends a message; in the test environment it only records what it would have sent.
-   * @throws AppError `not_found`, `validation_failed`, `channel_inactive`, and what the provider's answer amounts to.
-   */
-  async deliver(request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
-    const { tenantId, runId, stepIndex } = context;
+  /** The channel that a message goes through. @throws AppError `not_found`, `validation_failed`, `channel_inactive`, `product_not_entitled`. */
+  async pick(request: DeliverRequest, tenantId: string): Promise<PickedChannel> {
     const channel = await this.#deps.db.workspace(tenantId, async (tx) => {
       const picked = await pickChannel(tx, tenantId, request);
       if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email) throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
       return picked;
     });
-    const config = openConfig(this.#deps.secrets, channel);
+    return { id: channel.id, provider: channel.provider, config: openConfig(this.#deps.secrets, channel) };
+  }
+
+  /** Sends a message through a channel; in the test environment it only records what it would have sent. @throws AppError what the provider's answer amounts to. */
+  async deliver(channel: PickedChannel, request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
+    const { tenantId, runId, stepIndex } = context;
+    const { config } = channel;
     if (channel.provider === 'email') {
       return this.#deps.email.send({ to: [request.to], subject: request.subject ?? 'Message', text: request.text, fromName: config['senderName'], replyTo: config['replyTo'] }, context, 'email');
     }
@@ -153,7 +163,7 @@ export class Channels {
       const output = { channelId: channel.id, provider: channel.provider, to: request.to, providerMessageId };
       return { output, outputText: request.text, persist: (tx) => record(tx, 'delivered', { providerMessageId }) };
     } catch (error) {
-      if (error instanceof AppError) await this.#deps.db.workspace(tenantId, (tx) => record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) }));
+      if (error instanceof AppError) await throughOutages(context.signal, () => this.#deps.db.workspace(tenantId, (tx) => record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) })));
       throw error;
     }
   }

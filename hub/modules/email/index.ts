@@ -1,6 +1,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
 import { recordMessage } from '../logs/index.ts';
@@ -65,7 +66,7 @@ export class Email {
       return { output, outputText: `mail to ${sent.accepted.join(', ')}`, persist: (tx) => record(tx, 'delivered', output) };
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
-      await this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message }));
+      await throughOutages(context.signal, () => this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })));
       throw new AppError(error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused', error.message, { cause: error });
     }
   }

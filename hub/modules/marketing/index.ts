@@ -8,6 +8,7 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { campaigns, contactLists, contacts } from '../../platform/db/automation-schema.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
 import { newId } from '../../platform/ids.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
@@ -229,7 +230,8 @@ export class Marketing {
 
   async #mailOne(campaign: CampaignRow, contact: ContactRow, { tenantId, environment, signal }: EmailContext): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
     const { db, mailer } = this.#deps;
-    const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) => db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error));
+    // What became of a mail is known only here: an outage must not make it one that nobody knows of.
+    const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) => throughOutages(signal, () => db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)));
     if (environment === 'test' || mailer === null) {
       await settle('simulated', null);
       return 'simulated';
@@ -260,7 +262,7 @@ export class Marketing {
         return 'failed';
       }
       // The server said that it did not take this one, so it may be sent by the next try.
-      await db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id));
+      await throughOutages(signal, () => db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id)));
       throw new AppError('skill_failed', error.message, { cause: error });
     }
   }

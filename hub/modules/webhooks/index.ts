@@ -2,6 +2,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableText } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
 import { EgressFailed, EgressRefused } from '../../platform/egress/egress.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { recordMessage } from '../logs/index.ts';
@@ -84,7 +85,7 @@ export function createDeliveries(db: Database, egress: Egress): Deliveries {
       } catch (error) {
         if (!context.signal.aborted) {
           const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
-          await db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) }));
+          await throughOutages(context.signal, () => db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })));
         }
         if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
         if (error instanceof EgressFailed) throw new AppError('skill_failed', error.message, { cause: error });
