@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
 import { createClient } from '../../shared/contract/client.ts';
@@ -18,7 +18,7 @@ import type { HubProcess } from './processes.ts';
 
 type StepInput = z.input<typeof step>;
 
-test('a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds', { timeout: 120_000 }, async () => {
+test('a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds', { timeout: 240_000 }, async () => {
   await using database = await acquireDatabase();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-deadly-'));
   const held: ServerResponse[] = [];
@@ -42,7 +42,7 @@ test('a run that takes the hub down does so twice at most and fails, and one tha
     SECRET_KEY: 'ab'.repeat(32),
     EGRESS_ALLOW_HOSTS: target,
     DATABASE_POOL_SIZE: '8',
-    NODE_OPTIONS: `--disable-warning=ExperimentalWarning --import=${resolve('test/fixtures/die-in-render.ts')}`,
+    NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
   };
   /** What the sweep does with a run whose process is gone, without the wait for its lease. */
   const endLease = (runId: string) => database.query('update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1', [runId]);
