@@ -10,7 +10,6 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { LeaseLost } from './failure.ts';
-import type { HeldRun } from './held-run.ts';
 import type { Visit } from './working-marks.ts';
 
 /** How long a worker may be silent before its run is given to another, in seconds. */
@@ -153,8 +152,14 @@ export interface StepRecord {
   finished: boolean;
 }
 
+/** Whose step is written, and how the work of that is marked. */
+interface StepWriter {
+  run: Pick<ClaimedRun, 'id' | 'tenant_id'>;
+  working: <Result>(index: number, work: () => Result) => Result;
+}
+
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
-export async function writeStep(tx: Transaction, { run, working }: Pick<HeldRun, 'run' | 'working'>, step: StepRecord): Promise<void> {
+export async function writeStep(tx: Transaction, { run, working }: StepWriter, step: StepRecord): Promise<void> {
   noteWritten(tx, runRowsTopic(run.id));
   const write = () => tx.query(
     'write_step',
