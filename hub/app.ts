@@ -170,6 +170,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     events,
     live,
     cursors,
+    maxQueued: config.runs.maxQueuedPerWorkspace,
     dispatch,
     onCancel: async (tx, _tenantId, runIds) => {
       await expireRunApprovals(tx, runIds);

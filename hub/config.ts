@@ -60,6 +60,7 @@ const settings = {
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
   WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Steps that one worker process works on at a time; those that wait for an answer from outside do not count' },
   WORKER_MAX_RUNS: { schema: wholeNumber(1, 10_000), default: '256', description: 'Runs that one worker process has in hand at a time, with those that wait for an answer from outside; one workspace at most as many as it leaves free' },
+  QUEUED_RUNS_PER_WORKSPACE: { schema: wholeNumber(0, 100_000_000), default: '20000', description: 'Runs of one workspace that may wait to begin, with those that limits hold back; what is more is refused with 429, and fires of schedules are skipped; 0 for any number' },
   ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
   ARTIFACTS_PER_WORKSPACE_MIB: { schema: wholeNumber(1, 1_073_741_824), default: '20480', description: 'Artefacts that a workspace may keep, in MiB' },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
@@ -109,6 +110,7 @@ export interface Config {
   identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
   egress: { allowHosts: string[] };
   worker: { concurrency: number; maxRuns: number };
+  runs: { maxQueuedPerWorkspace: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   /** In days; 0 keeps for ever. */
   retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
@@ -191,6 +193,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     identity: { signUp: required('SIGN_UP'), sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
+    runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),

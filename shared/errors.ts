@@ -56,6 +56,7 @@ export const errorCodes = {
   range_not_satisfiable: { status: 416, retryable: false },
   idempotency_key_reused: { status: 422, retryable: false },
   checksum_mismatch: { status: 422, retryable: true },
+  queued_runs_limit_reached: { status: 429, retryable: true },
   upload_limit_reached: { status: 429, retryable: true },
   rate_limited: { status: 429, retryable: true },
   // 5xx: ours, or whoever we called

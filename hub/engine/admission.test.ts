@@ -197,7 +197,7 @@ describe('a line of held runs', () => {
     const ids = await accept(tenantId, id, 3);
     const worker = new Worker();
     const dispatched: PromisedJob[] = [];
-    const runs = createRuns({ db, events, live: undefined as never, cursors: undefined as never, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
+    const runs = createRuns({ db, events, live: undefined as never, cursors: undefined as never, maxQueued: 0, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
     await worker.take(ids);
     const [underWay] = worker.underWay;
     const [next, last] = ids.filter((runId) => runId !== underWay);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { lockLimits, maxRunDepth } from '../modules/runs/index.ts';
 import type { SpawnSkill } from '../skills/define.ts';
@@ -28,7 +28,7 @@ export async function beginChild(deps: EngineDependencies, held: HeldRun, skill:
         started = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, trigger: { type: 'subagent', parentRunId: run.id }, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
         return { kind: 'run', runId: started.runId };
       } catch (error) {
-        if (error instanceof AppError && error.code !== 'unavailable') throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, { retryable: error.code === 'workflow_limit_reached', cause: error });
+        if (error instanceof AppError && error.code !== 'unavailable') throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, { retryable: errorCodes[error.code].retryable, cause: error });
         throw error;
       }
     },

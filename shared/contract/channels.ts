@@ -70,7 +70,7 @@ export const channels = defineResource({
       z.object({ received: z.literal(true), runIds: z.array(id), sessionId: id.nullable(), duplicate: z.literal(true).optional() }),
       z.object({ challenge: z.string() }),
     ]),
-    errors: ['channel_secret_invalid', 'channel_inactive', 'product_not_entitled', 'workspace_limit_reached'],
+    errors: ['channel_secret_invalid', 'channel_inactive', 'product_not_entitled', 'workspace_limit_reached', 'queued_runs_limit_reached'],
     ipLimit: 'hook',
   },
   verifyAutomationChannel: {

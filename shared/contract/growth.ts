@@ -76,7 +76,7 @@ export const growth = defineResource({
     body: workflows.runAutomationWorkflow.body,
     bodyOptional: true,
     response: workflows.runAutomationWorkflow.response,
-    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached'],
+    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'queued_runs_limit_reached'],
   },
   growthListRuns: { ...member, method: 'GET', path: '/growth/automations/runs', summary: 'List runs', query: runs.listAutomationRuns.query, response: page(runSummary) },
   growthListSessions: { ...member, method: 'GET', path: '/growth/automations/sessions', summary: 'List sessions', query: sessionListQuery, response: page(sessionSummary) },

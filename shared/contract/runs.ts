@@ -96,7 +96,7 @@ export const runs = defineResource({
     params: idParams,
     query: z.strictObject({ fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the step to begin with') }),
     response: run,
-    errors: ['run_not_retryable', 'workflow_invalid'],
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
   },
   replayAutomationRun: {
     ...manage,
@@ -108,7 +108,7 @@ export const runs = defineResource({
     body: z.strictObject({ fromStep: z.int().min(0).max(199).default(0) }),
     bodyOptional: true,
     response: run,
-    errors: ['run_not_retryable', 'workflow_invalid'],
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
   },
   streamAutomationRun: {
     ...manage,
@@ -148,7 +148,7 @@ export const hooks = defineResource({
       runIds: z.array(id).optional().describe('When several workflows were started'),
       duplicate: z.literal(true).optional(),
     }),
-    errors: ['webhook_token_mismatch', 'workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'product_not_entitled', 'not_found'],
+    errors: ['webhook_token_mismatch', 'workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'queued_runs_limit_reached', 'product_not_entitled', 'not_found'],
     ipLimit: 'hook',
   },
 });

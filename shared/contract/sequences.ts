@@ -37,6 +37,6 @@ export const sequences = defineResource({
     body: runBody,
     bodyOptional: true,
     response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
-    errors: ['workflow_invalid', 'workspace_limit_reached'],
+    errors: ['workflow_invalid', 'workspace_limit_reached', 'queued_runs_limit_reached'],
   },
 });

@@ -134,7 +134,7 @@ export const workflows = defineResource({
     body: runBody,
     bodyOptional: true,
     response: runAnswer,
-    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached'],
+    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'queued_runs_limit_reached'],
   },
   previewAutomationSchedule: {
     ...manage,

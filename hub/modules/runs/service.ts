@@ -17,10 +17,10 @@ import { recordAudit } from '../audit/index.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
-import { acceptRun, countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, runRowsTopic, wakeRun } from './store.ts';
-import type { LogLine, NewRun, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
+import { QueueRoom } from './queue-room.ts';
+import { countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, runRowsTopic, wakeRun } from './store.ts';
+import type { LogLine, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
 
-export type RunRequest = NewRun;
 export interface AcceptedRun {
   runId: string;
   status: RunStatus;
@@ -34,6 +34,8 @@ export interface RunsDependencies {
   events: Events;
   live: LiveTopics;
   cursors: Cursors;
+  /** Runs of one workspace that are queued at once; 0 for any number. */
+  maxQueued: number;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
   /** Ends what open steps of cancelled runs wait for, in the same transaction; answers what to tell after the commit. */
@@ -46,16 +48,11 @@ type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
 export class Runs {
   readonly #deps: RunsDependencies;
+  readonly #room: QueueRoom;
 
   constructor(dependencies: RunsDependencies) {
     this.#deps = dependencies;
-  }
-
-  /** Accepts a run; when this resolves the run is durable and a worker will take it. */
-  async accept(request: RunRequest): Promise<AcceptedRun> {
-    const accepted = await this.#deps.db.workspace(request.tenantId, (tx) => acceptRun(tx, request));
-    this.#deps.dispatch([accepted.job]);
-    return { runId: accepted.runId, status: 'queued' };
+    this.#room = new QueueRoom(dependencies.maxQueued);
   }
 
   /** Hands jobs that a transaction promised to the queue, after its commit. */
@@ -135,6 +132,16 @@ export class Runs {
     return { before, committed };
   }
 
+  /** Takes room among the queued runs of a workspace, for runs that the caller's transaction accepts; answers for how many there is. */
+  takeRoom(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
+    return this.#room.take(tx, tenantId, wanted);
+  }
+
+  /** The same for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
+  takeRoomForOne(tx: Transaction, tenantId: string): Promise<void> {
+    return this.#room.takeOne(tx, tenantId);
+  }
+
   /**
    * Makes room for a run of a workflow with limits, in the caller's transaction; call what it answers after the commit.
    * @throws AppError `workflow_limit_reached` when the limits say that the run is to be dropped.
@@ -196,6 +203,7 @@ export class Runs {
       if (fromStep > most) {
         throw new AppError('validation_failed', `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`, { details: [{ path: field, message: `must be from 0 to ${most}` }] });
       }
+      await this.#room.takeOne(tx, tenantId);
       const result = await insertRetry(tx, found.run, fromStep, caller);
       await recordAudit(tx, { tenantId, actor: caller.actor, action, targetType: 'run', targetId: runId, details: { as: result.runId, fromStep } });
       return result;

@@ -32,8 +32,35 @@ test('what one batch of fires has started is handed over although the next one f
   await database.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${last?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`);
   await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
   const dispatched: string[] = [];
-  const schedules = new Schedules({ db, logger: pino({ level: 'silent' }), dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)), runs: { admit: async () => () => undefined }, validateSteps: () => undefined });
+  const schedules = new Schedules({ db, logger: pino({ level: 'silent' }), dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)), runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted }, validateSteps: () => undefined });
   await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
   expect(dispatched.length).toBe(1_000);
   expect(await database.query('SELECT count(*)::int AS n FROM runs')).toEqual([{ n: 1_000 }]);
+});
+
+test('the schedules of a workspace with many stand before nobody: of each the first fires before the second of any', async () => {
+  await database.query('DROP TRIGGER refuse ON schedule_fires; UPDATE workflows SET next_run_at = NULL');
+  const trigger = JSON.stringify({ type: 'schedule', schemaVersion: 1, schedule: { kind: 'interval', everySeconds: 3600, overlap: 'allow', onMissed: 'skip', maxCatchUp: 1, jitterSeconds: 0 } });
+  const [flooding, other] = [newId(), newId()];
+  // Those of the other workspace fell due last.
+  for (const [tenantId, count, agoMs] of [[flooding, 1_500, 5_000], [other, 3, 1_000]] as const) {
+    await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{"automations":true}')`, [tenantId, tenantId]);
+    await database.query(
+      `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+       SELECT gen_random_uuid(), $1, 'w', true, 1, $2, '[{"type":"log","message":"x"}]', now() - $3 * interval '1 millisecond' + n * interval '1 microsecond' FROM generate_series(1, $4) n`,
+      [tenantId, trigger, agoMs, count],
+    );
+  }
+  const batches: { tenantId: string; count: number }[] = [];
+  const takeRoom = async (_tx: unknown, tenantId: string, count: number) => {
+    batches.push({ tenantId, count });
+    return count;
+  };
+  const schedules = new Schedules({ db, logger: pino({ level: 'silent' }), dispatch: () => undefined, runs: { admit: async () => () => undefined, takeRoom }, validateSteps: () => undefined });
+  expect(await schedules.fireDue()).toBe(1_503);
+  expect(batches).toEqual([
+    { tenantId: flooding, count: 997 },
+    { tenantId: other, count: 3 },
+    { tenantId: flooding, count: 503 },
+  ]);
 });

@@ -15,7 +15,7 @@ export interface SchedulesDependencies {
   db: Database;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
-  runs: Pick<Runs, 'admit'>;
+  runs: Pick<Runs, 'admit' | 'takeRoom'>;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
@@ -36,10 +36,14 @@ interface DueWorkflow {
 interface Fire {
   workflow: DueWorkflow;
   fireAt: Date;
-  outcome: 'started' | 'overlapped' | 'refused';
+  outcome: 'started' | 'overlapped' | 'queue_full' | 'refused';
+  /** Whether it is the latest of those of its schedule that are due. */
+  isLatest: boolean;
 }
 
 const batchSize = 1_000;
+/** Schedules that one look fires; those that fell due meanwhile and those beyond it are for the next one. */
+const maxAtOnce = 20_000;
 
 /** Fires what is due. Any number of processes may look: a unique row of workflow and time decides who starts the run. */
 export class Schedules {
@@ -54,12 +58,13 @@ export class Schedules {
     const jobs: PromisedJob[] = [];
     const after: (() => void)[] = [];
     try {
-      for (;;) {
-        const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx));
+      // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
+      const due = await this.#listDue();
+      for (let from = 0; from < due.length; from += batchSize) {
+        const ids = due.slice(from, from + batchSize);
+        const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx, ids));
         jobs.push(...batch.jobs);
         after.push(...batch.after);
-        // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
-        if (batch.looked < batchSize) break;
       }
     } finally {
       // A batch that fails takes nothing back of those that are committed.
@@ -69,16 +74,27 @@ export class Schedules {
     return jobs.length;
   }
 
-  async #fireBatch(tx: Transaction): Promise<{ jobs: PromisedJob[]; after: (() => void)[]; looked: number }> {
+  /** The workflows whose schedules are due: the first of each workspace, then the second of each, and so on. */
+  async #listDue(): Promise<string[]> {
+    const rows = await this.#deps.db.systemStatement<{ id: string }>(
+      'list_due_schedules',
+      `SELECT id FROM (SELECT id, next_run_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_run_at) AS turn FROM workflows WHERE next_run_at <= now()) d
+       ORDER BY turn, next_run_at LIMIT $1`,
+      [maxAtOnce],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  async #fireBatch(tx: Transaction, ids: readonly string[]): Promise<{ jobs: PromisedJob[]; after: (() => void)[] }> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.environment, w.next_run_at, t.entitlements,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id
-       WHERE w.next_run_at <= now() ORDER BY w.next_run_at LIMIT $1 FOR UPDATE OF w SKIP LOCKED`,
-      [batchSize],
+       WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
+      [ids],
     );
-    if (due.length === 0) return { jobs: [], after: [], looked: 0 };
+    if (due.length === 0) return { jobs: [], after: [] };
     const now = new Date();
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
@@ -93,17 +109,17 @@ export class Schedules {
       if (plan.missed > 0) this.#deps.logger.warn({ workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed }, 'a schedule was missed and is not made up for');
       next.push({ id: workflow.id, next_run_at: plan.next?.toISOString() ?? null });
       for (const [index, fireAt] of plan.start.entries()) {
-        const outcome = this.#outcome(workflow, schedule, index);
-        const isLast = index === plan.start.length - 1;
-        fires.push({ workflow, fireAt, outcome: outcome === 'started' ? await this.#admit(tx, workflow, isLast, after) : outcome });
+        fires.push({ workflow, fireAt, outcome: this.#outcome(workflow, schedule, index), isLatest: index === plan.start.length - 1 });
       }
     }
+    await this.#takeRoom(tx, fires);
+    for (const fire of fires) if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest, after);
     await tx.query(
       'advance_schedules',
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires), after, looked: due.length };
+    return { jobs: await startFires(tx, fires), after };
   }
 
   /** What is due of a schedule. One that can't be reckoned any more is switched off, so that it holds up no other. */
@@ -113,6 +129,17 @@ export class Schedules {
     } catch (error) {
       this.#deps.logger.error({ err: error, workflowId: workflow.id }, 'a schedule can not be reckoned and is switched off');
       return { start: [], missed: 0, next: null };
+    }
+  }
+
+  /** Lets as many fires of each workspace start a run as it has room for among its queued runs; the others are skipped. */
+  async #takeRoom(tx: Transaction, fires: readonly Fire[]): Promise<void> {
+    const byTenant = Map.groupBy(fires.filter(({ outcome }) => outcome === 'started'), ({ workflow }) => workflow.tenant_id);
+    for (const [tenantId, starting] of byTenant) {
+      const room = await this.#deps.runs.takeRoom(tx, tenantId, starting.length);
+      const skipped = starting.slice(room);
+      for (const fire of skipped) fire.outcome = 'queue_full';
+      if (skipped.length > 0) this.#deps.logger.warn({ tenantId, skipped: skipped.length }, 'schedules of a workspace started nothing: too many of its runs wait to begin');
     }
   }
 

@@ -123,7 +123,7 @@ export class Workflows {
     await recordAudit(tx, { tenantId, actor, action: 'workflow.deleted', targetType: 'workflow', targetId: id, details: {} });
   }
 
-  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`. */
+  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`, `queued_runs_limit_reached`. */
   async run(tenantId: string, id: string, body: RunBody, caller: RunCaller & { dryRun: boolean }): Promise<AcceptedRun | DryRun> {
     if (caller.dryRun) {
       return this.#deps.db.workspace(tenantId, async (tx) => {

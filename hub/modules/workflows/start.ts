@@ -39,7 +39,7 @@ export interface StartedRun {
 
 /**
  * Accepts a run of a workflow in the caller's transaction: every start but a schedule's goes through here.
- * @throws AppError `workflow_inactive`, `workflow_invalid`, `product_not_entitled`, `workflow_limit_reached`.
+ * @throws AppError `workflow_inactive`, `workflow_invalid`, `product_not_entitled`, `workflow_limit_reached`, `queued_runs_limit_reached`.
  */
 export async function startRun(
   tx: Transaction,
@@ -49,6 +49,7 @@ export async function startRun(
   request: StartRequest,
 ): Promise<StartedRun> {
   assertStartable(workflow, entitlements, deps.validateSteps);
+  await deps.runs.takeRoomForOne(tx, workflow.tenantId);
   const admitted = await deps.runs.admit(tx, workflow);
   const { runId, job } = await acceptRun(tx, {
     tenantId: workflow.tenantId,

@@ -19,7 +19,7 @@ export const scheduleFires = pgTable(
     workflowId: uuid('workflow_id').notNull(),
     fireAt: instant('fire_at').notNull(),
     tenantId: tenantId(),
-    outcome: text('outcome').$type<'started' | 'overlapped' | 'missed' | 'refused'>().notNull(),
+    outcome: text('outcome').$type<'started' | 'overlapped' | 'queue_full' | 'refused'>().notNull(),
     runId: uuid('run_id'),
     createdAt: createdAt(),
   },
