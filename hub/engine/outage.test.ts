@@ -13,6 +13,7 @@ import { Channels } from '../modules/channels/index.ts';
 import { Email } from '../modules/email/index.ts';
 import { NodeCommands } from '../modules/nodes/index.ts';
 import { acceptRun, wakeRun } from '../modules/runs/index.ts';
+import { WorkspaceLimits } from '../modules/workspace-limits/index.ts';
 import { createCursors } from '../platform/cursor.ts';
 import { Database } from '../platform/db/database.ts';
 import { createEgress } from '../platform/egress/egress.ts';
@@ -237,7 +238,7 @@ async function channelTo(answer: (response: ServerResponse) => void) {
   onTestFinished(() => egress[Symbol.asyncDispose]());
   const parts = { db, secrets: createSecrets(Buffer.alloc(32)), egress, email: new Email(db, null) };
   // Nothing comes in through this channel, so that what starts runs of it is never asked.
-  const channels = new Channels({ ...parts, cursors: createCursors(Buffer.alloc(32)) } as ConstructorParameters<typeof Channels>[0]);
+  const channels = new Channels({ ...parts, cursors: createCursors(Buffer.alloc(32)), limits: new WorkspaceLimits() } as ConstructorParameters<typeof Channels>[0]);
   const { id } = await channels.put(tenantId, { provider: 'webhook', name: 'w', active: true, config: { inboundSecret: 'a secret of its own', url: `http://${host}/` } }, 'test');
   const skill = messageSkills({ ...parts, channels, marketing: null as never }).find((known) => known.id === 'channel.deliver') as Skill;
   return { skill, step: { type: 'skill', skillId: skill.id, input: { channelId: id, to: 'you', text: 'hello' } }, calls: () => calls };
