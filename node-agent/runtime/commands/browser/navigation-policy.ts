@@ -1,6 +1,8 @@
-import type { LocalSettings } from '../../settings.ts';
-
-type BrowserSettings = Pick<LocalSettings['browser'], 'allowHosts' | 'blockHosts'>;
+/** The hosts that an owner allows or blocks; with none allowed by name, all are that are not blocked. */
+interface HostLists {
+  allowHosts: readonly string[];
+  blockHosts: readonly string[];
+}
 
 /** The host of a pattern as addresses name it, whichever way its owner wrote it (`Bücher.example`, `[::1]`); null when it is none. */
 export function hostOfPattern(pattern: string): string | null {
@@ -18,12 +20,12 @@ function matches(pattern: string, host: string): boolean {
 }
 
 /** Whether the owner limits where the browser may go at all. */
-export function hasHostLists({ allowHosts, blockHosts }: BrowserSettings): boolean {
+export function hasHostLists({ allowHosts, blockHosts }: HostLists): boolean {
   return allowHosts.length > 0 || blockHosts.length > 0;
 }
 
 /** Why the browser may not go to an address, or null when it may. */
-export function navigationProblem(address: string, { allowHosts, blockHosts }: BrowserSettings): string | null {
+export function navigationProblem(address: string, { allowHosts, blockHosts }: HostLists): string | null {
   if (!URL.canParse(address)) return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${url.protocol} addresses are not opened; only http and https are`;
