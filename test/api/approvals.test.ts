@@ -80,13 +80,18 @@ test('nobody approves what they started themselves', async () => {
   expect((await decideAs('bob', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
+/** What quoted-printable text says. */
+const unquoted = (text: string) => Buffer.from(text.replaceAll(/=\r\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString();
+
+/** The mails about one approval: those of an earlier test may come late. */
+const mailsAbout = (title: string) => mail.mails.filter(({ raw }) => unquoted(raw).includes(title));
+
 test('each named person is mailed a link of their own, which shows what is asked, decides once, and never by being opened', async () => {
-  mail.mails.length = 0;
   const runId = await start([{ type: 'approval', title: 'Send <it>?', message: 'Look closely', approvers: ['ann', 'bob'].map(emailOf) }, { type: 'log', message: 'sent {{payload.n}}' }], { n: 5 });
   const approval = await pendingOf(runId);
-  await until(() => mail.mails.length === 2, () => `${mail.mails.length} mails`);
+  await until(() => mailsAbout('Send <it>?').length === 2, () => `${mailsAbout('Send <it>?').length} mails`);
   const linkTo = (name: string) => {
-    const raw = mail.mails.find(({ to }) => to[0] === emailOf(name))?.raw.replaceAll(/=\r\n/g, '') ?? '';
+    const raw = mailsAbout('Send <it>?').find(({ to }) => to[0] === emailOf(name))?.raw.replaceAll(/=\r\n/g, '') ?? '';
     return /https:\/\/hub\.example\.org(\/approve\/[A-Za-z0-9_-]+)/.exec(raw)?.[1] as string;
   };
   expect(linkTo('ann')).not.toBe(linkTo('bob'));
@@ -107,11 +112,7 @@ test('each named person is mailed a link of their own, which shows what is asked
   expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
 });
 
-/** What quoted-printable text says. */
-const unquoted = (text: string) => Buffer.from(text.replaceAll(/=\r\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString();
-
 test('the page and the mail of an approval show characters that mislead, and hosts in letters of another script, as what they are', async () => {
-  mail.mails.length = 0;
   const url = 'https://\u0430pple.com/pay'; // Its first letter is Cyrillic.
   const runId = await start(
     [
@@ -121,7 +122,8 @@ test('the page and the mail of an approval show characters that mislead, and hos
     { who: 'Ann\uFEFF', url },
   );
   const approval = await pendingOf(runId);
-  await until(() => mail.mails.length === 1, () => 'nobody was mailed');
+  const mailed = () => mailsAbout('pay 100⟨U+202E⟩001');
+  await until(() => mailed().length === 1, () => 'nobody was mailed');
   const { links } = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
   const { text } = await send(hub.url, 'GET', new URL(links[0]?.url as string).pathname);
   const mark = (...points: string[]) => `<b class="mark">${points.join(' ')}</b>`;
@@ -129,7 +131,7 @@ test('the page and the mail of an approval show characters that mislead, and hos
   expect(text).toContain(`<h1>pay 100${mark('U+202E')}001</h1>`);
   expect(text).toContain(`to ${mark('U+2066')}Ann${mark('U+FEFF', 'U+2069')}\nsoon, see ${url} ⟨host xn--pple-43d.com⟩`);
   expect(text).toContain(`a${mark('U+200B', 'U+E0041')}&lt;b&gt;${mark('U+00AD')}c`);
-  const [head = '', ...body] = (mail.mails[0]?.raw ?? '').split('\r\n\r\n');
+  const [head = '', ...body] = (mailed()[0]?.raw ?? '').split('\r\n\r\n');
   expect(unquoted(head.replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, '').replaceAll('_', ' '))).toContain('To approve: pay 100⟨U+202E⟩001');
   expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain('pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩');
 });

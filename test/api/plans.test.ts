@@ -103,7 +103,9 @@ test('what starts, moves and ends work finds its rows by an index, and so does e
   }
   expect((await send(hub.url, 'POST', `/v1/automations/workflows/${limited.id}/run`, { headers: { 'x-api-key': workspace.key, 'idempotency-key': 'once' }, body: {} })).status).toBe(200);
 
-  const asking = await create({ stepsJson: [{ type: 'approval', title: 'ok?', approvers: [workspace.email, 'other@example.org'] }] });
+  const question = { type: 'approval', title: 'ok?', approvers: [workspace.email, 'other@example.org'] };
+  // The second one keeps the run open once the first is decided.
+  const asking = await create({ stepsJson: [question, question] });
   const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
   await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
   const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
