@@ -80,7 +80,7 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   return depth > 8 ? nasty : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nasty });
 }
 
-type Described = { requestBody?: { content: { 'application/json': { schema: Schema } } }; parameters: { name: string; in: string; schema: Schema }[] };
+type Described = { requestBody?: { content: Record<string, { schema: Schema }> }; parameters: { name: string; in: string; schema: Schema }[] };
 const document = openApiDocument() as unknown as { paths: Record<string, Record<string, Described>> };
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** What a request must never do, apart from failing: hold the test up. */
@@ -88,19 +88,22 @@ const tame: Record<string, Record<string, unknown>> = { getAutomationRun: { wait
 
 test.each(operations.map((operation) => [operation.id, operation] as const))(`%s never answers 5xx to hostile input (seed ${seed})`, async (_id, operation: Operation) => {
   const described = document.paths[operation.path]?.[operation.method.toLowerCase()] as Described;
-  const body = described.requestBody?.content['application/json'].schema;
+  const body = described.requestBody?.content['application/json']?.schema;
+  const takesBytes = described.requestBody?.content['application/octet-stream'] !== undefined;
   const queryFields = described.parameters.filter((parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined);
   const input = fc.record({
     body: body === undefined ? fc.constant(undefined) : fitting(body),
+    bytes: nastyText,
     query: fc.record(Object.fromEntries(queryFields.map(({ name, schema }) => [name, fitting(schema)])), { requiredKeys: [] }),
     id: fc.oneof(fc.uuid(), fc.constant(device.nodeId), nastyText.filter((text) => text !== '' && text.isWellFormed() && text !== '.' && text !== '..')),
   });
   const headers = authorization(operation, workspace, device.deviceSecret);
   await fc.assert(
-    fc.asyncProperty(input, async ({ body: content, query, id }) => {
+    fc.asyncProperty(input, async ({ body: content, bytes, query, id }) => {
       const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()] as [string, string]));
       const path = `${pathOf(operation, { id, tenantId: workspace.tenantId, commandId: missingId })}${search.size === 0 ? '' : `?${search.toString()}`}`;
-      const answer = await send(hub.url, operation.method, path, { headers, ...(content === undefined ? {} : { body: content }) });
+      const raw = { headers: { ...headers, 'content-type': 'application/octet-stream' }, raw: bytes };
+      const answer = await send(hub.url, operation.method, path, takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) });
       if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`);
       if (answer.status >= 400) {
         expect(answer.body).toMatchObject({ statusCode: answer.status, code: expect.stringMatching(/^[a-z_]+$/) as string, message: expect.any(String) as string });
