@@ -5,6 +5,7 @@ import { Database, TransactionConflict } from '../../platform/db/database.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { PromisedJob } from '../runs/index.ts';
+import { WorkspaceLimits } from '../workspace-limits/index.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { receiveMessages } from './inbound.ts';
 
@@ -42,7 +43,7 @@ test('what a try that was rolled back has started is told to nobody', async () =
       return { runId, job: { data: { runId } } as PromisedJob, committed: () => told.push(runId) };
     },
   };
-  const deps = { db: conflicting, workflows, runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) } } as unknown as ChannelsDependencies;
+  const deps = { db: conflicting, workflows, limits: new WorkspaceLimits(), runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) } } as unknown as ChannelsDependencies;
   const channel = { id: channelId, tenantId, provider: 'webhook', name: 'c' } as ChannelRow;
   const message = { text: 'x', messageId: 'm', sessionKey: 's', scope: 'direct', title: 't', from: null, replyTo: null };
   const { runIds } = await receiveMessages(deps, channel, [message as never], {}, 'live', false);
