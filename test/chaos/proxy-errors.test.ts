@@ -24,6 +24,9 @@ const answers: { status: number; headers: Record<string, string>; body: string }
   { status: 200, headers: html, body: '<h1>Sign in to the network</h1>' },
 ];
 
+/** Pauses grow and are drawn by lot, so that a row of retries may take a minute. */
+const backOffMs = 75_000;
+
 test('a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result', { timeout: 180_000 }, async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_HEARTBEAT_SECONDS: '1', NODE_POLL_SECONDS: '2' });
   const workspace = await hub.workspace();
@@ -48,7 +51,7 @@ test('a proxy that answers in the place of the hub costs a companion a retry, an
   };
   const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
   await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
-  await until(() => results > answers.length, () => `the result was not sent again: ${companion.log()}`);
+  await until(() => results > answers.length, () => `the result was not sent again: ${companion.log()}`, backOffMs);
   expect(await read(20)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { exitCode: 0 } }] });
   expect(readFileSync(file, 'utf8')).toBe('once\n');
   expect(others).toBeGreaterThan(0);
@@ -59,7 +62,7 @@ test('a proxy that answers in the place of the hub costs a companion a retry, an
     const answer = answers[polls++];
     return answer === undefined ? undefined : { answer };
   };
-  await until(() => polls > answers.length + 2, () => `the companion polls no more: ${companion.log()}`);
+  await until(() => polls > answers.length + 2, () => `the companion polls no more: ${companion.log()}`, backOffMs);
   expect(companion.process()?.exitCode).toBeNull();
   const ping = await workspace.api.call('createAutomationWorkflow', { body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] } });
   const pinged = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: ping.id } }));
