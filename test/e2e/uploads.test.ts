@@ -91,7 +91,7 @@ async function readBig(): Promise<{ runId: string; content: Buffer }> {
 
 async function expectArrived(runId: string, content: Buffer): Promise<void> {
   const run = await hub.client(workspace.key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
-  expect(run).toMatchObject({ status: 'succeeded' });
+  expect(run, JSON.stringify(run.error)).toMatchObject({ status: 'succeeded' });
   const output = run.stepsResultJson[0]?.output as Record<string, string>;
   const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, { headers: { 'x-api-key': workspace.key } });
   expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(content));

@@ -151,7 +151,8 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
     // So opened, a link stands for itself.
     if (facts.isSymbolicLink()) throw outside(real);
     if (!facts.isFile()) throw refuse();
-    return open(`/proc/self/fd/${named.fd}`, flags).catch((error: NodeJS.ErrnoException) => {
+    // Awaited here, as what names the file is closed when this block is left.
+    return await open(`/proc/self/fd/${named.fd}`, flags).catch((error: NodeJS.ErrnoException) => {
       throw new CommandError('permission_needed', `${real} can't be opened (${error.code ?? 'error'}).`, { cause: error });
     });
   }
