@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AppError } from '../shared/errors.ts';
@@ -92,6 +93,8 @@ async function main(): Promise<void> {
   await using app = await createApp(config, { logger, onNotice: (message) => process.stderr.write(`${message}\n`) });
   lock?.announce(app.url ?? 'worker');
   await greet(app, config);
+  // Here, since a process that is killed writes nothing at its end.
+  flushCompileCache();
   releaseStartGarbage();
   await stop.promise;
 }

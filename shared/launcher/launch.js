@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 /** Names the launcher to the program that it started; the program ends when its launcher does. */
 const launcherVariable = 'OUTRIGGER_LAUNCHER';
 const typeHooks = new URL('type-hooks.js', import.meta.url);
+const compileCache = new URL('compile-cache.js', import.meta.url);
 const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
 
 /** @returns {string} Path of the Node that the npm package `node` brings. */
@@ -63,6 +64,7 @@ export async function launch(target, args, { flags = [], threads = false } = {})
   const isInstalled = path.includes(`${sep}node_modules${sep}`);
   const isRightNode = Number(process.versions.node.split('.')[0]) >= Number(pinnedVersion().split('.')[0]);
   if (isRightNode && flags.length === 0 && !threads) {
+    await import(compileCache.href);
     if (isInstalled) await import(typeHooks.href);
     process.argv.splice(1, process.argv.length - 1, path, ...args);
     await import(target.href);
@@ -72,5 +74,5 @@ export async function launch(target, args, { flags = [], threads = false } = {})
   const env = { ...process.env };
   // Passwords, files and names of hosts share these threads.
   if (threads && env.UV_THREADPOOL_SIZE === undefined) env.UV_THREADPOOL_SIZE = String(Math.min(32, Math.max(8, 2 * cpus().length)));
-  become(node, [...flags, ...(isInstalled ? ['--import', typeHooks.href] : []), path, ...args], env);
+  become(node, [...flags, '--import', compileCache.href, ...(isInstalled ? ['--import', typeHooks.href] : []), path, ...args], env);
 }

@@ -1,10 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Fetch } from '../../shared/contract/client.ts';
@@ -12,20 +8,18 @@ import { startedRun } from '../../shared/contract/workflows.ts';
 import { startCompanion } from '../fixtures/companion.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { startHubProcess } from './processes.ts';
+import { freePort } from '../fixtures/free-port.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 test('fifty runs for a device that were accepted before a kill -9 of the hub all succeed', { timeout: 240_000 }, async () => {
   await using database = await acquireDatabase();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-backlog-'));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((done) => probe.close(() => done()));
+  const port = await freePort();
   const env = { OUTRIGGER_HOME: home, PORT: String(port), DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000' };
   const hub = await startHubProcess(env);
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env } });
-  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: stdout.trim() });
+  const key = await cli(env, 'token', 'create', '--product', 'automations');
+  const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
   await using companion = await startCompanion({ url: hub.url } as TestHub, { api } as TestWorkspace);
   const { id } = await api.call('createAutomationWorkflow', { body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] } });
   // The process ends in the middle of them.

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttp } from 'node:http';
-import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -17,8 +16,9 @@ import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
-import { cli, startHubProcess } from './processes.ts';
-import type { HubProcess } from './processes.ts';
+import { freePort } from '../fixtures/free-port.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
+import type { HubProcess } from '../fixtures/processes.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 let state = seed;
@@ -26,14 +26,6 @@ let state = seed;
 function random(): number {
   state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
   return state / 2_147_483_648;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((done) => probe.close(() => done()));
-  return port;
 }
 
 /** Accepts runs one after the other through whatever happens; answers those that the hub said it took. */

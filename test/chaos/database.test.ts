@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { Client as Postgres } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../shared/contract/client.ts';
@@ -10,7 +8,7 @@ import type { Client, Fetch } from '../../shared/contract/client.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
-import { startHubProcess } from './processes.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 let database: TestDatabase;
 let home: string;
@@ -28,8 +26,7 @@ async function startImpatientHub(): Promise<{ url: string; key: string; api: Cli
   const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000' };
   const hub = await startHubProcess(env);
   onTestFinished(() => hub.kill());
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env }, timeout: 60_000 });
-  const key = stdout.trim();
+  const key = await cli(env, 'token', 'create', '--product', 'automations');
   return { url: hub.url, key, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }) };
 }
 

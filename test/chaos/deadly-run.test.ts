@@ -13,8 +13,8 @@ import type { step } from '../../shared/contract/steps.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
-import { cli, startHubProcess } from './processes.ts';
-import type { HubProcess } from './processes.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
+import type { HubProcess } from '../fixtures/processes.ts';
 
 type StepInput = z.input<typeof step>;
 

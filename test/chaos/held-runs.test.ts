@@ -9,7 +9,7 @@ import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
-import { cli, startHubProcess } from './processes.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const held = 10_000;
 /** How long the database is watched; statistics come a second late. */

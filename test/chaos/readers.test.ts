@@ -10,7 +10,7 @@ import { createClient } from '../../shared/contract/client.ts';
 import type { Fetch } from '../../shared/contract/client.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { cli, startHubProcess } from './processes.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 /** What a process holds in memory, in MiB, as its kernel counts it. */
 function residentMiB(pid: number): number {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
-import { startHubProcess } from './processes.ts';
+import { startHubProcess } from '../fixtures/processes.ts';
 
 test('each fire of a schedule starts one run, with three hub processes of which one is killed', { timeout: 120_000 }, async () => {
   await using database = await acquireDatabase();

@@ -82,5 +82,7 @@ describe('the commands of the package', () => {
     ] as const) {
       expect(await run('npx', ['--no-install', ...args], { cwd: elsewhere })).toMatchObject({ code: 0, stdout: expect.stringContaining(text) as string });
     }
+    // What was compiled is kept where nobody else can put something in its place.
+    expect(readdirSync(join(modules, 'outrigger/node_modules/.cache/compile'))).not.toEqual([]);
   });
 });

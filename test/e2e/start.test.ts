@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { settingsTable } from '../../hub/config.ts';
-import { startHubProcess } from '../chaos/processes.ts';
+import { inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 import { processesWith } from '../fixtures/companion.ts';
 
 let folder: string;
@@ -24,7 +24,7 @@ const base = () => ({ OUTRIGGER_HOME: join(folder, 'home'), PORT: '0' });
 /** Starts a hub that is expected not to start. */
 function refused(env: Record<string, string>, args: string[] = [], cwd = folder): Promise<{ code: number | null; stderr: string }> {
   return new Promise((done) => {
-    const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], { env: { PATH: process.env['PATH'], LOG_LEVEL: 'fatal', ...env }, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], { env: { ...inheritedEnv(), LOG_LEVEL: 'fatal', ...env }, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
     let stderr = '';
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
+import { freePort } from '../fixtures/free-port.ts';
+import { inheritedEnv } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -19,15 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 
-const env = (more: Record<string, string> = {}) => ({ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'fatal', PORT: '0', OUTRIGGER_HOME: home, ...more });
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise<void>((done) => probe.close(() => done()));
-  return port;
-}
+const env = (more: Record<string, string> = {}) => ({ ...inheritedEnv(), LOG_LEVEL: 'fatal', PORT: '0', OUTRIGGER_HOME: home, ...more });
 
 /** A command of the README, and what it printed. */
 class Command {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { inheritedEnv } from '../fixtures/processes.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 
 function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: hub.database.url, SECRET_KEY: 'ab'.repeat(32), NO_COLOR: '1' };
+  const env = { ...inheritedEnv(), OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: hub.database.url, SECRET_KEY: 'ab'.repeat(32), NO_COLOR: '1' };
   return new Promise((done) => {
     const child = execFile(process.execPath, [resolve('hub/cli.ts'), 'workflow', ...args, '--workspace', name], { env, timeout: 60_000 }, (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }));
     child.stdin?.end();
