@@ -5,13 +5,14 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRuns, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
+import { acceptRuns, admitClaimedRun, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { defineSkill } from '../skills/define.ts';
 import { Engine } from './engine.ts';
+import { claimRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
 import { unmarked } from './working-marks.ts';
 
@@ -57,7 +58,7 @@ async function accept(tenantId: string, workflowId: string, count: number, notBe
 class Worker {
   readonly jobs: PromisedJob[] = [];
   readonly underWay: string[] = [];
-  readonly done = new Map<string, Promise<void>>();
+  readonly done = new Map<string, Promise<boolean>>();
   most = 0;
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
   readonly #reached = new Map<string, PromiseWithResolvers<void>>();
@@ -121,6 +122,9 @@ class Worker {
     return this.jobs.splice(0).flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
   }
 }
+
+const runsOf = (dispatched: PromisedJob[]) =>
+  createRuns({ db, events, live: undefined as never, cursors: undefined as never, maxQueued: 0, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
 
 interface Held {
   id: string;
@@ -197,7 +201,7 @@ describe('a line of held runs', () => {
     const ids = await accept(tenantId, id, 3);
     const worker = new Worker();
     const dispatched: PromisedJob[] = [];
-    const runs = createRuns({ db, events, live: undefined as never, cursors: undefined as never, maxQueued: 0, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
+    const runs = runsOf(dispatched);
     await worker.take(ids);
     const [underWay] = worker.underWay;
     const [next, last] = ids.filter((runId) => runId !== underWay);
@@ -228,6 +232,70 @@ describe('a line of held runs', () => {
     await change(null);
     expect(worker.underWay.length).toBe(6);
     for (const runId of worker.underWay) worker.release(runId);
+  });
+
+  describe('of a limit that is set while a run is under way which began without one, moves on when that run ends', () => {
+    const limit = async (tenantId: string, id: string) => {
+      await db.workspace(tenantId, async (tx) => {
+        await tx.query('set_limits', `UPDATE workflows SET limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' WHERE id = $1`, [id]);
+        await reopenLines(tx, tenantId, id);
+      });
+    };
+    const waitsFor = async (kind: 'advisory' | 'relation') =>
+      (await database.query('select 1 from pg_locks where not granted and locktype = $1 and database = (select oid from pg_database where datname = current_database())', [kind])).length > 0;
+
+    test('although that end looked for others before the next one stood in line', async () => {
+      const tenantId = await workspace();
+      const id = await workflow(tenantId, null);
+      const [first, next] = (await accept(tenantId, id, 2)) as [string, string];
+      const worker = new Worker();
+      await worker.take([first]);
+      await limit(tenantId, id);
+      const claimed = await claimRun(db, next);
+      const judged = Promise.withResolvers<void>();
+      const mayCommit = Promise.withResolvers<void>();
+      const holding = db.workspace(tenantId, async (tx) => {
+        const admission = await admitClaimedRun(tx, tenantId, id, { id: next, fence: claimed?.fence as string, leaseSeconds: 60 });
+        judged.resolve();
+        await mayCommit.promise;
+        return admission;
+      });
+      await judged.promise;
+      let hasEnded = false;
+      worker.release(first);
+      void worker.done.get(first)?.then(() => (hasEnded = true));
+      await expect.poll(async () => hasEnded || (await waitsFor('advisory'))).toBe(true);
+      mayCommit.resolve();
+      expect(await holding).toMatchObject({ began: false });
+      await worker.done.get(first);
+      expect(worker.woken()).toEqual([next]);
+    });
+
+    test('although the limit came before that end was committed', async () => {
+      const tenantId = await workspace();
+      const id = await workflow(tenantId, null);
+      const [first, next] = (await accept(tenantId, id, 2)) as [string, string];
+      const worker = new Worker();
+      await worker.take([first]);
+      const mayWrite = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const keepingOut = db.system(async (tx) => {
+        await tx.query('keep_out', 'LOCK TABLE run_steps IN SHARE ROW EXCLUSIVE MODE', []);
+        locked.resolve();
+        await mayWrite.promise;
+      });
+      await locked.promise;
+      worker.release(first);
+      await expect.poll(() => waitsFor('relation')).toBe(true);
+      const setting = limit(tenantId, id);
+      // Nobody can be held by the new limit while an end is under way that knows nothing of it.
+      await expect.poll(() => waitsFor('advisory')).toBe(true);
+      mayWrite.resolve();
+      await Promise.all([keepingOut, setting, worker.done.get(first)]);
+      await worker.take([next]);
+      expect(worker.underWay).toEqual([next]);
+      worker.release(next);
+    });
   });
 
   test('whose wake-up was lost is found by the sweep, and one that rightly waits is not', async () => {
@@ -303,6 +371,24 @@ describe('limits by time', () => {
     expect(worker.woken()).toEqual([ofOther[0]]);
     expect(await timers()).toEqual([[ofOther[1], 'max_runs_per_hour', true]]);
     for (const runId of worker.underWay) worker.release(runId);
+  });
+
+  test('wake the line of another workflow for the hour at once, when a cancel emptied the line that had the timer', async () => {
+    const tenantId = await workspace();
+    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 1, '{}')`, [tenantId]);
+    const [one, other] = [await workflow(tenantId, null), await workflow(tenantId, null)];
+    const worker = new Worker();
+    const ofOne = await accept(tenantId, one, 2);
+    const ofOther = await accept(tenantId, other, 2);
+    for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
+    const timers = async () => (await database.query<{ id: string; wake_at: Date | null }>('select id, wake_at from runs where tenant_id = $1 and waits_for is not null order by id', [tenantId])).map((row) => [row.id, row.wake_at]);
+    const [timer] = await timers();
+    expect(timer).toEqual([ofOne[1], expect.any(Date)]);
+    const dispatched: PromisedJob[] = [];
+    await runsOf(dispatched).cancel(tenantId, ofOne[1] as string, 'user:test');
+    expect(await timers()).toEqual([[ofOther[0], timer?.[1]], [ofOther[1], null]]);
+    expect(dispatched.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
+    worker.release(ofOne[0] as string);
   });
 
   test('count what began before they were set, once', async () => {

@@ -1,7 +1,7 @@
 import type { Step } from '../../shared/contract/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { admitWaitingRuns, lockLimits, maxConcurrentRuns, runTopic, wakeRun } from '../modules/runs/index.ts';
+import { admitWaitingRuns, lockLimits, runTopic, wakeRun } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
@@ -14,8 +14,8 @@ import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { callOf, runStep } from './steps.ts';
-import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeReceipt, writeStep } from './store.ts';
-import type { ClaimedRun, Hold } from './store.ts';
+import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeLastStep, writeReceipt, writeStep } from './store.ts';
+import type { ClaimedRun, Hold, StepRecord } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -38,13 +38,13 @@ export class Engine {
   }
 
   /**
-   * Moves a run on until it ends or waits; nothing when it is not to be had.
+   * Moves a run on until it ends or waits; answers whether it was to be had.
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    * @param place what it may give to others while it waits for an answer from outside.
    */
-  async execute(runId: string, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<void> {
+  async execute(runId: string, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
     const run = await claimRun(this.#deps.db, runId);
-    if (run === null) return;
+    if (run === null) return false;
     const taken = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
     const signal = AbortSignal.any([taken.signal, shutdown]);
@@ -67,10 +67,10 @@ export class Engine {
     try {
       const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       this.#deps.dispatch(admission.jobs);
-      if (!admission.began) return;
-      if (!(await this.#refuse(held))) return;
-      await loadOutputs(held);
-      await this.#advance(held);
+      if (admission.began && (await this.#refuse(held))) {
+        await loadOutputs(held);
+        await this.#advance(held);
+      }
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
         this.#deps.logger.info({ runId, reason: error instanceof Error ? error.message : String(error) }, 'left a run that somebody else has');
@@ -82,6 +82,7 @@ export class Engine {
     } finally {
       clearInterval(renewal);
     }
+    return true;
   }
 
   #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
@@ -191,15 +192,17 @@ export class Engine {
         if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
         const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
         if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
-        const { othersHeld } = await advanceRun(tx, held, advance);
-        await writeStep(tx, held, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true });
+        await advanceRun(tx, held, advance);
+        const record: StepRecord = { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true };
+        let othersMayWait = false;
+        if (ends === null) await writeStep(tx, held, record);
+        else ({ othersMayWait } = await writeLastStep(tx, held, record));
         if (outcome.kind === 'succeeded') {
           if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
           await outcome.persist?.(tx);
         }
         if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
-        // Even where nobody is held yet: somebody may be about to be, who still counts this run.
-        if (ends !== null && (othersHeld || maxConcurrentRuns(run) !== null)) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
+        if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
         return { jobs, after };
       }, durable);
     } catch (writeError) {

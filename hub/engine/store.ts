@@ -1,13 +1,11 @@
 import type { Entitlement } from '../../shared/contract/define.ts';
 import type { StepStatus } from '../../shared/contract/run-status.ts';
 import type { Step } from '../../shared/contract/steps.ts';
-import type { QuietHours } from '../../shared/contract/policies.ts';
-import type { WorkflowLimits } from '../../shared/contract/workflows.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { RunFailure, StepWait } from '../platform/db/schema.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
-import { insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
+import { endsLock, insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { LeaseLost } from './failure.ts';
 import type { Visit } from './working-marks.ts';
@@ -57,10 +55,6 @@ export interface ClaimedRun {
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
-  limits: WorkflowLimits | null;
-  overlap: 'allow' | 'skip' | 'queue' | null;
-  quiet_hours: QuietHours | null;
-  max_runs_per_hour: number | null;
   approvals_required_for: string[] | null;
   error_workflow_id: string | null;
   /** What its workflow may do at most, if a pack made that; null when it may do whatever its steps say. */
@@ -82,14 +76,13 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
          started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (
-         SELECT w.id AS gate_id, w.limits, w.trigger->'schedule'->>'overlap' AS overlap,
-           p.quiet_hours, p.max_runs_per_hour, p.approvals_required_for, p.error_workflow_id, t.entitlements, w.origin->'grants' AS pack_grants,
+         SELECT w.id AS gate_id, p.approvals_required_for, p.error_workflow_id, t.entitlements, w.origin->'grants' AS pack_grants,
            (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
        RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
-         g.entitlements, g.pack_grants, g.limits, g.overlap, g.quiet_hours, g.max_runs_per_hour, g.approvals_required_for, g.error_workflow_id
+         g.entitlements, g.pack_grants, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
        coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
@@ -154,23 +147,42 @@ export interface StepRecord {
 
 /** Whose step is written, and how the work of that is marked. */
 interface StepWriter {
-  run: Pick<ClaimedRun, 'id' | 'tenant_id'>;
+  run: Pick<ClaimedRun, 'id' | 'tenant_id' | 'workflow_id'>;
   working: <Result>(index: number, work: () => Result) => Result;
 }
+
+const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
+       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`;
 
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
 export async function writeStep(tx: Transaction, { run, working }: StepWriter, step: StepRecord): Promise<void> {
   noteWritten(tx, runRowsTopic(run.id));
-  const write = () => tx.query(
-    'write_step',
-    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12)
-     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
-       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`,
-    [run.id, step.index, run.tenant_id, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0],
-  );
-  await working(step.index, write);
+  await working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(run, step)));
 }
+
+/**
+ * Writes the step with which a run ends, after `advanceRun` did; answers whether others of its workflow may wait for that end: some stand in
+ * line, or a limit holds by which somebody may be about to.
+ */
+export async function writeLastStep(tx: Transaction, { run, working }: StepWriter, step: StepRecord): Promise<{ othersMayWait: boolean }> {
+  noteWritten(tx, runRowsTopic(run.id));
+  const write = () =>
+    tx.query<{ others_may_wait: boolean }>(
+      'write_last_step',
+      // A statement later than that which took the lock, so that it sees the limits of whoever had the lock before.
+      `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $13 AND h.waits_for IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $13 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
+      [...stepValues(run, step), run.workflow_id],
+    );
+  const { rows } = await working(step.index, write);
+  return { othersMayWait: rows[0]?.others_may_wait === true };
+}
+
+const stepValues = (run: StepWriter['run'], step: StepRecord) => [
+  run.id, step.index, run.tenant_id, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0,
+];
 
 export interface RunAdvance {
   nextStep: number;
@@ -179,21 +191,20 @@ export interface RunAdvance {
   error: RunFailure | null;
 }
 
-/** Moves a held run on past a step, or ends it; answers whether other runs of its workflow are held back. @throws LeaseLost when somebody else has it. */
-export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<{ othersHeld: boolean }> {
+/** Moves a held run on past a step, or ends it: then no limit of its workflow changes before that is committed. @throws LeaseLost when somebody else has it. */
+export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advance: RunAdvance): Promise<void> {
   noteWritten(tx, runRowsTopic(runId));
-  const { rows } = await tx.query<{ others_held: boolean }>(
+  const { rowCount } = await tx.query(
     'advance_run',
     `UPDATE runs SET next_step = $3, lost_leases = 0, error = $5, status = coalesce($4, status),
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
      WHERE id = $1 AND fence = $2 AND status = 'running'
-     RETURNING $4::text IS NOT NULL AND EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = runs.tenant_id AND h.workflow_id = runs.workflow_id AND h.waits_for IS NOT NULL) AS others_held`,
+     RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${endsLock('workflow_id')}) END`,
     [runId, fence, advance.nextStep, advance.ends, json(advance.error)],
   );
-  if (rows[0] === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return { othersHeld: rows[0].others_held };
+  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
 }
 
 /** Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. */

@@ -42,7 +42,7 @@ interface Rules {
 }
 
 /** How many runs of a workflow there may be at once, of those that a run has to wait for; null for any number. */
-export function maxConcurrentRuns(workflow: { limits: WorkflowLimits | null; overlap: string | null }): number | null {
+function maxConcurrentRuns(workflow: { limits: WorkflowLimits | null; overlap: string | null }): number | null {
   return workflow.limits?.maxConcurrentRuns ?? (workflow.overlap === 'queue' ? 1 : null);
 }
 
@@ -82,7 +82,7 @@ export async function admitWaitingRuns(tx: Transaction, tenantId: string, workfl
 
 async function admit(tx: Transaction, tenantId: string, workflowId: string, claimed: ClaimedForAdmission | null): Promise<Admission> {
   await lockLine(tx, tenantId, workflowId);
-  if (claimed === null && !(await hasLine(tx, tenantId, workflowId))) return { began: false, jobs: [] };
+  if (claimed === null && !(await mayMove(tx, tenantId, workflowId))) return { began: false, jobs: [] };
   const first = await moveLine(tx, tenantId, workflowId, claimed);
   const admission: Admission = { began: first.began, jobs: first.jobs };
   if (!first.sharesHour) return admission;
@@ -105,6 +105,12 @@ async function admit(tx: Transaction, tenantId: string, workflowId: string, clai
   return admission;
 }
 
+/**
+ * The advisory lock that a transaction which ends a run shares before it looks whether anybody is to follow, and that a change of limits
+ * takes alone: so that one of them sees the other. As SQL, of the expression that names the workflow.
+ */
+export const endsLock = (workflowId: string) => `hashtextextended(${workflowId}::text, 3)`;
+
 const lockWorkflowLine = `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 2))`;
 
 /**
@@ -121,11 +127,18 @@ async function lockLine(tx: Transaction, tenantId: string, workflowId: string): 
   );
 }
 
-async function hasLine(tx: Transaction, tenantId: string, workflowId: string): Promise<boolean> {
-  const { rowCount } = await tx.query('has_line', 'SELECT 1 FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL LIMIT 1', [tenantId, workflowId]);
+/** Whether anybody stands in this line, or in one that waits for the same hour: a run that left may have been the one that was to be woken for all. */
+async function mayMove(tx: Transaction, tenantId: string, workflowId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'may_move',
+    `(SELECT 1 FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL LIMIT 1)
+     UNION ALL (SELECT 1 FROM runs WHERE tenant_id = $1 AND waits_for = 'max_runs_per_hour' LIMIT 1) LIMIT 1`,
+    [tenantId, workflowId],
+  );
   return rowCount === 1;
 }
 
+/** Begins whoever there is room for; answers with the room that is left when somebody still waits for it. */
 async function moveLine(tx: Transaction, tenantId: string, workflowId: string, claimed: ClaimedForAdmission | null): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
   const rules = await readRules(tx, tenantId, workflowId);
   const sharesHour = rules.max_runs_per_hour !== null;
@@ -140,8 +153,8 @@ async function moveLine(tx: Transaction, tenantId: string, workflowId: string, c
   const began = begun.some(({ id }) => id === claimed?.id);
   if (wanted > 0 && begun.length < wanted) return { began, jobs, room: null, sharesHour };
   const room = roomOf(rules, begun.length, new Date()) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
-  const timer = await holdFirst(tx, tenantId, workflowId, room.places > 0 ? { ...room, moreAt: new Date() } : room);
-  return { began, jobs: timer === null ? jobs : [...jobs, timer], room: room.places > 0 ? null : room, sharesHour };
+  const { isEmpty, timer } = await holdFirst(tx, tenantId, workflowId, room.places > 0 ? { ...room, moreAt: new Date() } : room);
+  return { began, jobs: timer === null ? jobs : [...jobs, timer], room: isEmpty || room.places > 0 ? null : room, sharesHour };
 }
 
 /** What a line is judged by: the limits as they are now, and how many runs count against them. */
@@ -220,8 +233,8 @@ async function begin(tx: Transaction, tenantId: string, workflowId: string, coun
  * Of the lines that wait for the same hour one is woken.
  * Answers the job that wakes it, if that is new.
  */
-async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, { hold, moreAt }: Room): Promise<PromisedJob | null> {
-  const { rows } = await tx.query<{ outbox_id: string; job_id: string; run_id: string }>(
+async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, { hold, moreAt }: Room): Promise<{ isEmpty: boolean; timer: PromisedJob | null }> {
+  const { rows } = await tx.query<{ run_id: string; outbox_id: string | null; job_id: string | null }>(
     'hold_first',
     `WITH first AS (
        SELECT id, CASE WHEN $3 = 'max_runs_per_hour' AND EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = $1 AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL AND o.workflow_id <> $2)
@@ -235,14 +248,18 @@ async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, 
          AND r.waits_for <> 'earlier_runs' AND r.lease_expires_at IS NULL FOR UPDATE SKIP LOCKED
      ), demoted AS (
        UPDATE runs SET waits_for = 'earlier_runs', wake_at = NULL FROM overtaken WHERE runs.id = overtaken.id
+     ), promised AS (
+       INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
+       SELECT $1::uuid, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', $1::uuid), wake_at FROM held WHERE wake_at IS NOT NULL
+       RETURNING id AS outbox_id, job_id
      )
-     INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
-     SELECT $1::uuid, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', $1::uuid), wake_at FROM held WHERE wake_at IS NOT NULL
-     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id`,
+     SELECT first.id AS run_id, promised.outbox_id, promised.job_id FROM first LEFT JOIN promised ON true`,
     [tenantId, workflowId, hold, moreAt],
   );
   const row = rows[0];
-  return row === undefined ? null : { outboxId: Number(row.outbox_id), job: 'run', jobId: row.job_id, data: { runId: row.run_id, tenantId }, notBefore: moreAt };
+  if (row === undefined) return { isEmpty: true, timer: null };
+  if (row.outbox_id === null || row.job_id === null) return { isEmpty: false, timer: null };
+  return { isEmpty: false, timer: { outboxId: Number(row.outbox_id), job: 'run', jobId: row.job_id, data: { runId: row.run_id, tenantId }, notBefore: moreAt } };
 }
 
 async function countStarts(tx: Transaction, tenantId: string, scopeId: string, slice: 'second' | 'minute', count: number): Promise<void> {
@@ -278,9 +295,13 @@ async function seedStarts(tx: Transaction, tenantId: string, scopeId: string, sl
  * The starts before it are counted anew: they were counted by another limit, or not at all.
  */
 export async function reopenLines(tx: Transaction, tenantId: string, workflowId: string | null): Promise<PromisedJob[]> {
-  // Whoever judges a line now does so by what was; it must have written its runs before they are looked for.
-  if (workflowId === null) await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
-  else await lockLine(tx, tenantId, workflowId);
+  // Whoever judges a line now, or ends a run, does so by what was; it must have written its runs before they are looked for.
+  if (workflowId === null) {
+    await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
+  } else {
+    await tx.query('lock_ends', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [workflowId]);
+    await lockLine(tx, tenantId, workflowId);
+  }
   await tx.query('forget_starts', 'DELETE FROM run_starts WHERE scope_id = $1', [workflowId ?? tenantId]);
   return wakeFirst(tx, workflowId === null ? 'reopen_lines' : 'reopen_line', 'TRUE', workflowId === null ? [tenantId] : [tenantId, workflowId]);
 }

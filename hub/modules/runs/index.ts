@@ -1,4 +1,4 @@
-export { admitClaimedRun, admitWaitingRuns, maxConcurrentRuns, reopenLines, wakeForgottenLines } from './admission.ts';
+export { admitClaimedRun, admitWaitingRuns, endsLock, reopenLines, wakeForgottenLines } from './admission.ts';
 export type { Admission } from './admission.ts';
 export { createRuns } from './service.ts';
 export { Runs, runTopic } from './service.ts';
