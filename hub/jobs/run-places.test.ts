@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Place } from '../engine/held-run.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { RunPlaces } from './run-places.ts';
@@ -17,12 +17,13 @@ class Bench {
   readonly #places = new Map<string, Place>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(options: { concurrency: number; maxRuns: number; isOutside?: (runId: string) => boolean }) {
+  constructor(options: { concurrency: number; maxRuns: number; lookEveryMs?: number; isOutside?: (runId: string) => boolean; isHad?: (runId: string) => boolean }) {
     this.places = new RunPlaces({
-      ...options,
       lookEveryMs: 3_600_000,
+      ...options,
       logger: pino({ level: 'silent' }),
       handler: async (runId, place) => {
+        if (options.isHad?.(runId) === false) return false;
         this.#places.set(runId, place);
         const index = this.backlog.indexOf(runId);
         if (index !== -1) this.backlog.splice(index, 1);
@@ -41,6 +42,7 @@ class Bench {
         }
         this.#work(-1);
         this.ended.push(runId);
+        return true;
       },
       listDue: async (_after, except) => {
         this.looks += 1;
@@ -164,6 +166,30 @@ describe('the places of a process', () => {
     expect(own.take('a0')).toBe(true);
     own.release('a0');
     await expect.poll(() => own.begun).toEqual(['a0', 'a0']);
+  });
+
+  test('are not looked for ever again because of runs that are not to be had, and the first that is to be had is looked after at once', async () => {
+    vi.useFakeTimers();
+    try {
+      const own = bench({ concurrency: 4, maxRuns: 100, lookEveryMs: 60_000, isHad: (runId) => tenantOf(runId) !== 'x' });
+      own.backlog.push(...named('x', 40));
+      own.places.look();
+      await vi.advanceTimersByTimeAsync(30_000);
+      // 10, 20, 40... ms apart, instead of 3,000 of them.
+      expect(own.looks).toBeGreaterThan(5);
+      expect(own.looks).toBeLessThan(16);
+      own.backlog.push('a0');
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(own.begun).toEqual(['a0']);
+      own.release('a0');
+      const before = own.looks;
+      own.places.look();
+      await vi.advanceTimersByTimeAsync(60_000);
+      own.backlog.splice(0);
+      expect(own.looks).toBeGreaterThan(before + 5);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('are left to others by a process that stops', async () => {

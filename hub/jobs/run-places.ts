@@ -8,8 +8,8 @@ export interface RunPlacesOptions {
   concurrency: number;
   /** Runs in hand at a time, those that wait for an answer from outside among them. */
   maxRuns: number;
-  /** Moves a run on until it ends or waits. */
-  handler: (runId: string, place: Place) => Promise<void>;
+  /** Moves a run on until it ends or waits; answers whether it was to be had. */
+  handler: (runId: string, place: Place) => Promise<boolean>;
   /** Looks for runs that want a worker, some of each workspace but those named. */
   listDue: (after: string | null, except: readonly string[]) => Promise<DueRuns>;
   /** How often to look for runs of which nobody told this process, in milliseconds. */
@@ -17,7 +17,7 @@ export interface RunPlacesOptions {
   logger: Logger;
 }
 
-/** Between two looks, in milliseconds. */
+/** Between two looks, in milliseconds; twice as long after each that brought nothing but runs that were not to be had. */
 const pauseMs = 10;
 /** While the line is well filled it may be by one workspace alone, so others are looked for all the same, but less often. */
 const crowdedPauseMs = 250;
@@ -45,6 +45,7 @@ interface Share {
  */
 export class RunPlaces {
   readonly #options: RunPlacesOptions;
+  readonly #lookEveryMs: number;
   readonly #shares = new Map<string, Share>();
   /** Runs in line or in hand; of one in hand also whether it was asked for again meanwhile. */
   readonly #known = new Map<string, 'in line' | 'in hand' | 'wanted again'>();
@@ -60,13 +61,18 @@ export class RunPlaces {
   #looking: Promise<void> | null = null;
   #pause: NodeJS.Timeout | null = null;
   #lookedUpTo: string | null = null;
+  /** Runs that were begun since the last look, by whether they were to be had. */
+  #begun = { had: 0, refused: 0 };
+  /** Looks in a row that brought none that was to be had. */
+  #barrenLooks = 0;
   /** When the last look ended. */
   #lookedAt = Number.NEGATIVE_INFINITY;
   #draining = false;
 
   constructor(options: RunPlacesOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), options.lookEveryMs ?? 3_000);
+    this.#lookEveryMs = options.lookEveryMs ?? 3_000;
+    this.#timer = setInterval(() => this.look(), this.#lookEveryMs);
   }
 
   /** How many runs wait here for a place at most: enough to fill the places while the next are looked for. */
@@ -206,8 +212,12 @@ export class RunPlaces {
     };
     const work: Promise<void> = this.#options
       .handler(runId, place)
-      .catch((error: unknown) => this.#options.logger.error({ err: error, runId }, 'a run was left; it is taken again when its lease ends'))
-      .finally(() => {
+      .catch((error: unknown) => {
+        this.#options.logger.error({ err: error, runId }, 'a run was left; it is taken again when its lease ends');
+        return false;
+      })
+      .then((wasHad) => {
+        this.#begun[wasHad ? 'had' : 'refused'] += 1;
         ended = true;
         release();
         this.#inHand -= 1;
@@ -248,11 +258,15 @@ export class RunPlaces {
         this.#pause = setTimeout(() => {
           this.#pause = null;
           this.#lookIfRoom();
-        }, pauseMs);
+        }, Math.min(pauseMs * 2 ** this.#barrenLooks, this.#lookEveryMs));
       });
   }
 
   async #look(): Promise<void> {
+    const { had, refused } = this.#begun;
+    this.#begun = { had: 0, refused: 0 };
+    if (had > 0) this.#barrenLooks = 0;
+    else if (refused > 0) this.#barrenLooks += 1;
     const { runs, upTo } = await this.#options.listDue(this.#lookedUpTo, [...this.#full]);
     this.#lookedUpTo = upTo;
     // Where the last workspace was not reached, or one has more than it showed, there is more.
