@@ -1,3 +1,4 @@
+import { Client as Postgres } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -5,7 +6,7 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRuns, admitClaimedRun, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
+import { acceptRuns, admitClaimedRun, admitWaitingRuns, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
@@ -162,6 +163,26 @@ describe('a line of held runs', () => {
     for (const open of worker.underWay) worker.release(open);
     await expect.poll(async () => (await rowsOf(id)).map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'));
     expect(worker.most).toBe(2);
+  });
+
+  test('is entered in its order, also while somebody else has the first of it in hand', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' });
+    const ids = await accept(tenantId, id, 4);
+    const worker = new Worker();
+    for (const runId of ids) await worker.take([runId]);
+    const begun = async () => (await rowsOf(id)).filter(({ started_at }) => started_at !== null).map((row) => row.id);
+    const taker = new Postgres({ connectionString: database.url });
+    await taker.connect();
+    await taker.query('BEGIN');
+    await taker.query('SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [ids[1]]);
+    worker.release(ids[0] as string);
+    await worker.done.get(ids[0] as string);
+    expect(await begun()).toEqual([ids[0]]);
+    await taker.query('COMMIT');
+    await taker.end();
+    await db.workspace(tenantId, (tx) => admitWaitingRuns(tx, tenantId, [id]));
+    expect(await begun()).toEqual(ids.slice(0, 2));
   });
 
   test('never has more under way than its limit, and none is left behind, however ends and starts meet', async () => {

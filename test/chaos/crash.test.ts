@@ -28,10 +28,11 @@ function random(): number {
   return state / 2_147_483_648;
 }
 
-/** Accepts runs one after the other through whatever happens; answers those that the hub said it took. */
-async function acceptThrough(api: () => Client, workflowId: string, count: number, pauseMs: number): Promise<string[]> {
+/** Tries to start runs one after the other through whatever happens, on a slow machine more often, until `least` were taken; answers those that the hub said it took. */
+async function acceptThrough(api: () => Client, workflowId: string, { tries, least, pauseMs }: { tries: number; least: number; pauseMs: number }): Promise<string[]> {
   const accepted: string[] = [];
-  for (let index = 0; index < count; index += 1) {
+  const deadline = performance.now() + 100_000;
+  for (let index = 0; index < tries || (accepted.length < least && performance.now() < deadline); index += 1) {
     try {
       const { runId } = startedRun(await api().call('runAutomationWorkflow', { params: { id: workflowId }, body: { payload: { n: index } } }, { signal: AbortSignal.timeout(10_000) }));
       accepted.push(runId);
@@ -40,6 +41,7 @@ async function acceptThrough(api: () => Client, workflowId: string, count: numbe
     }
     await delay(random() * pauseMs);
   }
+  expect(accepted.length).toBeGreaterThanOrEqual(least);
   return accepted;
 }
 
@@ -66,7 +68,7 @@ async function expectAllFinal(api: Client, runIds: string[], timeoutMs: number):
   return statuses;
 }
 
-describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
+describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
   test('of hub, database and companion at random, every accepted run ends and no command that acts runs twice', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
     const home = join(folder, 'hub');
@@ -129,7 +131,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
         for (const approval of pending) await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }).catch(() => undefined);
       }
     })();
-    const [reading, acts] = await Promise.all([acceptThrough(() => api, workflow.id, 150, 150), acceptThrough(() => api, acting.id, 80, 300)]);
+    const [reading, acts] = await Promise.all([acceptThrough(() => api, workflow.id, { tries: 150, least: 40, pauseMs: 150 }), acceptThrough(() => api, acting.id, { tries: 80, least: 20, pauseMs: 300 })]);
     over = true;
     await killers;
     // Whoever waits for an approval must still get it.
@@ -144,7 +146,6 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 240_000 }, () => {
     const statuses = await expectAllFinal(api, [...reading, ...acts], 150_000);
     settling = false;
     await Promise.all([approver, lateApprover]);
-    expect(reading.length + acts.length).toBeGreaterThan(60);
     const failed = reading.filter((id) => statuses.get(id) !== 'succeeded');
     const errors = await Promise.all(failed.map(async (id) => (await api.call('getAutomationRun', { params: { id } })).error));
     expect({ exits, errors, log: errors.length === 0 ? '' : readFileSync(join(folder, 'companion.log'), 'utf8').slice(-4_000) }).toEqual({ exits: [], errors: [], log: '' });
@@ -182,7 +183,7 @@ describe.skipIf(!redisAvailable)('several processes on one database and Redis (n
     const key = await cli(env, 'token', 'create', '--product', 'automations');
     const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
     const { id } = await api.call('createAutomationWorkflow', { body: { name: 'fleet', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value: '{{payload.n}}' } }, { type: 'log', message: '{{payload.n}}' }] } });
-    const accepting = acceptThrough(() => api, id, 200, 30);
+    const accepting = acceptThrough(() => api, id, { tries: 200, least: 100, pauseMs: 30 });
     for (let round = 0; round < 3; round += 1) {
       await delay(500);
       await redis.flush();
@@ -192,7 +193,6 @@ describe.skipIf(!redisAvailable)('several processes on one database and Redis (n
     }
     await redis.restart();
     const accepted = await accepting;
-    expect(accepted.length).toBeGreaterThan(100);
     const statuses = await expectAllFinal(api, accepted, 90_000);
     expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
     // A log line is written with the result of its step, so however often a worker died there is one.

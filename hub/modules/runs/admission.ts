@@ -202,12 +202,20 @@ function roomOfWindow(slices: { count: number; last_at: string }[], most: number
   return { places: most - counted.reduce((sum, slice) => sum + slice.count, 0), moreAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs) };
 }
 
-/** Begins the first of a line. The claimed run goes on in the hands of its worker; the others want one. */
+/**
+ * Begins the first of a line. The claimed run goes on in the hands of its worker; the others want one.
+ * One that somebody else has in hand, to take or to cancel it, is overtaken by none: that transaction judges the line when this one is over.
+ */
 async function begin(tx: Transaction, tenantId: string, workflowId: string, count: number, claimed: ClaimedForAdmission | null): Promise<{ id: string; job: PromisedJob | null }[]> {
   const { rows } = await tx.query<{ id: string; outbox_id: string | null; job_id: string | null }>(
     'begin_held',
-    `WITH first AS (
-       SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+    `WITH line AS MATERIALIZED (
+       SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
+         SELECT id FROM runs WHERE tenant_id = $1 AND workflow_id = $2 AND waits_for IS NOT NULL ORDER BY id LIMIT $3) l
+     ), free AS MATERIALIZED (
+       SELECT id FROM runs WHERE id = ANY(ARRAY(SELECT id FROM line)) AND waits_for IS NOT NULL ORDER BY id FOR UPDATE SKIP LOCKED
+     ), first AS (
+       SELECT line.id FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM free) f JOIN line USING (id, place)
      ), begun AS (
        UPDATE runs SET waits_for = NULL, started_at = clock_timestamp(), wake_at = now(),
          status = CASE WHEN runs.id = $4::uuid THEN 'running' ELSE status END,
