@@ -7,36 +7,57 @@ export function renderNotice(title: string, message: string): string {
   return pageOf(title, `<h1>${shownLine(title)}</h1><p>${shownText(message)}</p>`);
 }
 
-/** The fields of what would be done, each as a person reads it; what is no text stands as JSON. */
+/** A text where its every character counts: where it begins and ends can be seen, and that it is empty too. */
+const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${shownText(text)}</code>`);
+
+/** The fields of what would be done, each as a person reads it: a list of texts item by item; what is neither text nor that stands as JSON. */
 function renderFields(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
-    const text = typeof value === 'string' ? value : Array.isArray(value) && value.every((item) => typeof item === 'string' && !item.includes('\n')) ? value.join('\n') : JSON.stringify(value, null, 2);
-    return `<dt>${shownLine(name)}</dt><dd>${shownText(text)}</dd>`;
+    const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
+    const shown = isList ? `<ol>${value.map((item) => `<li>${renderExact(item as string)}</li>`).join('')}</ol>` : renderExact(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+    return `<dt>${shownLine(name)}</dt><dd>${shown}</dd>`;
   });
   return `<dl>${rows.join('')}</dl>`;
 }
 
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const requestTitles: Record<LinkedApproval['state'], string> = {
+  open: 'If you approve, this is done, exactly:',
+  voted: 'If enough approve, this is done, exactly:',
+  approved: 'This was approved, exactly:',
+  rejected: 'This was asked for:',
+  over: 'This was asked for:',
+};
+
 /** What an approval sets going: the skill and its input, byte for byte; nothing for one that binds nothing. */
-function renderRequest({ kind, request }: LinkedApproval['approval']): string {
+function renderRequest({ approval: { kind, request }, state }: LinkedApproval): string {
   const call = kind === 'system.run' ? { skillId: 'system.run', input: request } : isObject(request['next']) ? request['next'] : request;
   const { skillId, input } = call;
   if (typeof skillId !== 'string' || !isObject(input)) return '';
-  return `<h2>If you approve, this is done, exactly: ${shownLine(skillId)}</h2>${renderFields(input)}`;
+  return `<h2>${requestTitles[state]} ${shownLine(skillId)}</h2>${renderFields(input)}`;
 }
 
 const forPeople = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
 
-/** What is to be approved, exactly, and the two buttons; or how it was decided. */
-export function renderApprovalPage({ approver, approval, open }: LinkedApproval): string {
-  const until = approval.expiresAt === null || !open ? '' : `<p>Until ${shownLine(forPeople.format(approval.expiresAt))} UTC</p>`;
-  const decided = { pending: 'Thank you. Others still have to decide.', approved: 'This is approved.', rejected: 'This is rejected.', expired: 'Its time is over.' }[approval.status];
-  const form = open
+const stateTitles: Record<Exclude<LinkedApproval['state'], 'open'>, string> = {
+  voted: 'Thank you. Others still have to decide.',
+  approved: 'This is approved.',
+  rejected: 'This is rejected.',
+  over: 'Nobody can decide this any more: its time is over, or its run has ended.',
+};
+
+/** What is to be approved, exactly, and the two buttons; or what became of it. */
+export function renderApprovalPage(linked: LinkedApproval): string {
+  const { approver, approval, state } = linked;
+  const silence = approval.onTimeout === 'approve' ? 'approved' : 'rejected';
+  const until = approval.expiresAt === null || state !== 'open' ? '' : `<p>Until ${forPeople.format(approval.expiresAt)} UTC; if too few decide by then, it is ${silence}.</p>`;
+  const became = state === 'open' ? '' : `<p><span class="state${state === 'approved' || state === 'voted' ? '' : ' down'}">${stateTitles[state]}</span></p>`;
+  const form = state === 'open'
     ? `<form method="post"><h2><label for="note">A note, if you like</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
 <nav><button name="decision" value="approved">Approve</button><button class="quiet" name="decision" value="rejected">Reject</button></nav></form>`
-    : `<p class="state${approval.status === 'approved' || approval.status === 'pending' ? '' : ' down'}">${decided}</p>`;
-  return pageOf(approval.title, `<h1>${shownLine(approval.title)}</h1><p class="said">${shownText(approval.message)}</p>${until}${renderRequest(approval)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`);
+    : '';
+  return pageOf(approval.title, `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`);
 }
 
 export function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {

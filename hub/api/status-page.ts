@@ -20,31 +20,35 @@ export function shownLine(text: string): string {
 
 /** The style of the plain pages, served as a file of its own so that the content security policy stays strict. */
 export const pageStyle = `
-:root { color-scheme: light dark; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf6; --soft: #9aa7c4; --paper: #0f1420; --card: #171e2e; --line: #2a3450; --accent: #7db0ff; --good: #5ed3a6; --bad: #ff8a80; } }
+:root { color-scheme: light dark; --mono: ui-monospace, "SF Mono", Menlo, Consolas, monospace; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --shade: #e9edf5; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf6; --soft: #9aa7c4; --paper: #0f1420; --card: #171e2e; --line: #2a3450; --shade: #1c2438; --accent: #7db0ff; --good: #5ed3a6; --bad: #ff8a80; } }
 * { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; grid-template-columns: minmax(0, 44rem); place-content: center; padding: 1.5rem; }
+body { margin: 0; min-height: 100vh; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; display: grid; grid-template-columns: minmax(0, 44rem); place-content: center; padding: 1.5rem; overflow-wrap: anywhere; }
 main { background: var(--card); border: 1px solid var(--line); border-radius: 16px; padding: clamp(1.25rem, 5vw, 2.75rem); }
-h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; overflow-wrap: anywhere; }
+h1 { margin: 0 0 .25rem; font-size: clamp(1.5rem, 5vw, 2rem); letter-spacing: -.02em; }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem; }
 p { margin: .5rem 0; color: var(--soft); }
 .state { display: inline-flex; align-items: center; gap: .5rem; font-weight: 600; color: var(--good); }
 .state.down { color: var(--bad); }
-.state::before { content: ""; width: .65rem; height: .65rem; border-radius: 50%; background: currentColor; }
-pre { margin: .5rem 0; padding: .85rem 1rem; border-radius: 10px; background: var(--paper); border: 1px solid var(--line); overflow-x: auto; font: 14px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+.state::before { content: ""; flex: none; width: .65rem; height: .65rem; border-radius: 50%; background: currentColor; }
+pre { margin: .5rem 0; padding: .85rem 1rem; border-radius: 10px; background: var(--paper); border: 1px solid var(--line); white-space: pre-wrap; font: 14px/1.5 var(--mono); }
+pre span { white-space: nowrap; }
 a { color: var(--accent); }
+:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
 nav { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin-top: 2rem; padding-top: 1.25rem; border-top: 1px solid var(--line); }
 button { font: inherit; font-weight: 600; padding: .65rem 1.25rem; border: 0; border-radius: 10px; background: var(--accent); color: var(--card); cursor: pointer; }
 button.quiet { background: transparent; color: var(--bad); box-shadow: inset 0 0 0 1px currentColor; }
 dl { margin: .5rem 0; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; background: var(--paper); }
 dt { padding: .65rem 1rem 0; font-size: .8rem; color: var(--soft); }
-dd { margin: 0; padding: 0 1rem .65rem; white-space: pre-wrap; overflow-wrap: anywhere; }
+dd { margin: 0; padding: 0 1rem .65rem; }
+dd ol { margin: 0; padding-left: 2.25rem; }
+dd li::marker { font-size: .8rem; color: var(--soft); }
+code { font: 14px/1.7 var(--mono); white-space: break-spaces; background: var(--shade); border-radius: 4px; box-decoration-break: clone; -webkit-box-decoration-break: clone; padding: .1em .25em; }
 dd + dt { border-top: 1px solid var(--line); }
-.said { white-space: pre-wrap; overflow-wrap: anywhere; }
-.mark { font: 600 .8em ui-monospace, Menlo, Consolas, monospace; color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; }
+.said { white-space: pre-wrap; }
+.mark { font: 600 .8em var(--mono); color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
-textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: .65rem .85rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 10px; padding: .65rem .85rem; }
 `;
 
 /** A page of the hub's own; `content` is HTML, `title` is text. */
@@ -74,6 +78,11 @@ export interface StatusPage {
   signedIn: { email: string; workspaceName: string } | null;
 }
 
+/** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */
+function shell(...commands: string[]): string {
+  return `<pre>${commands.map((command) => command.split(' ').map((word) => `<span>${escapeHtml(word)}</span>`).join(' ')).join('\n')}</pre>`;
+}
+
 /** The page at `/`: whether the hub is up, and where to go from here. */
 export function renderStatusPage({ version, ready, down, signedIn }: StatusPage): string {
   const state = ready ? '<span class="state">Up and ready</span>' : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
@@ -81,7 +90,7 @@ export function renderStatusPage({ version, ready, down, signedIn }: StatusPage)
     signedIn === null
       ? `<h2>Sign in</h2>
 <p>Make a one-time link at the command line:</p>
-<pre>npm run outrigger -- link</pre>`
+${shell('npm run outrigger -- link')}`
       : `<h2>Signed in</h2>
 <p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>`;
   return pageOf(
@@ -91,10 +100,9 @@ export function renderStatusPage({ version, ready, down, signedIn }: StatusPage)
 <p>${state}</p>
 ${who}
 <h2>Pair a machine</h2>
-<pre>npm run outrigger -- node pair
-npm run companion -- pair CODE --hub THIS_ADDRESS</pre>
+${shell('npm run outrigger -- node pair', 'npm run companion -- pair CODE --hub THIS_ADDRESS')}
 <h2>Call the API</h2>
-<pre>npm run outrigger -- token create --workspace demo --product automations</pre>
+${shell('npm run outrigger -- token create --workspace demo --product automations')}
 <nav><a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
   );
 }
@@ -133,11 +141,15 @@ export function renderDocsPage(): string {
 `;
 }
 
+/** Greys and colours of the reference that can be read on its backgrounds (WCAG AA); its own are paler. */
+const referenceStyle = '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; }';
+
 /** Starts the reference; nothing of it may call another host. */
 export const docsScript = `Scalar.createApiReference('#reference', {
   url: '/openapi.json',
   proxyUrl: '',
   withDefaultFonts: false,
+  customCss: '${referenceStyle}',
   telemetry: false,
   hideClientButton: true,
   agent: { disabled: true },

@@ -31,8 +31,8 @@ export interface ApprovalLinksDependencies {
 export interface LinkedApproval {
   approver: string;
   approval: ApprovalRow;
-  /** Whether the link can still decide. */
-  open: boolean;
+  /** `open` while the link can decide, `voted` once it did and others still have to, `over` when nobody can any more. */
+  state: 'open' | 'voted' | 'approved' | 'rejected' | 'over';
 }
 
 const mailDeadlineMs = 30_000;
@@ -77,8 +77,7 @@ export class ApprovalLinks {
     return this.#deps.db.system(async (tx) => {
       const [row] = await tx.select({ link: approvalLinks, approval: approvals }).from(approvalLinks).innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId)).where(eq(approvalLinks.tokenHash, hashOf(token)));
       if (row === undefined) return null;
-      const isOver = row.approval.expiresAt !== null && row.approval.expiresAt <= new Date();
-      return { approver: row.link.approver, approval: row.approval, open: row.link.usedAt === null && row.approval.status === 'pending' && !isOver };
+      return { approver: row.link.approver, approval: row.approval, state: stateOf(row.approval, row.link.usedAt !== null) };
     });
   }
 
@@ -157,6 +156,12 @@ export class ApprovalLinks {
     const decided = new Set(votes.map((vote) => vote.approver));
     return eligibleApprovers(row, new Date()).filter((approver) => !decided.has(approver));
   }
+}
+
+function stateOf({ status, expiresAt }: ApprovalRow, isUsed: boolean): LinkedApproval['state'] {
+  if (status === 'approved' || status === 'rejected') return status;
+  if (status === 'expired' || (expiresAt !== null && expiresAt <= new Date())) return 'over';
+  return isUsed ? 'voted' : 'open';
 }
 
 async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string, mailingSeconds?: number): Promise<string> {
