@@ -19,9 +19,10 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
+/** A command that a device of a workspace of its own has. */
+async function handOut() {
   const [tenantId, nodeId, workflowId, runId, commandId] = [newId(), newId(), newId(), newId(), newId()];
-  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'results', '{}')`, [tenantId]);
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
   await database.query(`INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`, [nodeId, tenantId]);
   await database.query(`INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`, [runId, tenantId, workflowId]);
   await database.query(
@@ -29,6 +30,28 @@ test('the bytes of an artefact stay when the connection breaks between the commi
      VALUES ($1, $2, $3, $4, 0, 1, 'node.ping', false, '{}', 'leased', 1000, now() + interval '1 hour', now(), now() + interval '1 hour')`,
     [commandId, tenantId, nodeId, runId],
   );
+  return { tenantId, nodeId, commandId };
+}
+
+/** Stored bytes, by their keys; deleting one of those that are on their way in fails. */
+function keepBytes() {
+  const kept = new Set<string>();
+  const blobs = {
+    put: async (key: string) => {
+      kept.add(key);
+      return { bytes: 1, sha256: 'a'.repeat(64) };
+    },
+    delete: async (key: string) => void kept.delete(key),
+    partials: { delete: () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })) },
+  } as unknown as Blobs;
+  return { kept, blobs };
+}
+
+const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
+const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
+
+test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
   let transactions = 0;
   const breaking = {
     workspace: async (...given: Parameters<Database['workspace']>) => {
@@ -38,21 +61,23 @@ test('the bytes of an artefact stay when the connection breaks between the commi
       return result;
     },
   } as unknown as Database;
-  const kept = new Set<string>();
-  const blobs = {
-    put: async (key: string) => {
-      kept.add(key);
-      return { bytes: 1, sha256: 'a'.repeat(64) };
-    },
-    delete: async (key: string) => void kept.delete(key),
-  } as unknown as Blobs;
+  const { kept, blobs } = keepBytes();
   const results = new CommandResults({ db: breaking, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
-  const result = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
-  const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
-  await expect(results.complete({ tenantId, nodeId }, commandId, result as never, [file])).rejects.toThrow(DatabaseOutage);
+  await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(DatabaseOutage);
   const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
   expect(rows).toHaveLength(1);
   expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
   // The device sends it again, as it does while it has no answer.
-  expect(await results.complete({ tenantId, nodeId }, commandId, result as never, [file])).toMatchObject({ recorded: false, status: 'succeeded' });
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({ recorded: false, status: 'succeeded' });
+});
+
+test('the bytes of an artefact stay once its result is recorded, although what was uploaded ahead of it can not be removed', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
+  await database.query(`INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5)`, [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)]);
+  const { kept, blobs } = keepBytes();
+  const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({ recorded: true, status: 'succeeded' });
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
 });

@@ -87,7 +87,8 @@ export class CommandResults {
       const recorded = await this.#record(device, commandId, result, stored, command);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       this.#deps.dispatch(recorded.jobs);
-      await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id)));
+      // The result stands whatever becomes of these; those that can't be removed now are swept.
+      await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
     } catch (error) {
       // Whether a connection broke before the commit or after it nobody knows; bytes that no artefact names are swept.
