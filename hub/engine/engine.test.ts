@@ -243,13 +243,19 @@ test('two workers that get the same job do not both run it', async () => {
 test.each([
   ['waits', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, { status: 'running', wakeInSeconds: 60 }))],
   ['was given back', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60))],
-] as const)('a renewal that is late does not lease a run that %s', async (_how, letGo) => {
-  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-  const hold = { runId: claimed.id, fence: claimed.fence };
-  expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
-  await letGo(claimed);
-  expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
-  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 0 });
+] as const)('a renewal that is late does not lease a run that %s, whether or not a lease of it was lost before', async (_how, letGo) => {
+  for (const wasLost of [false, true]) {
+    const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+    const hold = { runId: claimed.id, fence: claimed.fence };
+    if (wasLost) {
+      await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [claimed.id]);
+      await repairRuns(db);
+    }
+    expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
+    await letGo(claimed);
+    expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
+    expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null });
+  }
 });
 
 test('a worker keeps its lease while limits are asked whether its run may begin', async () => {
@@ -258,6 +264,13 @@ test('a worker keeps its lease while limits are asked whether its run may begin'
   const claimed = (await claimRun(db, runId)) as ClaimedRun;
   expect(claimed.started_at).toBeNull();
   expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence: claimed.fence }))).toBe(true);
+});
+
+test('leases are ended of a run that lost any number of them', async () => {
+  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+  await database.query("update runs set lease_expires_at = now() - interval '1 second', lost_leases = 10000 where id = $1", [claimed.id]);
+  await repairRuns(db);
+  expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 10_001 });
 });
 
 test('a worker whose lease was ended before anybody else took the run has it again', async () => {

@@ -245,11 +245,11 @@ export async function suspendRun(tx: Transaction, { runId, fence }: Hold, claime
   return row.wake_count === claimed.wake_count ? null : insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
-/** Lets a held run go at once, for another worker to take, or after a wait. @throws LeaseLost when somebody else has it. */
+/** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
 export async function releaseRun(tx: Transaction, { runId, fence }: Hold, tenantId: string, afterSeconds: number): Promise<PromisedJob> {
   const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
     'release_run',
-    `UPDATE runs SET lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1
+    `UPDATE runs SET fence = fence + 1, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1
      WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_at, wake_count`,
     [runId, fence, afterSeconds],
   );

@@ -18,7 +18,7 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
            SELECT id FROM runs WHERE $2 AND lease_expires_at < now() AND wake_at IS NOT NULL ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
          ), repaired AS (
            UPDATE runs SET lease_expires_at = NULL, wake_count = wake_count + 1, lost_leases = lost_leases + 1,
-             wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, lost_leases - 1)) ELSE 0 END)
+             wake_at = now() + make_interval(secs => CASE WHEN lost_leases > 0 THEN least(60, 5 * power(3, least(lost_leases, 4) - 1)) ELSE 0 END)
            FROM lost WHERE runs.id = lost.id RETURNING runs.id, runs.tenant_id, runs.wake_count, CASE WHEN runs.wake_at > now() THEN runs.wake_at END AS not_before
          )
          INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
