@@ -103,7 +103,9 @@ export class Outbox implements AsyncDisposable {
       try {
         await Promise.all([this.#forget(taken), this.#handOver(batch)]);
       } catch (error) {
-        logger.warn({ err: error, jobs: batch.length }, 'jobs stay in the outbox; the sweep will hand them over');
+        // With what came meanwhile: kept here, it would grow for as long as the queue is away.
+        const jobs = batch.length + this.#offered.splice(0).length;
+        logger.warn({ err: error, jobs }, 'jobs stay in the outbox; the sweep will hand them over');
       }
     }
   }
