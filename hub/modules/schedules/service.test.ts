@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { Database } from '../../platform/db/database.ts';
@@ -63,4 +63,22 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     { tenantId: other, count: 3 },
     { tenantId: flooding, count: 503 },
   ]);
+});
+
+test('a workflow whose steps can not even be looked at keeps no other schedule from firing', async () => {
+  await database.query('UPDATE workflows SET next_run_at = NULL');
+  const tenantId = newId();
+  const trigger = JSON.stringify({ type: 'schedule', schemaVersion: 1, schedule: { kind: 'interval', everySeconds: 3600, overlap: 'allow', onMissed: 'skip', maxCatchUp: 1, jitterSeconds: 0 } });
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'faulty', '{"automations":true}')`, [tenantId]);
+  await database.query(
+    `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+     SELECT id, $1, 'w', true, 1, $2, '[{"type":"log","message":"x"}]', now() - interval '1 second' FROM unnest($3::uuid[]) AS id`,
+    [tenantId, trigger, [newId(), newId(), newId()]],
+  );
+  const validateSteps = vi.fn<() => void>().mockReturnValueOnce(undefined).mockImplementationOnce(() => {
+    throw new TypeError('steps of another time');
+  });
+  const schedules = new Schedules({ db, logger: pino({ level: 'silent' }), dispatch: () => undefined, runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted }, validateSteps });
+  expect(await schedules.fireDue()).toBe(2);
+  expect(await database.query('SELECT count(*)::int AS n, outcome FROM schedule_fires WHERE tenant_id = $1 GROUP BY outcome ORDER BY outcome', [tenantId])).toEqual([{ n: 1, outcome: 'refused' }, { n: 2, outcome: 'started' }]);
 });

@@ -163,8 +163,8 @@ export class Schedules {
       this.#deps.validateSteps(workflow.steps, workflow.entitlements);
       return 'started';
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      this.#deps.logger.warn({ workflowId: workflow.id, err: error }, 'a schedule could not start its workflow');
+      // A fault of ours is no reason either to fire no other schedule.
+      this.#deps.logger[error instanceof AppError ? 'warn' : 'error']({ workflowId: workflow.id, err: error }, 'a schedule could not start its workflow');
       return 'refused';
     }
   }
