@@ -13,6 +13,8 @@ export interface BullMqQueueOptions {
   /** Name of the queue in its store. */
   name: string;
   logger: Logger;
+  /** How long its store may take over a farewell, in milliseconds; for tests. */
+  closeDeadlineMs?: number;
 }
 
 /** Jobs leave no trace when they are done, so that the same id can be added again. */
@@ -71,7 +73,7 @@ function openRedis(address: string): Backend {
 }
 
 /** The queue over BullMQ, on PostgreSQL or on Redis. */
-export async function createBullMqQueue({ backend: { kind, url }, name, logger }: BullMqQueueOptions): Promise<Queue> {
+export async function createBullMqQueue({ backend: { kind, url }, name, logger, closeDeadlineMs = 5_000 }: BullMqQueueOptions): Promise<Queue> {
   const part = kind === 'postgres' ? 'database' : 'redis';
   const onError = (error: Error) => logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects by itself');
   const backend = kind === 'postgres' ? await openPostgres(url, onError) : openRedis(url);
@@ -111,8 +113,9 @@ export async function createBullMqQueue({ backend: { kind, url }, name, logger }
 
     async [Symbol.asyncDispose]() {
       await Promise.all([...workers].map((worker) => worker.drain(5_000)));
-      await queue.close().catch((error: unknown) => logger.warn({ err: error }, 'the queue did not close cleanly'));
-      await backend[Symbol.asyncDispose]();
+      const close = () => queue.close().finally(() => backend[Symbol.asyncDispose]());
+      // A store that fell silent takes no farewell either.
+      await withinDeadline(close(), closeDeadlineMs).catch((error: unknown) => logger.warn({ err: error }, 'the queue did not close cleanly'));
     },
   };
 }

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe } from 'vitest';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
 import type { TestRedis } from '../../../test/fixtures/redis.ts';
+import { createBullMqQueue } from './bullmq-queue.ts';
 import { queueConformance } from './conformance.ts';
 
 describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () => {
@@ -11,4 +13,12 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
   afterAll(() => redis[Symbol.asyncDispose]());
 
   queueConformance({ backend: () => ({ kind: 'redis', url: redis.url }), restart: () => redis.restart() });
+
+  test('a queue whose store fell silent is closed all the same', async () => {
+    await using silent = await startRedis();
+    const queue = await createBullMqQueue({ backend: { kind: 'redis', url: silent.url }, name: 'silent', logger: pino({ level: 'silent' }), closeDeadlineMs: 100 });
+    silent.pause();
+    await expect(queue[Symbol.asyncDispose]()).resolves.toBeUndefined();
+    silent.resume();
+  });
 });
