@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { AppError } from '../../shared/errors.ts';
+import { accessTopic } from '../modules/identity/index.ts';
 import { LocalEvents } from '../platform/events/events.ts';
 import type { Events } from '../platform/events/events.ts';
 import { LiveStreams } from './live-streams.ts';
@@ -39,4 +40,23 @@ test('streams of one caller under one right are looked at together', async () =>
     }));
   }
   expect(checks).toBe(1);
+});
+
+test('looks at rights do not pile up while one waits for an answer, and what changes meanwhile is looked at after it', async () => {
+  const events = localEvents();
+  using streams = new LiveStreams({ events, shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
+  const looks: PromiseWithResolvers<void>[] = [];
+  using stream = streams.open(caller, 'read', async () => {
+    const look = Promise.withResolvers<void>();
+    looks.push(look);
+    await look.promise;
+  });
+  for (let told = 0; told < 20; told += 1) await events.publish(accessTopic('t'), {});
+  expect(looks).toHaveLength(1);
+  looks[0]?.resolve();
+  await expect.poll(() => looks.length).toBe(2);
+  const refusal = new AppError('token_revoked', 'This API key was revoked.');
+  looks[1]?.reject(refusal);
+  await expect.poll(() => stream.signal.reason).toBe(refusal);
+  expect(looks).toHaveLength(2);
 });

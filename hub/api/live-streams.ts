@@ -26,6 +26,8 @@ interface Group {
   check: () => Promise<unknown>;
   open: Set<AbortController>;
   expiry: NodeJS.Timeout | undefined;
+  /** Whether rights are being looked at, and are to be once more, because something may have changed meanwhile. */
+  looking: 'no' | 'once' | 'again';
 }
 
 const defaultRecheckMs = 2_000;
@@ -84,7 +86,7 @@ export class LiveStreams implements Disposable {
   }
 
   #begin(id: string, tenantId: string, expiresAt: Date | null, check: () => Promise<unknown>): Group {
-    const group: Group = { tenantId, check, open: new Set(), expiry: undefined };
+    const group: Group = { tenantId, check, open: new Set(), expiry: undefined, looking: 'no' };
     if (expiresAt !== null) group.expiry = setTimeout(() => void this.#look(group), Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50)).unref();
     this.#groups.set(id, group);
     if (!this.#subscriptions.has(tenantId)) this.#subscriptions.set(tenantId, this.#options.events.subscribe(accessTopic(tenantId), () => this.#recheck(tenantId)));
@@ -111,12 +113,21 @@ export class LiveStreams implements Disposable {
   }
 
   async #look(group: Group): Promise<void> {
-    try {
-      await group.check();
-    } catch (error) {
-      // A database that does not answer says nothing about the caller.
-      if (error instanceof AppError && refusals.has(error.status)) for (const ended of group.open) ended.abort(error);
+    // However slow the database is, no more than one look of each group waits for it.
+    if (group.looking !== 'no') {
+      group.looking = 'again';
+      return;
     }
+    do {
+      group.looking = 'once';
+      try {
+        await group.check();
+      } catch (error) {
+        // A database that does not answer says nothing about the caller.
+        if (error instanceof AppError && refusals.has(error.status)) for (const ended of group.open) ended.abort(error);
+      }
+    } while ((group.looking as Group['looking']) === 'again' && group.open.size > 0);
+    group.looking = 'no';
   }
 
   #count(id: string): number {
