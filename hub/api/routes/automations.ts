@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { approvals as approvalsResource } from '../../../shared/contract/approvals.ts';
 import { flows as flowsResource } from '../../../shared/contract/flows.ts';
@@ -53,14 +54,15 @@ export const runRoutes = (runs: Runs) =>
       await runs.get(principal.tenantId, params.id);
       await streamEvents(response, signal, { maxSeconds: runsResource.streamAutomationRun.holdSeconds }, async (stream) => {
         using follower = runs.follow(params.id);
+        // By hash: as texts, what many streams have shown of large runs would fill the memory.
         const shown = new Map<number, string>();
         let status = '';
         while (!stream.signal.aborted) {
           const run = await runs.get(principal.tenantId, params.id);
           for (const step of run.stepsResultJson) {
-            const text = JSON.stringify(step);
-            if (shown.get(step.index) === text || (step.status === 'pending' && !shown.has(step.index))) continue;
-            shown.set(step.index, text);
+            const seen = hash('sha256', JSON.stringify(step), 'base64');
+            if (shown.get(step.index) === seen || (step.status === 'pending' && !shown.has(step.index))) continue;
+            shown.set(step.index, seen);
             await stream.send('step', step);
           }
           if (run.status !== status) {
