@@ -136,14 +136,32 @@ test('the page and the mail of an approval show characters that mislead, and hos
   expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain('pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩');
 });
 
+test('an approval is looked at for mails when one is due, and as soon as the one whose mail failed is tried again', async () => {
+  const dueOf = async (id: string) => (await hub.database.query<{ seconds: number | null }>('select extract(epoch from mail_due_at - now())::float8 as seconds from approvals where id = $1', [id]))[0]?.seconds;
+  mail.refuse = (to) => (to[0] === emailOf('ann') ? { code: 451, message: 'later' } : null);
+  const runId = await start([{ type: 'approval', title: 'Once more?', approvers: [emailOf('ann'), emailOf('bob')], escalateAfterSeconds: 3_000, escalateTo: [emailOf('cem')] }]);
+  const approval = await pendingOf(runId);
+  const mailed = () => mailsAbout('Once more?').map(({ to }) => to[0]);
+  await until(async () => (await dueOf(approval.id) ?? 0) > 0 && mailed().length === 1, () => 'bob was not mailed');
+  await expect.poll(() => dueOf(approval.id)).toBeLessThanOrEqual(60);
+  mail.refuse = () => null;
+  await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
+  await until(() => mailed().length === 2, () => 'ann was not mailed');
+  expect(mailed().toSorted()).toEqual([emailOf('ann'), emailOf('bob')].toSorted());
+  await expect.poll(() => dueOf(approval.id)).toBeGreaterThan(2_000);
+  const [unnamed] = [await pendingOf(await start([{ type: 'approval', title: 'Anybody?' }]))];
+  expect(await dueOf(unnamed.id)).toBe(null);
+});
+
 test('a link whose mail was cut off by a crash is replaced, and mailed', async () => {
   const runId = await start([{ type: 'approval', title: 'Cut off?', approvers: [emailOf('bob')] }]);
   const approval = await pendingOf(runId);
   const mailed = () => mail.mails.filter(({ raw }) => raw.includes('Cut off?')).length;
   await until(() => mailed() === 1, () => 'nobody was mailed');
   expect(await hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id])).toEqual([{ mailing_until: null }]);
-  // What a process leaves behind that died between making the link and sending its mail.
+  // What a process leaves behind that died between making the link and sending its mail, two minutes later.
   await hub.database.query(`update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`, [approval.id]);
+  await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
   await until(() => mailed() === 2, () => 'the link was not mailed again');
 });
 

@@ -7,6 +7,8 @@ import { fillCrowd } from '../fixtures/crowd.ts';
 import type { Crowd } from '../fixtures/crowd.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import type { MailServer } from '../fixtures/mail-server.ts';
 import { authorization, pathOf, send } from '../fixtures/requests.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 import type { Judge } from '../fixtures/statements.ts';
@@ -15,6 +17,7 @@ import type { Judge } from '../fixtures/statements.ts';
 const rows = 12_000;
 const maxRows = 2_000;
 
+let mail: MailServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
 let crowd: Crowd;
@@ -22,7 +25,8 @@ let judge: Judge;
 const recorder = new StatementRecorder(16);
 
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000' });
+  mail = await startMailServer();
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000', SMTP_URL: mail.url, MAIL_FROM: 'hub@example.org', PUBLIC_URL: 'https://hub.example.org' });
   workspace = await hub.workspace();
   crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
   judge = await judgeOf(hub.database, 3_000, maxRows);
@@ -30,6 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   recorder[Symbol.dispose]();
   await hub[Symbol.asyncDispose]();
+  await mail[Symbol.asyncDispose]();
 });
 
 /** What looks at more by design, by the name of the statement. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../shared/visible-text.ts';
 import { approvalLinks, approvalVotes } from '../../platform/db/automation-schema.ts';
@@ -40,6 +40,10 @@ const mailDeadlineMs = 30_000;
 const abandonedSeconds = 120;
 /** A mail that could not be sent is tried again after so long, in seconds. */
 const retrySeconds = 60;
+/** Approvals whose mails one pass sends. */
+const maxApprovalsAtOnce = 50;
+
+const after = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest();
 const newToken = () => `apl_${randomBytes(32).toString('base64url')}`;
@@ -47,7 +51,6 @@ const newToken = () => `apl_${randomBytes(32).toString('base64url')}`;
 /** Links that let named people decide without signing in: each for one person and one approval, good for one decision. */
 export class ApprovalLinks {
   readonly #deps: ApprovalLinksDependencies;
-  readonly #failedAt = new Map<string, number>();
 
   constructor(dependencies: ApprovalLinksDependencies) {
     this.#deps = dependencies;
@@ -100,51 +103,54 @@ export class ApprovalLinks {
 
   /** Mails a link to whoever may decide and has none yet; part of the sweep. Nothing without an SMTP server and a public address. */
   async mailNew(): Promise<void> {
-    const { db, email, publicUrl, logger } = this.#deps;
+    const { db, email, publicUrl } = this.#deps;
     if (!email.isConfigured || publicUrl === null) return;
-    // Their tokens went with the process that made them: nobody has such a link, so another takes its place.
-    await db.system((tx) => tx.delete(approvalLinks).where(and(lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt))), { durable: false });
-    const waiting = await db.system((tx) =>
-      tx
-        .select()
-        .from(approvals)
-        .where(
-          and(
-            eq(approvals.status, 'pending'),
-            sql`cardinality(${approvals.approvers}) > 0`,
-            sql`(select count(*) from approval_links l where l.approval_id = ${approvals.id}) < cardinality(${approvals.approvers}) + case when ${approvals.escalateAt} <= now() then cardinality(${approvals.escalateTo}) else 0 end`,
-          ),
-        )
-        .orderBy(approvals.id)
-        .limit(50),
-    );
-    for (const row of waiting) {
-      for (const approver of await db.workspace(row.tenantId, (tx) => this.#undecided(tx, row))) {
-        const key = `${row.id} ${approver}`;
-        if (performance.now() - (this.#failedAt.get(key) ?? Number.NEGATIVE_INFINITY) < retrySeconds * 1000) continue;
-        const url = await db.workspace(row.tenantId, async (tx) => {
-          await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, row.id)).for('update');
-          const [known] = await tx.select({ approver: approvalLinks.approver }).from(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver)));
-          return known === undefined ? insertLink(tx, row, approver, publicUrl, abandonedSeconds) : null;
-        });
-        if (url === null) continue;
-        try {
-          await email.notify({ to: approver, subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200), text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+    const due = await db.system((tx) => tx.select().from(approvals).where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`))).orderBy(approvals.mailDueAt).limit(maxApprovalsAtOnce), { durable: false });
+    for (const row of due) await this.#mailLinks(row, publicUrl);
+  }
+
+  async #mailLinks(row: ApprovalRow, publicUrl: string): Promise<void> {
+    const { email, logger } = this.#deps;
+    const later: string[] = [];
+    for (let next = await this.#beginMail(row, publicUrl, later); next !== null; next = await this.#beginMail(row, publicUrl, later)) {
+      const { approver, url } = next;
+      try {
+        await email.notify({ to: approver, subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200), text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+        await this.#settleMail(row, approver);
+        logRecovery(logger, 'mail');
+      } catch (error) {
+        if (error instanceof MailError && !error.retryable) {
+          logger.warn({ err: error, approvalId: row.id }, 'an approval link can not be mailed; an admin can make another');
           await this.#settleMail(row, approver);
-          logRecovery(logger, 'mail');
-        } catch (error) {
-          if (error instanceof MailError && !error.retryable) {
-            logger.warn({ err: error, approvalId: row.id }, 'an approval link can not be mailed; an admin can make another');
-            await this.#settleMail(row, approver);
-            continue;
-          }
-          this.#failedAt.set(key, performance.now());
-          logger.warn({ err: error, part: 'mail', approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
-          await db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
+          continue;
         }
+        later.push(approver);
+        logger.warn({ err: error, part: 'mail', approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
+        await this.#deps.db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver), isNotNull(approvalLinks.mailingUntil))));
       }
     }
-    for (const [key, at] of this.#failedAt) if (performance.now() - at >= retrySeconds * 1000) this.#failedAt.delete(key);
+  }
+
+  /**
+   * Makes the link of the next one to be mailed, or notes when to look again.
+   * @param later whose mail failed just now, and is tried again after a while.
+   */
+  #beginMail({ id, tenantId }: ApprovalRow, publicUrl: string, later: readonly string[]): Promise<{ approver: string; url: string } | null> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx.select().from(approvals).where(and(eq(approvals.id, id), eq(approvals.status, 'pending'))).for('update');
+      if (row === undefined) return null;
+      const ofThis = eq(approvalLinks.approvalId, id);
+      // Their tokens went with the process that made them: nobody has such a link, so another takes its place.
+      await tx.delete(approvalLinks).where(and(ofThis, lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt)));
+      const links = await tx.select().from(approvalLinks).where(ofThis);
+      const have = new Set([...later, ...links.map((link) => link.approver)]);
+      const approver = (await this.#undecided(tx, row)).find((candidate) => !have.has(candidate));
+      const isUnderWay = approver !== undefined || links.some((link) => link.mailingUntil !== null && link.usedAt === null);
+      const nextTry = isUnderWay ? after(abandonedSeconds) : later.length > 0 ? after(retrySeconds) : sql`null::timestamptz`;
+      const escalation = row.escalateAt !== null && row.escalateAt > new Date() ? row.escalateAt.toISOString() : null;
+      await tx.update(approvals).set({ mailDueAt: sql`least(${nextTry}, ${escalation}::timestamptz)` }).where(eq(approvals.id, id));
+      return approver === undefined ? null : { approver, url: await insertLink(tx, row, approver, publicUrl, abandonedSeconds) };
+    });
   }
 
   async #settleMail(row: ApprovalRow, approver: string): Promise<void> {
@@ -166,6 +172,6 @@ function stateOf({ status, expiresAt }: ApprovalRow, isUsed: boolean): LinkedApp
 
 async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string, mailingSeconds?: number): Promise<string> {
   const token = newToken();
-  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId, mailingUntil: mailingSeconds === undefined ? null : sql`now() + make_interval(secs => ${mailingSeconds})` });
+  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId, mailingUntil: mailingSeconds === undefined ? null : after(mailingSeconds) });
   return `${baseUrl}/approve/${token}`;
 }

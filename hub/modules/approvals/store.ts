@@ -46,6 +46,7 @@ export async function createApproval(tx: Transaction, approval: NewApproval): Pr
       status: 'pending',
       expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
       escalateAt: escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
+      mailDueAt: approval.approvers.length === 0 ? null : sql`now()`,
     })
     .onConflictDoUpdate({ target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call], set: { runId: sql`excluded.run_id` } })
     .returning({ id: approvals.id });

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { PackManifest } from '../../../shared/contract/packs.ts';
 import type { ChannelProvider } from '../../../shared/contract/channel-providers.ts';
@@ -53,7 +52,7 @@ export const approvalLinks = pgTable(
     mailingUntil: instant('mailing_until'),
     createdAt: createdAt(),
   },
-  (table) => [index('approval_links_mailing').on(table.mailingUntil).where(sql`mailing_until is not null`), index('approval_links_approval').on(table.approvalId), ...policies()],
+  (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
 );
 
 export const sequences = pgTable(

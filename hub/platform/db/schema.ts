@@ -351,11 +351,12 @@ export const approvals = pgTable(
     /** From when on those in `escalateTo` may decide as well. */
     escalateAt: instant('escalate_at'),
     escalateTo: text('escalate_to').array().notNull().default(sql`'{}'`),
+    /** When to see whether somebody is to be mailed a link; null when nobody is, as far as is known. */
+    mailDueAt: instant('mail_due_at').defaultNow(),
     createdAt: createdAt(),
   },
   (table) => [
-    index('approvals_pending').on(table.id).where(sql`status = 'pending'`),
-    index('approvals_escalation').on(table.escalateAt).where(sql`status = 'pending' and escalate_at is not null`),
+    index('approvals_mail_due').on(table.mailDueAt).where(sql`status = 'pending' and mail_due_at is not null`).concurrently(),
     unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('approvals_tenant').on(table.tenantId, table.id),
     index('approvals_tenant_status').on(table.tenantId, table.status, table.id),
