@@ -47,7 +47,7 @@ import { Insight, rollUp } from './modules/insight/index.ts';
 import { Logs } from './modules/logs/index.ts';
 import { Marketing } from './modules/marketing/index.ts';
 import { createMemory } from './modules/memory/index.ts';
-import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, NodeCommands, Nodes, Reachability } from './modules/nodes/index.ts';
+import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, foldArtifactRoom, NodeCommands, Nodes, Reachability } from './modules/nodes/index.ts';
 import { Packs } from './modules/packs/index.ts';
 import { Policies, readPolicy } from './modules/policies/index.ts';
 import { createRuns, wakeForgottenLines } from './modules/runs/index.ts';
@@ -270,6 +270,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         { name: 'retention of rows', everyMs: 60_000, run: () => pruneAged(retention) },
         { name: 'bytes without an artefact', everyMs: 21_600_000, run: () => removeOrphanBlobs({ db, blobs, logger }) },
         { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
+        { name: 'room of artefacts', everyMs: 60_000, run: () => foldArtifactRoom(db) },
         { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
         { name: 'rate limits', everyMs: 60_000, run: () => rateLimiter.prune() },
         { name: 'expired rows', everyMs: 60_000, run: () => pruneExpired(db) },

@@ -124,7 +124,11 @@ test('what starts, moves and ends work finds its rows by an index, and so does e
   await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) => api.call('runAutomationWorkflow', { params: { id } }));
   const { commands } = await device.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 20, max: 4 } as never });
   await device.call('heartbeatAutomationNode', { params: { id: nodeId }, body: { paused: false, running: commands.map(({ id }) => id) } as never });
-  await device.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId: commands[0]?.id as string }, body: { status: 'failed', error: { code: 'x', message: 'x' } } });
+  const headers = { authorization: `Bearer ${deviceSecret}` };
+  const facts = { bytes: '1', sha256: 'a'.repeat(64), contentType: 'image/png', offset: '0' };
+  expect((await send(hub.url, 'PUT', `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/artifacts/a.png?${new URLSearchParams(facts).toString()}`, { headers, raw: Buffer.alloc(0) })).status).toBe(200);
+  const artifacts = [{ name: 'b.png', contentType: 'image/png', base64: 'AAAA' }];
+  await device.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId: commands[0]?.id as string }, body: { status: 'succeeded', output: {}, artifacts } as never });
   await api.call('deleteAutomationNode', { params: { id: nodeId } });
 
   const channel = await api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } } });

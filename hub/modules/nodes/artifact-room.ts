@@ -1,5 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 
 /** Artefacts of one command together, at most, in bytes. */
 export const maxCommandBytes = 1024 * 1024 * 1024;
@@ -15,13 +15,14 @@ export class ArtifactRoom {
     this.#maxBytes = maxBytes;
   }
 
-  /** Makes sure that a workspace may keep so much more. @throws AppError `storage_full`. */
+  /** Lets one transaction at a time take of the room of a workspace: two at once must not both take the last of it. After any lock on a command. */
+  async lock(tx: Transaction, tenantId: string): Promise<void> {
+    await tx.query('lock_artifact_room', `SELECT pg_advisory_xact_lock(hashtextextended('artifact room ' || $1, 0))`, [tenantId]);
+  }
+
+  /** Makes sure that a workspace may keep so much more, for a transaction that has the lock and writes it. @throws AppError `storage_full`. */
   async assertFree(tx: Transaction, tenantId: string, bytes: number): Promise<void> {
-    const { rows } = await tx.query<{ used: string }>(
-      'artifact_room',
-      `SELECT (SELECT coalesce(sum(bytes), 0) FROM artifacts WHERE tenant_id = $1) + (SELECT coalesce(sum(bytes), 0) FROM artifact_uploads WHERE tenant_id = $1) AS used`,
-      [tenantId],
-    );
+    const { rows } = await tx.query<{ used: string }>('artifact_room', 'SELECT coalesce(sum(bytes), 0) AS used FROM artifact_room WHERE tenant_id = $1', [tenantId]);
     const used = Number(rows[0]?.used ?? 0);
     if (used + bytes <= this.#maxBytes) return;
     throw new AppError('storage_full', `The artefacts of this workspace would take ${used + bytes} bytes, and ${this.#maxBytes} are allowed; remove runs, set a retention in the policy, or raise ARTIFACTS_PER_WORKSPACE_MIB.`);
@@ -39,5 +40,25 @@ export class ArtifactRoom {
         else this.#held.delete(tenantId);
       },
     };
+  }
+}
+
+const foldBatch = 5_000;
+
+/** Folds what changed of the room of workspaces into one row of each; part of the sweep. No sum is another before, after or meanwhile. */
+export async function foldArtifactRoom(db: Database): Promise<void> {
+  for (;;) {
+    const rows = await db.systemStatement<{ count: number }>(
+      'fold_artifact_room',
+      `WITH gone AS (
+         DELETE FROM artifact_room WHERE id = ANY(ARRAY(SELECT id FROM artifact_room WHERE NOT folded ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING tenant_id, bytes
+       ), total AS (
+         INSERT INTO artifact_room (tenant_id, bytes, folded) SELECT tenant_id, sum(bytes), true FROM gone GROUP BY tenant_id ORDER BY tenant_id
+         ON CONFLICT (tenant_id) WHERE folded DO UPDATE SET bytes = artifact_room.bytes + excluded.bytes
+       )
+       SELECT count(*)::int AS count FROM gone`,
+      [foldBatch],
+    );
+    if ((rows[0]?.count ?? 0) < foldBatch) return;
   }
 }

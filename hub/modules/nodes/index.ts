@@ -5,7 +5,7 @@ export { Reachability } from './reachability.ts';
 export { textOfOutput } from './output-text.ts';
 export { Artifacts } from './artifacts.ts';
 export { assertNodeUsable } from './store.ts';
-export { ArtifactRoom, maxCommandBytes } from './artifact-room.ts';
+export { ArtifactRoom, foldArtifactRoom, maxCommandBytes } from './artifact-room.ts';
 export { CommandResults } from './results.ts';
 export { ArtifactUploads } from './uploads.ts';
 export type { UploadedFile } from './results.ts';

@@ -19,11 +19,17 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** A command that a device of a workspace of its own has. */
-async function handOut() {
-  const [tenantId, nodeId, workflowId, runId, commandId] = [newId(), newId(), newId(), newId(), newId()];
+async function pair() {
+  const [tenantId, nodeId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
   await database.query(`INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`, [nodeId, tenantId]);
+  return { tenantId, nodeId };
+}
+
+/** A command that a device has, of a workspace of its own unless it is named. */
+async function handOut(device?: { tenantId: string; nodeId: string }) {
+  const { tenantId, nodeId } = device ?? (await pair());
+  const [workflowId, runId, commandId] = [newId(), newId(), newId()];
   await database.query(`INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`, [runId, tenantId, workflowId]);
   await database.query(
     `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, acts, input, status, timeout_ms, expires_at, handed_out_at, lease_expires_at)
@@ -49,6 +55,25 @@ function keepBytes() {
 
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
+
+test('of two results that come at once, the one without room in the workspace leaves nothing behind', async () => {
+  const device = await pair();
+  const { tenantId } = device;
+  const commands = [await handOut(device), await handOut(device)];
+  const bothStored = Promise.withResolvers<void>();
+  const { kept, blobs } = keepBytes();
+  const put = async (key: string) => {
+    kept.add(key);
+    if (kept.size === 2) bothStored.resolve();
+    await bothStored.promise;
+    return { bytes: 600, sha256: 'a'.repeat(64) };
+  };
+  const results = new CommandResults({ db, blobs: { ...blobs, put }, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  const answers = await Promise.allSettled(commands.map(({ commandId }) => results.complete(device, commandId, pong as never, [{ ...file, bytes: 600 }])));
+  expect(answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.recorded : (answer.reason as { code: string }).code))).toEqual(expect.arrayContaining(['storage_full', true]));
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE tenant_id = $1', [tenantId]);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+});
 
 test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
   const { tenantId, nodeId, commandId } = await handOut();

@@ -84,7 +84,8 @@ export class CommandResults {
     try {
       await this.#store(tenantId, incoming, stored);
       // What a command read can be read again should the machine lose it; what one did can not.
-      const recorded = await this.#record(device, commandId, result, stored, command);
+      const newBytes = incoming.reduce((sum, artifact) => sum + artifact.newBytes, 0);
+      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, command);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       this.#deps.dispatch(recorded.jobs);
       // The result stands whatever becomes of these; those that can't be removed now are swept.
@@ -136,7 +137,7 @@ export class CommandResults {
     await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
   }
 
-  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, stored: StoredArtifact[], { acts, hasUploads, runId }: DeviceCommand) {
+  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number }, { acts, hasUploads, runId }: DeviceCommand) {
     const record = async (tx: Transaction) => {
       await lockRuns(tx, [runId]);
       const [found] = await tx
@@ -152,6 +153,11 @@ export class CommandResults {
       if (!isOpen) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
       const outcome = judge(row, result, stored, elapsedMs);
       if (stored.length > 0) {
+        if (newBytes > 0) {
+          // Others may have taken the room while the bytes were written.
+          await this.#deps.room.lock(tx, tenantId);
+          await this.#deps.room.assertFree(tx, tenantId, newBytes);
+        }
         await tx.insert(artifacts).values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';

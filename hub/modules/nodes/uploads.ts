@@ -110,8 +110,7 @@ export class ArtifactUploads {
       const same = and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name), eq(artifactUploads.bytes, bytes), eq(artifactUploads.sha256, sha256), eq(artifactUploads.contentType, contentType));
       const [known] = await tx.update(artifactUploads).set(touch).where(same).returning();
       if (known !== undefined) return { row: known, replaced: null };
-      // Two reservations at once must not both take the last room.
-      await tx.query('lock_artifact_room', `SELECT pg_advisory_xact_lock(hashtextextended('artifact room ' || $1, 0))`, [tenantId]);
+      await room.lock(tx, tenantId);
       const [meanwhile] = await tx.update(artifactUploads).set(touch).where(same).returning();
       if (meanwhile !== undefined) return { row: meanwhile, replaced: null };
       const [old] = await tx.delete(artifactUploads).where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name))).returning({ id: artifactUploads.id });

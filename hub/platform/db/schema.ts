@@ -546,7 +546,28 @@ export const artifacts = pgTable(
     sha256: text('sha256').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), index('artifacts_room').on(table.tenantId, table.bytes).concurrently(), ...policies()],
+  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), ...policies()],
+);
+
+/**
+ * What the artefacts of each workspace take up, those on their way included: the sum of its rows. Triggers on both tables add a row for each
+ * change, in its transaction, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
+ */
+export const artifactRoom = pgTable(
+  'artifact_room',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    /** Of one row of each workspace: what the others were folded into. */
+    folded: boolean('folded').notNull().default(false),
+  },
+  (table) => [
+    index('artifact_room_tenant').on(table.tenantId),
+    uniqueIndex('artifact_room_total').on(table.tenantId).where(sql`folded`),
+    index('artifact_room_changes').on(table.id).where(sql`not folded`),
+    ...policies(),
+  ],
 );
 
 /** Artefacts on their way in pieces; each belongs to an open command and goes with it, or after a day without a piece. */
