@@ -10,7 +10,7 @@ const batchSize = 500;
  * Removes stored bytes that no artefact names: a crash between writing the file and committing its row leaves them, and one
  * between removing the row and the file. Part of the sweep; answers how many.
  */
-export async function removeOrphanBlobs({ db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number }): Promise<number> {
+export async function removeOrphanBlobs({ db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number }, stopping?: AbortSignal): Promise<number> {
   let removed = 0;
   let batch: string[] = [];
   const flush = async () => {
@@ -23,6 +23,7 @@ export async function removeOrphanBlobs({ db, blobs, logger, now = Date.now }: {
     removed += keys.size;
   };
   for await (const { key, writtenAt } of blobs.list()) {
+    if (stopping?.aborted === true) break;
     if (now() - writtenAt.getTime() < leastAgeMs) continue;
     batch.push(key);
     if (batch.length >= batchSize) await flush();

@@ -67,7 +67,7 @@ export class Outbox implements AsyncDisposable {
    * Adopts rows that nobody handed over, those that waited longest first; part of the sweep. While the queue is away this process does what it has
    * places for, and the rest stays. Answers how many were handed over.
    */
-  async sweep(): Promise<number> {
+  async sweep(stopping?: AbortSignal): Promise<number> {
     let adopted = 0;
     for (;;) {
       const rows = await this.#options.db.systemStatement<OutboxRow>(
@@ -84,7 +84,7 @@ export class Outbox implements AsyncDisposable {
       await this.#forget(here);
       await this.#handOver(jobs.filter((job) => !here.includes(job)));
       adopted += rows.length;
-      if (rows.length < batchSize) return adopted;
+      if (rows.length < batchSize || stopping?.aborted === true) return adopted;
     }
   }
 

@@ -13,15 +13,15 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** A process of an installation: it counts how often each of its tasks ran. */
-function startProcess(run: (name: string) => Promise<void> = async () => undefined) {
+function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined) {
   const leadership = new Leadership({ url: database.url, name: 'periodic tasks', logger, beatMs: 25 });
   const counts: Record<string, number> = {};
   const task = (name: string, everyMs: number) => ({
     name,
     everyMs,
-    run: async () => {
+    run: async (stopping: AbortSignal) => {
       counts[name] = (counts[name] ?? 0) + 1;
-      await run(name);
+      await run(name, stopping);
     },
   });
   const tasks = new PeriodicTasks({ logger, leadership, tasks: [task('often', 20), task('seldom', 600_000)] });
@@ -64,4 +64,15 @@ test('a task never overlaps itself, and one that fails comes again', async () =>
   hold.resolve();
   await expect.poll(() => only.counts['often'] ?? 0).toBeGreaterThan(3);
   expect(most).toBe(1);
+});
+
+test('a task that goes on for long hears that its process stops', async () => {
+  const stopped = Promise.withResolvers<void>();
+  await using only = startProcess(async (name, stopping) => {
+    if (name !== 'seldom') return;
+    stopping.addEventListener('abort', () => stopped.resolve());
+    await stopped.promise;
+  });
+  await expect.poll(() => only.counts['seldom']).toBe(1);
+  await expect(only[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });

@@ -5,7 +5,8 @@ import type { Logger } from '../platform/logger.ts';
 export interface PeriodicTask {
   name: string;
   everyMs: number;
-  run: () => Promise<unknown>;
+  /** @param stopping aborts when the process is to end: whatever goes on batch by batch then ends with the one under way. */
+  run: (stopping: AbortSignal) => Promise<unknown>;
 }
 
 export interface PeriodicTasksOptions {
@@ -24,13 +25,13 @@ export class PeriodicTasks implements AsyncDisposable {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #underWay = new Map<PeriodicTask, Promise<void>>();
   readonly #subscription: Disposable;
-  #closed = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: PeriodicTasksOptions) {
     this.#options = options;
     const { leadership, tasks } = options;
     const beat = (task: PeriodicTask) => {
-      if (leadership.isHeld && !this.#closed && !this.#underWay.has(task)) void this.#run(task);
+      if (leadership.isHeld && !this.#stopping.signal.aborted && !this.#underWay.has(task)) void this.#run(task);
     };
     for (const task of tasks) this.#timers.push(setInterval(() => beat(task), task.everyMs));
     this.#subscription = leadership.onGained(() => tasks.forEach(beat));
@@ -46,7 +47,7 @@ export class PeriodicTasks implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
+    this.#stopping.abort();
     this.#subscription[Symbol.dispose]();
     for (const timer of this.#timers) clearInterval(timer);
     await Promise.allSettled(this.#underWay.values());
@@ -57,7 +58,7 @@ export class PeriodicTasks implements AsyncDisposable {
     const part = `sweep of ${task.name}`;
     const turn = (async () => {
       try {
-        await task.run();
+        await task.run(this.#stopping.signal);
         logRecovery(logger, part);
       } catch (error) {
         logger.warn({ err: error, part }, 'a sweep failed; it comes again');

@@ -12,16 +12,16 @@ const aged = [
 ];
 
 /** Removes rows whose time is over, in small batches; part of the sweep. */
-export async function pruneExpired(db: Database): Promise<void> {
+export async function pruneExpired(db: Database, stopping?: AbortSignal): Promise<void> {
   for (const table of ['idempotency_keys', 'hook_keys', 'channel_receipts', 'memory_entries', 'sessions', 'sign_in_codes']) {
-    await prune(db, table, sql`expires_at < now() - interval '1 hour'`);
+    await prune(db, table, sql`expires_at < now() - interval '1 hour'`, stopping);
   }
-  for (const { table, column, days } of aged) await prune(db, table, sql`${sql.identifier(column)} < now() - make_interval(days => ${days})`);
+  for (const { table, column, days } of aged) await prune(db, table, sql`${sql.identifier(column)} < now() - make_interval(days => ${days})`, stopping);
 }
 
-async function prune(db: Database, table: string, isOver: SQL): Promise<void> {
+async function prune(db: Database, table: string, isOver: SQL, stopping: AbortSignal | undefined): Promise<void> {
   const name = sql.identifier(table);
-  for (;;) {
+  while (stopping?.aborted !== true) {
     const { rowCount } = await db.system((tx) => tx.execute(sql`DELETE FROM ${name} WHERE ctid IN (SELECT ctid FROM ${name} WHERE ${isOver} LIMIT ${batch})`), { durable: false });
     if ((rowCount ?? 0) < batch) break;
   }

@@ -12,6 +12,7 @@ import type { Blobs } from '../platform/blobs/blobs.ts';
 import { Database } from '../platform/db/database.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { removeOrphanBlobs } from './orphan-blobs.ts';
+import { pruneExpired } from './prune.ts';
 import { pruneAged, RunRetention } from './retention.ts';
 
 const logger = pino({ level: 'silent' });
@@ -104,6 +105,20 @@ test.each([
 test('more than one batch of rows goes in one turn', async () => {
   await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
   expect(await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 365 } })).toEqual({ audit_log: 2500 });
+});
+
+test('a turn ends with the batch under way when the process stops', async () => {
+  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
+  await Promise.all([makeRun(workspaces.plain, 100), makeRun(workspaces.plain, 100)]);
+  await database.query(`insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, 'k', '1', now() - interval '1 day')`, [newId(), workspaces.plain]);
+  const [stopped, entries] = [AbortSignal.abort(), await countOf('audit_log')];
+  const stopping = new AbortController();
+  const breaking = { system: async (...given: Parameters<Database['system']>) => db.system(...given).finally(() => stopping.abort()) } as unknown as Database;
+  expect(await pruneAged({ db: breaking, blobs, logger, days: { ...forEver, audit: 365, messages: 30 } }, stopping.signal)).toMatchObject({ messages: 2 });
+  expect(await new RunRetention({ db, blobs, logger, days: { ...forEver, runs: 90 } }).prune(stopped)).toBe(0);
+  await pruneExpired(db, stopped);
+  expect([await countOf('audit_log'), await countOf('memory_entries')]).toEqual([entries, 1]);
+  await database.query('truncate runs, flows, messages, artifacts, audit_log, memory_entries cascade');
 });
 
 test('stored bytes that no artefact names go after a day; those of artefacts and those just written stay', async () => {

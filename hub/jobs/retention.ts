@@ -56,9 +56,9 @@ export class RunRetention {
   }
 
   /** Removes what is too old or too much now; answers how many runs. */
-  async prune(): Promise<number> {
+  async prune(stopping?: AbortSignal): Promise<number> {
     const { db, logger, days } = this.#options;
-    const deadline = performance.now() + turnMs;
+    const turn: Turn = { deadline: performance.now() + turnMs, stopping };
     const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>('retention_policies', 'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL', []);
     const others =
       days.runs === 0
@@ -74,23 +74,24 @@ export class RunRetention {
     for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
     let removed = 0;
     for (const { tenant_id: tenantId, retention } of [...policies, ...others.map((row) => ({ ...row, retention: { maxAgeDays: days.runs } as Retention }))]) {
-      if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, deadline);
-      if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, deadline);
+      if (stopping?.aborted === true) break;
+      if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, turn);
+      if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, turn);
     }
     if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
     return removed;
   }
 
-  async #byAge(tenantId: string, days: number, deadline: number): Promise<number> {
-    const removed = await repeat(deadline, runBatch, () => this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]));
+  async #byAge(tenantId: string, days: number, turn: Turn): Promise<number> {
+    const removed = await repeat(turn, runBatch, () => this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]));
     const counted = this.#counts.get(tenantId);
     if (counted !== undefined) counted.count -= removed;
     return removed;
   }
 
-  async #byCount(tenantId: string, maxRuns: number, deadline: number): Promise<number> {
+  async #byCount(tenantId: string, maxRuns: number, turn: Turn): Promise<number> {
     const counted = await this.#count(tenantId);
-    return repeat(deadline, 1, async () => {
+    return repeat(turn, 1, async () => {
       const excess = Math.min(counted.count - maxRuns, runBatch);
       const removed = excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
       counted.count -= removed;
@@ -145,13 +146,13 @@ const aged: { table: string; days: keyof RetentionDays; condition?: string }[] =
 ];
 
 /** Removes log lines, messages, ended commands, artefacts and audit entries beyond their days, in small batches; part of the sweep. */
-export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions): Promise<Record<string, number>> {
+export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions, stopping?: AbortSignal): Promise<Record<string, number>> {
   const removed: Record<string, number> = {};
-  const deadline = performance.now() + turnMs;
+  const turn: Turn = { deadline: performance.now() + turnMs, stopping };
   for (const { table, days: kind, condition } of aged) {
-    if (days[kind] === 0) continue;
+    if (days[kind] === 0 || stopping?.aborted === true) continue;
     const before = idBefore(new Date(Date.now() - days[kind] * dayMs));
-    const count = await repeat(deadline, rowBatch, async () => {
+    const count = await repeat(turn, rowBatch, async () => {
       const { rows } = await db.system(
         (tx) =>
           tx.query<{ id: string; tenant_id: string }>(
@@ -170,13 +171,19 @@ export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions
   return removed;
 }
 
-/** Repeats a batch until one removes less than `full`, or time is up, with a pause that lets others at the tables. */
-async function repeat(deadline: number, full: number, batch: () => Promise<number>): Promise<number> {
+/** When a turn ends at the latest: at a time, or with the process. */
+interface Turn {
+  deadline: number;
+  stopping: AbortSignal | undefined;
+}
+
+/** Repeats a batch until one removes less than `full`, or the turn is over, with a pause that lets others at the tables. */
+async function repeat({ deadline, stopping }: Turn, full: number, batch: () => Promise<number>): Promise<number> {
   let removed = 0;
   for (;;) {
     const count = await batch();
     removed += count;
-    if (count < full || performance.now() > deadline) return removed;
+    if (count < full || performance.now() > deadline || stopping?.aborted === true) return removed;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
