@@ -8,19 +8,22 @@ const batchSize = 500;
 
 /**
  * Removes stored bytes that no artefact names: a crash between writing the file and committing its row leaves them, and one
- * between removing the row and the file. Part of the sweep; answers how many.
+ * between removing the row and the file. Those of workspaces that this database does not have are another installation's. Part of the sweep; answers how many.
  */
 export async function removeOrphanBlobs({ db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number }, stopping?: AbortSignal): Promise<number> {
   let removed = 0;
-  let batch: string[] = [];
+  const batch: string[] = [];
   const flush = async () => {
-    const keys = new Map(batch.map((key) => [key.slice(key.indexOf('/') + 1), key]));
-    batch = [];
-    if (keys.size === 0) return;
-    const known = await db.systemStatement<{ id: string }>('known_artifacts', 'SELECT id FROM artifacts WHERE id = ANY($1)', [[...keys.keys()]]);
-    for (const { id } of known) keys.delete(id);
-    for (const key of keys.values()) await blobs.delete(key);
-    removed += keys.size;
+    const keys = batch.splice(0);
+    if (keys.length === 0) return;
+    const orphans = await db.systemStatement<{ key: string }>(
+      'orphan_blobs',
+      `SELECT key FROM unnest($1::text[]) AS key WHERE EXISTS (SELECT 1 FROM tenants WHERE id = split_part(key, '/', 1)::uuid)
+         AND NOT EXISTS (SELECT 1 FROM artifacts WHERE id = split_part(key, '/', 2)::uuid)`,
+      [keys],
+    );
+    for (const { key } of orphans) await blobs.delete(key);
+    removed += orphans.length;
   };
   for await (const { key, writtenAt } of blobs.list()) {
     if (stopping?.aborted === true) break;

@@ -132,6 +132,15 @@ test('stored bytes that no artefact names go after a day; those of artefacts and
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
 });
 
+test('stored bytes of a workspace that this database does not have stay: another installation may share the folder', async () => {
+  const [elsewhere, id] = [newId(), newId()];
+  await blobs.put(`${elsewhere}/${id}`, Buffer.from('x'), { maxBytes: 1 });
+  const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000);
+  await utimes(join(folder, elsewhere, id), yesterday, yesterday);
+  expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
+  expect(existsSync(join(folder, elsewhere, id))).toBe(true);
+});
+
 test('what goes on with a run, or runs it again, while old runs are removed keeps what it needs', async () => {
   const [reopened, again] = [await makeRun(workspaces.plain, 40), await makeRun(workspaces.plain, 41)];
   const next = newId();
