@@ -140,6 +140,8 @@ export class NodeCommands {
         if (problem === null) allowed.push(row);
         else refused.push({ id: row.id, runId: row.run_id, message: problem });
       }
+      // They never leave the hub; until they have failed they wait as before, whatever becomes of this process.
+      if (refused.length > 0) await tx.query('keep_refused', `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`, [refused.map(({ id }) => id)]);
       // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
       if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
       const commands = allowed.map((row) => ({
@@ -155,7 +157,12 @@ export class NodeCommands {
     const seen = await this.#deps.db.workspace(tenantId, look, { durable: false });
     if (seen === null) return null;
     const { refused, ...handedOut } = seen;
-    if (refused.length > 0) await this.#refuse(tenantId, refused);
+    if (refused.length > 0) {
+      await this.#refuse(tenantId, refused).catch((error: unknown) => {
+        // What is leased must reach its device; the next look refuses the others.
+        if (handedOut.leases.length === 0) throw error;
+      });
+    }
     return handedOut;
   }
 
