@@ -72,10 +72,20 @@ export async function ownDataFolder(folder: DataFolder, status: () => RunningSta
     }
     const other = await askStatus(folder);
     if (other !== null) throw new CompanionError(`Another companion (process ${other.pid}) runs on ${folder.path}; stop it, or name another folder with --data-folder.`);
-    // Nobody answers there: its process is gone.
+    if (await isListenedTo(path)) throw new CompanionError(`Another companion runs on ${folder.path} and does not answer; stop it, or name another folder with --data-folder.`);
+    // Nobody listens there: its process is gone.
     rmSync(path, { force: true });
   }
   throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
+}
+
+/** Whether a process has a socket, be it too busy to answer: the kernel connects to it, or has too many that wait, and refuses what a dead one left. */
+function isListenedTo(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(path, () => done(true));
+    socket.on('error', (error: NodeJS.ErrnoException) => done(error.code === 'EAGAIN'));
+    socket.on('connect', () => socket.destroy());
+  });
 }
 
 function listens(server: Server, path: string): Promise<boolean> {
