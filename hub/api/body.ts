@@ -15,17 +15,13 @@ function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
-/** Reads a body up to a limit. @throws AppError `payload_too_large`; the connection is then closed after the answer. */
+/** Reads a body up to a limit. @throws AppError `payload_too_large`, the rest not read. */
 async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
-  const tooLarge = () => {
-    // The rest is not read, so the connection can't serve another request.
-    request.res?.setHeader('Connection', 'close');
-    return new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
-  };
+  const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of piecesOf(request)) {
     length += chunk.length;
     if (length > limitBytes) throw tooLarge();
     chunks.push(chunk);
@@ -63,9 +59,11 @@ export async function readJsonBody(request: Request, operation: Operation): Prom
  * can be answered.
  */
 export async function* readPieces(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-  for await (const piece of pieces) {
+  for await (const piece of piecesOf(request)) {
     yield piece;
     if (signal.aborted) throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
   }
 }
+
+/** A reader that stops early must leave the connection to the answer. */
+const piecesOf = (request: Request) => request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;

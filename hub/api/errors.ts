@@ -5,6 +5,7 @@ import type { ErrorDetail } from '../../shared/errors.ts';
 import { UnstorableError } from '../../shared/json.ts';
 import { isDatabaseUnavailable } from '../platform/db/database.ts';
 import type { Logger } from '../platform/logger.ts';
+import { sendJson } from './send-json.ts';
 
 /** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
 export function toAppError(error: unknown): AppError {
@@ -26,7 +27,8 @@ export function sendError(response: Response, error: unknown, requestId: string,
   for (const [name, value] of Object.entries(appError.headers ?? {})) response.setHeader(name, value);
   if (appError.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(appError.retryAfterSeconds));
   if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
-  response.status(status).json({
+  response.status(status);
+  sendJson(response, {
     statusCode: status,
     error: reasonPhrase(status),
     message: appError.message,

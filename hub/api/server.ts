@@ -24,6 +24,7 @@ import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempoten
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Principal, Route } from './implement.ts';
 import type { LiveStreams } from './live-streams.ts';
+import { sendJson } from './send-json.ts';
 
 export interface HttpServerOptions {
   routes: Route[];
@@ -259,5 +260,6 @@ async function answer(options: HttpServerOptions, { operation, handle }: Route, 
 
 function send(response: Response, { status, body }: StoredAnswer): void {
   if (response.headersSent || response.writableEnded) return;
-  response.status(status).json(body);
+  response.status(status);
+  sendJson(response, body);
 }

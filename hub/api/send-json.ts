@@ -1,0 +1,48 @@
+import type { Request, Response } from 'express';
+
+export interface LingerLimits {
+  /** How long the rest of a body is read after its answer, in milliseconds. */
+  lingerMs: number;
+  /** And how many bytes of it. */
+  lingerBytes: number;
+}
+
+/** The rest of a body that was announced smaller than this is read by Node.js, and its connection serves the next request, in bytes. */
+const smallBytes = 64 * 1024;
+const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
+
+/**
+ * Sends JSON as the answer. Where much of the body was not read, as of an upload that was refused, the connection serves no other request:
+ * the caller has the answer at once and whole, and what it goes on sending is thrown away within bounds before the connection ends, since
+ * to close on bytes that nobody read would take the answer back.
+ */
+export function sendJson(response: Response, body: unknown, { lingerMs, lingerBytes }: LingerLimits = defaultLimits): void {
+  const { req: request } = response;
+  if (!isMuchUnread(request)) {
+    response.json(body);
+    return;
+  }
+  const content = Buffer.from(JSON.stringify(body));
+  response.set({ Connection: 'close', 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(content.length) });
+  response.write(content);
+  let left = lingerBytes;
+  const end = () => {
+    clearTimeout(timer);
+    request.off('data', count);
+    response.end();
+  };
+  const count = (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) end();
+  };
+  const timer = setTimeout(end, lingerMs);
+  request.once('end', end).once('error', end).once('close', end);
+  request.on('data', count);
+  // A reader that gave up left it paused.
+  request.resume();
+}
+
+function isMuchUnread(request: Request): boolean {
+  if (request.complete || request.destroyed) return false;
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > smallBytes;
+}

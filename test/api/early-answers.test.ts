@@ -1,0 +1,78 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { missingId } from '../fixtures/requests.ts';
+
+/** Answers that are due before a body was read. */
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let uploadHead: string;
+beforeAll(async () => {
+  hub = await startHub();
+  workspace = await hub.workspace();
+  const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+  const facts = new URLSearchParams({ offset: '0', bytes: '8000000', sha256: 'a'.repeat(64), contentType: 'image/png' });
+  uploadHead = `PUT /v1/automations/nodes/${nodeId}/commands/${missingId}/artifacts/a.png?${facts.toString()} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n`;
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+interface Call {
+  socket: Socket;
+  heard: () => string;
+  /** How its connection ended; null while it has not. */
+  ended: () => string | null;
+}
+
+function open(head: string): Call {
+  const { hostname, port } = new URL(hub.url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  let text = '';
+  let ended: string | null = null;
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  socket.on('end', () => (ended ??= 'as it should'));
+  socket.on('error', (error: NodeJS.ErrnoException) => (ended ??= error.code ?? 'error'));
+  socket.write(head);
+  return { socket, heard: () => text, ended: () => ended };
+}
+
+const chunked = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
+
+test('an upload that is refused has its answer before its body has left, on a connection that serves nothing else', async () => {
+  const { socket, heard, ended } = open(`${uploadHead}Content-Length: 8000000\r\n\r\n`);
+  await expect.poll(heard).toMatch(/^HTTP\/1\.1 404 [^]*\r\nConnection: close\r\n[^]*"code":"not_found"[^]*}$/i);
+  expect(ended()).toBe(null);
+  socket.write(Buffer.alloc(8_000_000));
+  await expect.poll(ended).toBe('as it should');
+  socket.destroy();
+});
+
+test('a body that turns out to be too large is answered, not cut off', async () => {
+  const { socket, heard, ended } = open(`POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nX-API-Key: ${workspace.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  for (let sent = 0; sent < 20; sent += 1) socket.write(chunked(100_000));
+  await expect.poll(heard).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
+  socket.write('0\r\n\r\n');
+  await expect.poll(ended).toBe('as it should');
+  socket.destroy();
+});
+
+test('whoever goes on sending after its answer loses the connection', async () => {
+  const { socket, heard, ended } = open(`${uploadHead}Transfer-Encoding: chunked\r\n\r\n`);
+  const timer = setInterval(() => socket.write(chunked(1_000)), 5);
+  try {
+    await expect.poll(heard).toContain('"code":"not_found"');
+    await expect.poll(ended).not.toBe(null);
+  } finally {
+    clearInterval(timer);
+    socket.destroy();
+  }
+});
+
+test('a small body that was not read leaves the connection to the next request', async () => {
+  const { socket, heard } = open(`POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`);
+  await expect.poll(heard).toMatch(/^HTTP\/1\.1 401 [^]*HTTP\/1\.1 200 /);
+  socket.destroy();
+});
