@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -70,4 +71,32 @@ describe('the pause before the next attempt', () => {
     expect(dated.retryAfterSeconds).toBeGreaterThan(30);
     expect((await errorOf({ status: 503, headers: { 'retry-after': 'soon' }, body: '' })).retryAfterSeconds).toBeUndefined();
   });
+});
+
+test('an answer that comes while its body is still on its way is taken at once, and the next call waits for nothing', async () => {
+  const refused = own(409, 'storage_full', 'The artefacts of this workspace take all its room.');
+  const early = createServer((request, response) => {
+    // As a hub refuses a piece: without reading it.
+    if (request.method === 'PUT') response.writeHead(refused.status).end(refused.body);
+    else response.writeHead(200).end(JSON.stringify({ commands: [], withdrawn: [] }));
+  });
+  await new Promise<void>((done) => early.listen(0, '127.0.0.1', done));
+  const client = new HubClient(`http://127.0.0.1:${(early.address() as AddressInfo).port}`, 'secret');
+  const signal = AbortSignal.timeout(20_000);
+  const stuck = new AbortController();
+  async function* endless(chunks: number) {
+    for (let sent = 0; sent < chunks; sent += 1) yield Buffer.alloc(64 * 1024);
+    await once(stuck.signal, 'abort');
+  }
+  try {
+    for (const chunks of [1, 4, 100]) {
+      const put = client.call('uploadAutomationNodeArtifact', { params: { id: nodeId, commandId, name: 'a' }, query: { offset: 0, bytes: 1_000_000, sha256: 'a'.repeat(64), contentType: 'image/png' } }, { signal, timeoutMs: 120_000, content: endless(chunks) });
+      await expect(put).rejects.toMatchObject({ code: 'storage_full', isRefusal: true });
+      expect((await client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal, timeoutMs: 120_000 })).body.commands).toEqual([]);
+    }
+  } finally {
+    stuck.abort();
+    early.closeAllConnections();
+    early.close();
+  }
 });

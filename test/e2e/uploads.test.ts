@@ -164,7 +164,7 @@ test('what the hub itself refuses fails the command at once, and says why', asyn
   answer = (method) => (method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null);
   const { runId } = await readBig();
   const run = await hub.client(workspace.key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
-  expect(run).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('take all its room') as string } });
+  expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('take all its room') as string } });
   expect(puts).toBe(1);
 });
 
