@@ -7,7 +7,7 @@ export interface LingerLimits {
   lingerBytes: number;
 }
 
-/** The rest of a body that was announced smaller than this is read by Node.js, and its connection serves the next request, in bytes. */
+/** The rest of a body that was announced smaller than this is read whatever it is, and its connection serves the next request, in bytes. */
 const smallBytes = 64 * 1024;
 const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
 
@@ -18,6 +18,8 @@ const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 
  */
 export function sendJson(response: Response, body: unknown, { lingerMs, lingerBytes }: LingerLimits = defaultLimits): void {
   const { req: request } = response;
+  // A reader that gave up left it paused, and the connection with it: Node.js throws away only what nobody began to read.
+  if (!request.complete) request.resume();
   if (!isMuchUnread(request)) {
     response.json(body);
     return;
@@ -38,8 +40,6 @@ export function sendJson(response: Response, body: unknown, { lingerMs, lingerBy
   const timer = setTimeout(end, lingerMs);
   request.once('end', end).once('error', end).once('close', end);
   request.on('data', count);
-  // A reader that gave up left it paused.
-  request.resume();
 }
 
 function isMuchUnread(request: Request): boolean {

@@ -9,14 +9,22 @@ import { missingId } from '../fixtures/requests.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
-let uploadHead: string;
+let upload: (commandId: string, bytes: number) => string;
+let takeCommand: () => Promise<string>;
 beforeAll(async () => {
   hub = await startHub();
   workspace = await hub.workspace();
   const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
   const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
-  const facts = new URLSearchParams({ offset: '0', bytes: '8000000', sha256: 'a'.repeat(64), contentType: 'image/png' });
-  uploadHead = `PUT /v1/automations/nodes/${nodeId}/commands/${missingId}/artifacts/a.png?${facts.toString()} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n`;
+  upload = (commandId, bytes) => {
+    const facts = new URLSearchParams({ offset: '0', bytes: String(bytes), sha256: 'a'.repeat(64), contentType: 'image/png' });
+    return `PUT /v1/automations/nodes/${nodeId}/commands/${commandId}/artifacts/a.png?${facts.toString()} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n`;
+  };
+  takeCommand = async () => {
+    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/x' } }] } });
+    await workspace.api.call('runAutomationWorkflow', { params: { id } });
+    return (await hub.client(deviceSecret).call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } })).commands[0]?.id as string;
+  };
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
@@ -42,7 +50,7 @@ function open(head: string): Call {
 const chunked = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
 
 test('an upload that is refused has its answer before its body has left, on a connection that serves nothing else', async () => {
-  const { socket, heard, ended } = open(`${uploadHead}Content-Length: 8000000\r\n\r\n`);
+  const { socket, heard, ended } = open(`${upload(missingId, 8_000_000)}Content-Length: 8000000\r\n\r\n`);
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 404 [^]*\r\nConnection: close\r\n[^]*"code":"not_found"[^]*}$/i);
   expect(ended()).toBe(null);
   socket.write(Buffer.alloc(8_000_000));
@@ -60,7 +68,7 @@ test('a body that turns out to be too large is answered, not cut off', async () 
 });
 
 test('whoever goes on sending after its answer loses the connection', async () => {
-  const { socket, heard, ended } = open(`${uploadHead}Transfer-Encoding: chunked\r\n\r\n`);
+  const { socket, heard, ended } = open(`${upload(missingId, 8_000_000)}Transfer-Encoding: chunked\r\n\r\n`);
   const timer = setInterval(() => socket.write(chunked(1_000)), 5);
   try {
     await expect.poll(heard).toContain('"code":"not_found"');
@@ -69,6 +77,14 @@ test('whoever goes on sending after its answer loses the connection', async () =
     clearInterval(timer);
     socket.destroy();
   }
+});
+
+test('a small body of which some was read leaves the connection to the next request', async () => {
+  const { socket, heard } = open(`${upload(await takeCommand(), 10)}Content-Length: 40\r\n\r\n${'x'.repeat(20)}`);
+  await expect.poll(heard).toMatch(/^HTTP\/1\.1 413 /);
+  socket.write(`${'x'.repeat(20)}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`);
+  await expect.poll(heard).toMatch(/"code":"payload_too_large"[^]*HTTP\/1\.1 200 /);
+  socket.destroy();
 });
 
 test('a small body that was not read leaves the connection to the next request', async () => {
