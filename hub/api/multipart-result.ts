@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { pipeline } from 'node:stream/promises';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
-import type { Request } from 'express';
 import { artifactContentType, artifactName, commandResult, maxArtifactBytes, maxArtifacts } from '../../shared/contract/nodes.ts';
 import type { CommandResult } from '../../shared/contract/nodes.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -24,16 +26,16 @@ export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
 
 /**
  * Reads a multipart result, its files into bytes of the request's own that a sweep removes should this process die. The files of a
- * result that failed are not kept.
- * @throws AppError for a body that is not usable.
+ * result that failed are not kept. What can't be stored or used ends the reading at once.
+ * @throws AppError for a body that is not usable, or what `body` throws.
  */
-export async function readMultipartResult(request: Request, partials: PartialBlobs): Promise<UploadedResult> {
+export async function readMultipartResult(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>, partials: PartialBlobs): Promise<UploadedResult> {
   const ids: string[] = [];
   const discard = async () => {
     await Promise.all(ids.map((id) => partials.delete(id)));
   };
   try {
-    const { result, files } = await receive(request, partials, ids);
+    const { result, files } = await receive(headers, body, partials, ids);
     if (result === undefined) throw invalid('body.result', 'is required: the JSON of the result');
     return { result, files, [Symbol.asyncDispose]: discard };
   } catch (error) {
@@ -42,10 +44,10 @@ export async function readMultipartResult(request: Request, partials: PartialBlo
   }
 }
 
-async function receive(request: Request, partials: PartialBlobs, ids: string[]): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
+async function receive(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>, partials: PartialBlobs, ids: string[]): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
   let parser: BusboyInstance;
   try {
-    parser = new Busboy({ headers: request.headers as BusboyHeaders, limits: { files: maxArtifacts, fileSize: maxArtifactBytes, fields: 1, fieldSize: maxFieldBytes, parts: maxArtifacts + 1 } });
+    parser = new Busboy({ headers: headers as BusboyHeaders, limits: { files: maxArtifacts, fileSize: maxArtifactBytes, fields: 1, fieldSize: maxFieldBytes, parts: maxArtifacts + 1 } });
   } catch (error) {
     throw invalid('body', 'is not multipart/form-data with a boundary', error);
   }
@@ -53,20 +55,26 @@ async function receive(request: Request, partials: PartialBlobs, ids: string[]):
   let problem: unknown;
   let total = 0;
   const files: UploadedFile[] = [];
+  const contents: Readable[] = [];
   const writes: Promise<void>[] = [];
+  const failed = Promise.withResolvers<void>();
+  const fail = (error: unknown) => {
+    problem ??= error;
+    failed.resolve();
+  };
   parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
     try {
       if (name !== 'result') throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
       result = parsePart('body', commandResult, parseJson(value));
     } catch (error) {
-      problem ??= error;
+      fail(error);
     }
   });
   parser.on('file', (_field, stream, fileName, _encoding, contentType) => {
     const path = `body[${files.length}]`;
-    if (!artifactName.safeParse(fileName ?? '').success) problem ??= invalid('body', 'has a file whose name is not a plain file name');
-    else if (!artifactContentType.safeParse(contentType).success) problem ??= invalid(path, `has the content type ${JSON.stringify(contentType.slice(0, 100))}; it must be one such as image/png`);
+    if (!artifactName.safeParse(fileName ?? '').success) fail(invalid('body', 'has a file whose name is not a plain file name'));
+    else if (!artifactContentType.safeParse(contentType).success) fail(invalid(path, `has the content type ${JSON.stringify(contentType.slice(0, 100))}; it must be one such as image/png`));
     if (problem !== undefined || result?.status === 'failed') {
       stream.resume();
       return;
@@ -75,34 +83,39 @@ async function receive(request: Request, partials: PartialBlobs, ids: string[]):
     ids.push(id);
     const file: UploadedFile = { name: fileName as string, contentType, bytes: 0, open: () => partials.read(id) };
     files.push(file);
-    stream.on('limit', () => {
-      problem ??= new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`);
-    });
+    stream.on('limit', () => fail(new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`)));
+    // A file that breaks off is an error of the form, not of the disk.
+    stream.on('error', (error: unknown) => fail(notWhole(error)));
+    contents.push(stream);
     const write = async () => {
-      file.bytes = await partials.write(id, 0, stream as AsyncIterable<Buffer>, { maxBytes: maxArtifactBytes });
+      file.bytes = await partials.write(id, 0, stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, { maxBytes: maxArtifactBytes });
       total += file.bytes;
-      if (total > maxCommandBytes) problem ??= new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
+      if (total > maxCommandBytes) throw new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
     };
-    writes.push(
-      write().catch((error: unknown) => {
-        problem ??= error;
-        stream.resume();
-      }),
-    );
+    writes.push(write().catch(fail));
   });
-  parser.on('filesLimit', () => {
-    problem ??= invalid('body', `has more than ${maxArtifacts} files`);
-  });
+  parser.on('filesLimit', () => fail(invalid('body', `has more than ${maxArtifacts} files`)));
+  const parsed = finished(parser).catch((error: unknown) => fail(notWhole(error)));
   try {
-    await pipeline(request, parser);
-    await Promise.all(writes);
+    for await (const piece of body) {
+      // A file whose bytes can't be written takes no more of them, so that only `failed` would end the wait.
+      if (!parser.write(piece)) await Promise.race([once(parser, 'drain'), parsed, failed.promise]);
+      if (problem !== undefined) throw problem;
+    }
+    parser.end();
+    await Promise.race([parsed, failed.promise]);
+    if (problem === undefined) await Promise.all(writes);
+    if (problem !== undefined) throw problem;
   } catch (error) {
+    for (const content of contents) content.destroy();
+    parser.destroy();
     await Promise.allSettled(writes);
-    throw problem ?? invalid('body', 'is not whole multipart/form-data', error);
+    throw error instanceof AppError ? error : (problem ?? notWhole(error));
   }
-  if (problem !== undefined) throw problem;
   return { result, files: result?.status === 'failed' ? [] : files };
 }
+
+const notWhole = (cause: unknown) => invalid('body', 'is not whole multipart/form-data', cause);
 
 function parseJson(text: string): unknown {
   try {

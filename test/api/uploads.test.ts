@@ -241,6 +241,29 @@ test('a piece under way ends with its command, which it keeps alive until then',
   expect(passed).toBe(3);
 });
 
+test('a whole result under way ends with its command, too, and keeps it alive until then', async () => {
+  const device = await pair();
+  const { runId, commandId } = await device.take();
+  const uploads = new ArtifactUploads({ db: hub.app.db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(quotaMib * 1024 * 1024), lookEveryMs: 0 });
+  await database.query('update node_commands set lease_expires_at = now() where id = $1', [commandId]);
+  const passed: number[] = [];
+  const body = async function* body() {
+    for (let piece = 0; piece < 5; piece += 1) {
+      if (piece === 2) {
+        expect(await database.query(`select 1 from node_commands where id = $1 and lease_expires_at > now() + interval '60 seconds'`, [commandId])).toHaveLength(1);
+        await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
+      }
+      passed.push(piece);
+      yield Buffer.alloc(1);
+    }
+  };
+  const read = async () => {
+    for await (const _piece of uploads.passWhole({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, body()));
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'command_ended' });
+  expect(passed).toEqual([0, 1, 2]);
+});
+
 test('a content type that is none is a clear 400, whichever way it comes', async () => {
   const device = await pair();
   const { commandId } = await device.take();

@@ -32,14 +32,14 @@ export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }:
       if (handedOut.leases.length > 0) unlessSent(response, () => void devices.putBack(principal, handedOut));
       return handedOut.answer;
     },
-    async completeAutomationNodeCommand({ principal, params, body, raw: { request } }) {
+    async completeAutomationNodeCommand({ principal, params, body, signal, raw: { request } }) {
       if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
       const ended = await results.ended(principal, params.commandId);
       if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
       const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
       if (announced > maxMultipartBytes) throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
       using _held = room.hold(principal.tenantId, announced);
-      await using upload = await readMultipartResult(request, partials);
+      await using upload = await readMultipartResult(request.headers, uploads.passWhole(principal, params.commandId, readPieces(request, signal)), partials);
       return await results.complete(principal, params.commandId, upload.result, upload.files);
     },
     readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),

@@ -17,7 +17,7 @@ export interface ArtifactUploadsDependencies {
   db: Database;
   blobs: Blobs;
   room: ArtifactRoom;
-  /** How often a piece under way is asked whether it is wanted still, in milliseconds. */
+  /** How often it is asked whether bytes under way are wanted still, in milliseconds. */
   lookEveryMs?: number;
 }
 
@@ -71,7 +71,9 @@ export class ArtifactUploads {
     if (row.verifiedAt !== null) return present(row, bytes);
     const before = await blobs.partials.size(id);
     if (facts.offset > before) throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
-    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, id, body), { maxBytes: bytes });
+    // Until it is whole its room is its own.
+    const touch = (tx: Transaction) => tx.update(artifactUploads).set({ updatedAt: sql`now()` }).where(eq(artifactUploads.id, id));
+    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, touch), { maxBytes: bytes });
     if (received < bytes) return present(row, received);
     const hash = createHash('sha256');
     for await (const chunk of blobs.partials.read(id) as AsyncIterable<Buffer>) hash.update(chunk);
@@ -123,8 +125,13 @@ export class ArtifactUploads {
     return row;
   }
 
-  /** Passes bytes on until the command is over, as it is once its device is revoked: a piece may take as long as it likes. Until then its room is its own. */
-  async *#whileWanted(device: DeviceIdentity, commandId: string, id: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  /** Passes the bytes of a whole result on while it is wanted. @throws AppError `command_ended` once it is not. */
+  passWhole(device: DeviceIdentity, commandId: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    return this.#whileWanted(device, commandId, body, async () => undefined);
+  }
+
+  /** Passes bytes on until the command is over, as it is once its device is revoked: they may take as long as they like to come. */
+  async *#whileWanted(device: DeviceIdentity, commandId: string, body: AsyncIterable<Buffer>, keep: (tx: Transaction) => Promise<unknown>): AsyncGenerator<Buffer> {
     const { db, lookEveryMs = defaultLookEveryMs } = this.#deps;
     let lookedAt = performance.now();
     for await (const chunk of body) {
@@ -133,7 +140,7 @@ export class ArtifactUploads {
       await db.workspace(device.tenantId, async (tx) => {
         await assertOpen(tx, device, commandId);
         await keepAlive(tx, commandId);
-        await tx.update(artifactUploads).set({ updatedAt: sql`now()` }).where(eq(artifactUploads.id, id));
+        await keep(tx);
       });
       lookedAt = performance.now();
     }
