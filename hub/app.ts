@@ -158,6 +158,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : await createRedisRateLimiter(redisUrl, logger).catch(unreachable));
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(config.artifacts.folder ?? join(config.home, 'artifacts')));
+  stack.use(new RecoveryWatch(logger, { artifacts: (signal) => blobs.check(signal) }));
 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
@@ -313,15 +314,15 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
 
   let url: string | null = null;
   if (config.role !== 'worker') {
-    const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = { database: (signal) => db.ping(signal), queue: (signal) => queue.ping(signal) };
+    const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = { database: (signal) => db.ping(signal), queue: (signal) => queue.ping(signal), artifacts: (signal) => blobs.check(signal) };
     const check = async () => Object.fromEntries(await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await checkPart(run)] as const)));
     const faces = { nodes, devices, results, artifacts, uploads, room, partials: blobs.partials };
     const limitAddress = createAddressLimiter(rateLimiter, config.limits);
     const hosts = createOwnHosts({ publicUrl: config.http.publicUrl, host: config.http.host, listensAt: () => url ?? publicUrl });
     const server: HttpServer = createHttpServer({
       routes: [
-        // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too.
-        ...systemRoutes({ version, check, dispensable: redisUrl === null ? [] : ['queue'] }),
+        // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices.
+        ...systemRoutes({ version, check, dispensable: ['artifacts', ...(redisUrl === null ? [] : ['queue'])] }),
         ...identityRoutes(identity),
         ...workflowRoutes(workflows),
         ...sequenceRoutes(sequences),
@@ -408,8 +409,8 @@ async function checkPart(run: (signal: AbortSignal) => Promise<unknown>): Promis
   try {
     await run(AbortSignal.timeout(checkDeadlineMs));
     return { ok: true };
-  } catch {
-    return { ok: false, message: 'does not answer' };
+  } catch (error) {
+    return { ok: false, message: error instanceof AppError ? error.message : 'does not answer' };
   }
 }
 

@@ -19,7 +19,7 @@ export const system = defineResource({
     caller: 'public',
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether work can be accepted; 503 names the part that is down. Degraded: all work goes on, slower, without the part that is named',
+    summary: 'Whether work can be accepted; 503 names the part that is down. Degraded: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some',
     response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
     errors: ['unavailable'],
   },

@@ -229,7 +229,7 @@ describe('what stands around the operations', () => {
 
   test('tells that it is up, ready and measured', async () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
-    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({ status: 'ready', parts: { database: { ok: true }, queue: { ok: true } } });
+    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({ status: 'ready', parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true } } });
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });
 

@@ -5,7 +5,7 @@ export interface SystemFaces {
   version: string;
   /** The state of each part that accepting work needs. */
   check: () => Promise<Record<string, { ok: boolean; message?: string }>>;
-  /** Names of the parts without which work goes on, slower. */
+  /** Names of the parts without which work goes on. */
   dispensable: readonly string[];
 }
 

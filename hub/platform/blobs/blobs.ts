@@ -6,6 +6,8 @@ import { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
 import { createPartialBlobs, noRoomFor, writeAll } from './partial-blobs.ts';
 import type { PartialBlobs } from './partial-blobs.ts';
+import { createWriteProbe } from './write-probe.ts';
+import type { WriteProbeOptions } from './write-probe.ts';
 
 /** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
 export interface Blobs {
@@ -16,6 +18,8 @@ export interface Blobs {
   delete(key: string): Promise<void>;
   /** Bytes on their way in. */
   partials: PartialBlobs;
+  /** Whether bytes can be stored now; cheap to ask. @throws AppError `unavailable`, or the signal's reason. */
+  check(signal: AbortSignal): Promise<void>;
   /** All that is stored, in no order, with the time when it was written; what comes and goes meanwhile may be among it or not. */
   list(): AsyncIterable<{ key: string; writtenAt: Date }>;
 }
@@ -26,7 +30,7 @@ const unfinished = '.unfinished';
 const abandonedAfterMs = 60 * 60 * 1000;
 
 /** Bytes in files under one folder; several hub processes may share it. */
-export async function createFileBlobs(folder: string): Promise<Blobs> {
+export async function createFileBlobs(folder: string, options: WriteProbeOptions = {}): Promise<Blobs> {
   const incoming = join(folder, unfinished);
   await mkdir(incoming, { recursive: true, mode: 0o700 });
   for (const name of await readdir(incoming)) {
@@ -38,6 +42,8 @@ export async function createFileBlobs(folder: string): Promise<Blobs> {
     if (!keyPattern.test(key)) throw new TypeError('a blob key is two UUIDs');
     return join(folder, key);
   };
+
+  const probe = createWriteProbe(incoming, options);
 
   return {
     partials: await createPartialBlobs(join(folder, '.uploads')),
@@ -76,6 +82,13 @@ export async function createFileBlobs(folder: string): Promise<Blobs> {
 
     async delete(key) {
       await rm(pathOf(key), { force: true });
+    },
+
+    async check(signal) {
+      await probe(signal).catch((error: unknown) => {
+        if (signal.aborted) throw signal.reason;
+        throw noRoomFor(error) ?? new AppError('unavailable', 'The folder of the artefacts can not be written; its operator has to look at ARTIFACTS_FOLDER.', { cause: error });
+      });
     },
 
     async *list() {

@@ -83,7 +83,7 @@ export async function writeAll(file: FileHandle, chunk: Buffer, position: number
 /** What to answer when a write failed for want of room; undefined when it failed for something else. */
 export function noRoomFor(error: unknown): AppError | undefined {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? new AppError('unavailable', 'The hub has no room for the bytes now.', { cause: error, retryAfterSeconds: 30 }) : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? new AppError('unavailable', 'The disk of the hub has no room for more artefacts; send the bytes again later, once its operator made room.', { cause: error, retryAfterSeconds: 30, internal: { part: 'artifacts' } }) : undefined;
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
