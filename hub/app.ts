@@ -150,7 +150,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const cursors = createCursors(secrets.subkey('cursors'));
   const { redisUrl } = config;
   const unreachable = (error: unknown) => {
-    throw new AppError('unavailable', `Redis can't be reached: ${reasonOf(error)}; check REDIS_URL.`, { cause: error });
+    throw new AppError('unavailable', `Redis at ${new URL(redisUrl ?? '').host} can't be used: ${reasonOf(error)}; check REDIS_URL, and that Redis runs there.`, { cause: error });
   };
   const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
   const live = stack.use(new LiveTopics(events));

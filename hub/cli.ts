@@ -2,9 +2,9 @@
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { Command, CommanderError, Option } from 'commander';
 import { environments, identity as identityContract } from '../shared/contract/identity.ts';
+import { nodes as nodesContract } from '../shared/contract/nodes.ts';
 import { productPermissions, products, roles } from '../shared/contract/define.ts';
 import { AppError } from '../shared/errors.ts';
 import { visibleLine, visibleText } from '../shared/visible-text.ts';
@@ -16,6 +16,7 @@ import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '.
 import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 import { readPostgresUrl } from './platform/postgres-server/server.ts';
+import { confirmed, print, readPassword, renderDiff, table } from './terminal.ts';
 import { applyImport, exportWorkflows, planImport } from './workflow-files.ts';
 
 const actor = 'cli';
@@ -48,40 +49,16 @@ function hubAddress(config: Config): string {
   return config.http.publicUrl ?? (url !== null && URL.canParse(url) ? url : `http://${config.http.host}:${config.http.port}`);
 }
 
-function print(value: unknown, json: boolean | undefined, text: string): void {
-  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${visibleText(text)}\n`);
-}
-
-function table(rows: Record<string, string>[]): string {
-  const [first] = rows;
-  if (first === undefined) return 'none';
-  const columns = Object.keys(first);
-  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? '').length)));
-  const line = (cells: string[]) => cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd();
-  return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n');
-}
-
-/** A diff as people know it on a terminal. */
-function colored(raw: string): string {
-  const diff = visibleText(raw);
-  if (!process.stdout.isTTY || (process.env['NO_COLOR'] ?? '') !== '') return diff;
-  return diff.replaceAll(/^\+.*$/gm, '\u001B[32m$&\u001B[39m').replaceAll(/^-.*$/gm, '\u001B[31m$&\u001B[39m');
-}
-
-/** Asks on the terminal; no without one. */
-async function confirmed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return false;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
-}
-
 interface Common {
   json?: boolean;
   workspace: string;
+}
+
+/** What was given, as the API would take it. @throws AppError `validation_failed` that names each field. */
+function checked<Output>(schema: { safeParse(value: unknown): { success: true; data: Output } | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } } }, given: unknown): Output {
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) throw new AppError('validation_failed', parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+  return parsed.data;
 }
 
 const program = new Command('outrigger').description('Manages an Outrigger hub from the command line.').version(version).exitOverride().configureHelp({ showGlobalOptions: true });
@@ -111,7 +88,7 @@ token
   .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
   .addOption(json())
   .action(async (options: Common & { product: (typeof products)[number]; environment: 'live' | 'test'; name: string; permission?: string[]; expires?: string; ip?: string[] }) => {
-    const body = identityContract.createApiToken.body.safeParse({
+    const body = checked(identityContract.createApiToken.body, {
       name: options.name,
       product: options.product,
       environment: options.environment,
@@ -119,10 +96,9 @@ token
       ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
       ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
     });
-    if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
     const created = await withApp(async ({ identity }) => {
       const { id } = await identity.findWorkspace(options.workspace);
-      return identity.createToken(id, body.data, actor);
+      return identity.createToken(id, body, actor);
     });
     print(created, options.json, created.key);
   });
@@ -141,7 +117,8 @@ token
   .argument('<id>')
   .addOption(workspace())
   .addOption(json())
-  .action(async (id: string, options: Common) => {
+  .action(async (given: string, options: Common) => {
+    const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
     const revoked = await withApp(async ({ identity }) => identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor));
     print(revoked, options.json, `revoked ${revoked.id}`);
   });
@@ -154,27 +131,13 @@ program
   .requiredOption('--name <name>', 'its name')
   .addOption(json())
   .action(async (options: { name: string; json?: boolean }) => {
-    const created = await withApp(({ identity }) => identity.createWorkspace(options.name));
+    const { workspaceName } = checked(identityContract.signUp.body.pick({ workspaceName: true }), { workspaceName: options.name });
+    const created = await withApp(({ identity }) => identity.createWorkspace(workspaceName));
     print(created, options.json, `made workspace ${created.name} (${created.id})`);
   });
 
-/** The first line of standard input, asked for on a terminal. */
-async function readPassword(): Promise<string> {
-  let password = '';
-  if (process.stdin.isTTY) process.stderr.write('Password (at least 12 characters): ');
-  for await (const chunk of process.stdin) {
-    password += String(chunk);
-    if (password.includes('\n')) break;
-  }
-  return password.split('\n')[0] ?? '';
-}
-
 /** A person and their password, as the API would take them. @throws AppError `validation_failed`. */
-function checkMember(member: { email: string; password: string; role?: string }) {
-  const body = identityContract.addMember.body.safeParse(member);
-  if (!body.success) throw new AppError('validation_failed', body.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
-  return body.data;
-}
+const checkMember = (member: { email: string; password: string; role?: string }) => checked(identityContract.addMember.body, member);
 
 const user = program.command('user').description('people');
 const email = () => new Option('--email <email>', 'email address').makeOptionMandatory();
@@ -235,9 +198,10 @@ node
   .option('--allow-browser', 'let workflows drive its browser')
   .addOption(json())
   .action(async (options: Common & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
+    const { workspace: wanted, json: _json, ...given } = options;
+    const body = checked(nodesContract.createAutomationNode.body, given);
     const { pairing, hub } = await withApp(async ({ identity, nodes }, config) => {
-      const { id } = await identity.findWorkspace(options.workspace);
-      const body = { ...(options.name === undefined ? {} : { name: options.name }), allowSystem: options.allowSystem === true, allowBrowser: options.allowBrowser === true };
+      const { id } = await identity.findWorkspace(wanted);
       const address = hubAddress(config);
       return { pairing: await nodes.createPairing(id, body, address, actor), hub: address };
     });
@@ -278,7 +242,7 @@ workflow
       const { id } = await identity.findWorkspace(options.workspace);
       const plans = await planImport(workflows, id, paths);
       const summary = plans.map(({ path, name, action, diff }) => ({ path, name, action, diff }));
-      if (options.json !== true) process.stdout.write(`${summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : colored(diff))).join('\n')}`);
+      if (options.json !== true) process.stdout.write(summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: (process.env['NO_COLOR'] ?? '') !== '' }))).join('\n'));
       const changes = plans.filter(({ action }) => action !== 'unchanged').length;
       if (options.dryRun === true || changes === 0) {
         if (options.json === true) print(summary, true, '');

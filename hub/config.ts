@@ -31,7 +31,7 @@ const list = (check: (item: string) => boolean, message: string) =>
     .refine((items) => items.every(check), message);
 
 const address = (protocols: string[], message: string) => z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
-const isCidr = (text: string) => ipaddr.isValidCIDR(text) || ipaddr.isValid(text);
+const isCidr = (text: string) => (text.includes('/') ? ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text) : ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
 
 /** Every setting, once: validation, defaults, and the table in the README come from here. */
 const settings = {

@@ -69,6 +69,8 @@ async function greet(app: App, config: Config): Promise<void> {
   if (app.isNew) {
     const code = await app.identity.createSignInCode('demo');
     lines.push('  Workspace          demo', `  Sign in (once)     ${address}/sign-in?code=${code}`);
+  } else {
+    lines.push('  Sign in            npm run outrigger -- link');
   }
   if (config.role === 'all') {
     lines.push('  Pair this machine  npm run outrigger -- node pair', `                     npm run companion -- pair CODE --hub ${address} && npm run companion -- run`);

@@ -59,18 +59,21 @@ const slug = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 
 /**
  * Writes workflows into a folder, a file each; those that are named by id or name, or all of them.
- * @throws AppError `not_found` for one that there is not.
+ * @throws AppError `not_found` for one that there is not, `unavailable` for a folder that can't be written.
  */
 export async function exportWorkflows(workflows: Workflows, tenantId: string, folder: string, wanted: string[]): Promise<{ id: string; name: string; path: string }[]> {
   const all = await listAll(workflows, tenantId);
   const missing = wanted.find((item) => !all.some(({ id, name }) => id === item || name === item));
   if (missing !== undefined) throw new AppError('not_found', `There is no workflow ${missing} in this workspace.`);
-  await mkdir(folder, { recursive: true });
+  const refuse = (error: NodeJS.ErrnoException) => {
+    throw new AppError('unavailable', `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`, { cause: error });
+  };
+  await mkdir(folder, { recursive: true }).catch(refuse);
   const written: { id: string; name: string; path: string }[] = [];
   for (const workflow of all.filter(({ id, name }) => wanted.length === 0 || wanted.includes(id) || wanted.includes(name))) {
     // The end of the id keeps two workflows of one name apart.
     const path = join(folder, `${slug(workflow.name)}-${workflow.id.slice(-6)}.workflow.json`);
-    await writeFile(path, workflowFile(workflow));
+    await writeFile(path, workflowFile(workflow)).catch(refuse);
     written.push({ id: workflow.id, name: workflow.name, path });
   }
   return written;

@@ -90,7 +90,8 @@ describe('API keys', () => {
   test('are refused at creation with permissions of another product, bad blocks and past times', async () => {
     const create = (body: Record<string, unknown>) => refused(workspace.session.call('createApiToken', { params: { tenantId: workspace.tenantId }, body: { name: 'x', product: 'automations', permissions: ['automations:manage'], ...body } as never }));
     expect(await create({ permissions: ['chat:read'] })).toMatchObject({ status: 400, details: [{ path: 'body.permissions[0]' }] });
-    expect(await create({ ipAllowlist: ['300.1.1.1'] })).toMatchObject({ status: 400, details: [{ path: 'body.ipAllowlist[0]' }] });
+    // The last three are addresses in C: 1.2.0.3, 8.0.0.1 and 127.0.0.1.
+    for (const block of ['300.1.1.1', '10.0.0.0/33', '1.2.3', '010.0.0.1', '0x7f.1']) expect(await create({ ipAllowlist: [block] })).toMatchObject({ status: 400, details: [{ path: 'body.ipAllowlist[0]' }] });
     expect(await create({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({ status: 400, details: [{ path: 'body.expiresAt' }] });
   });
 

@@ -52,9 +52,10 @@ export const rules: Rule[] = [
   {
     name: 'hub/cli',
     from: 'hub/cli.ts',
-    allowed: ['shared/**', 'hub/app.ts', 'hub/main.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/describe-error.ts', 'hub/platform/logger.ts', 'hub/platform/postgres-server/server.ts', 'hub/workflow-files.ts', node, 'commander'],
+    allowed: ['shared/**', 'hub/app.ts', 'hub/main.ts', 'hub/config.ts', 'hub/environment.ts', 'hub/platform/data-folder.ts', 'hub/platform/describe-error.ts', 'hub/platform/logger.ts', 'hub/platform/postgres-server/server.ts', 'hub/terminal.ts', 'hub/workflow-files.ts', node, 'commander'],
     forbids: { from: 'hub/cli.ts', target: 'hub/modules/identity/service.ts' },
   },
+  { name: 'hub/terminal', from: 'hub/terminal.ts', allowed: ['shared/**', node], forbids: { from: 'hub/terminal.ts', target: 'hub/app.ts' } },
   { name: 'hub/workflow-files', from: 'hub/workflow-files.ts', allowed: ['shared/**', faces, node, 'zod', 'diff'], forbids: { from: 'hub/workflow-files.ts', target: 'hub/platform/db/database.ts' } },
   { name: 'hub/demo', from: 'hub/demo/**', allowed: ['shared/**', 'hub/demo/**', node], forbids: { from: 'hub/demo/main.ts', target: 'hub/app.ts' } },
   { name: 'node-agent/renderer and preload', from: 'node-agent/{renderer,preload}/**', allowed: ['shared/**', 'node-agent/{renderer,preload}/**'], forbids: { from: 'node-agent/renderer/app.ts', target: 'node:fs' } },

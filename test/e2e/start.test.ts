@@ -41,6 +41,7 @@ const line = (pattern: RegExp) => ({ code: 1, stderr: expect.stringMatching(new 
 describe('the hub starts', () => {
   test('from nothing, greets with what to do next, and ends cleanly with all that it started', async () => {
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
+    expect(hub.greeting).toContain(`${hub.url}/sign-in?code=`);
     expect(await (await fetch(`${hub.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
     expect(processesWith(join(folder, 'postgres')).length).toBeGreaterThan(0);
     expect(await hub.stop()).toBe(0);
@@ -54,6 +55,8 @@ describe('the hub starts', () => {
     await first.kill();
     await expect.poll(() => processesWith(join(folder, 'postgres')), { timeout: 20_000 }).toEqual([]);
     const second = await startHubProcess(env);
+    // The link of the first start is long used or lost.
+    expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);
     const login = await fetch(`${second.url}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password' }) });
     expect(login.status).toBe(200);
     expect(await second.stop()).toBe(0);
@@ -87,7 +90,7 @@ describe('the hub starts', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(await refused({ ...base(), OUTRIGGER_HOME: join(folder, 'file', 'home') })).toMatchObject(line(/The data folder .* can't be written/));
     const env = { ...base(), OUTRIGGER_HOME: folder };
-    expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(line(/Redis can't be reached/));
+    expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(line(/Redis at 127\.0\.0\.1:1 can't be used: ECONNREFUSED/));
     const hub = await startHubProcess(env);
     await hub.stop();
     expect(await refused({ ...env, SECRET_KEY: '0'.repeat(64) })).toMatchObject(line(/SECRET_KEY is not the one/));

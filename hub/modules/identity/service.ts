@@ -11,7 +11,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
 import { apiTokens, sessions, signInCodes, users } from '../../platform/db/schema.ts';
 import { tenants } from '../../platform/db/tenancy.ts';
 import type { Events } from '../../platform/events/events.ts';
@@ -19,7 +19,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
-import { findAdmin, findSession, findTenant, findUserByEmail, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
+import { findAdmin, findSession, findTenant, findUserByEmail, hasTenants, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
 import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
 
 export interface IdentityDependencies {
@@ -127,9 +127,9 @@ export class Identity {
   async createSignInCode(workspaceName: string): Promise<string> {
     const code = randomBytes(24).toString('base64url');
     await this.#deps.db.system(async (tx) => {
-      const tenant = await findTenant(tx, workspaceName);
-      const admin = tenant === null ? null : await findAdmin(tx, tenant.id);
-      if (admin === null) throw noWorkspace(workspaceName);
+      const tenant = (await findTenant(tx, workspaceName)) ?? (await this.#refuseUnknown(tx, workspaceName));
+      const admin = await findAdmin(tx, tenant.id);
+      if (admin === null) throw new AppError('not_found', `The workspace "${tenant.name}" has no admin; add one with: npm run outrigger -- user create --workspace "${tenant.name}" --role admin --email EMAIL`);
       await insertCode(tx, admin, codeHash(code), codeHours);
     });
     return code;
@@ -276,8 +276,7 @@ export class Identity {
   async ensureDemoWorkspace(name: string): Promise<boolean> {
     return this.#deps.db.system(async (tx) => {
       await tx.execute(sql`select pg_advisory_xact_lock(hashtext('outrigger demo workspace'))`);
-      const [any] = await tx.select({ id: tenants.id }).from(tenants).limit(1);
-      if (any !== undefined) return false;
+      if (await hasTenants(tx)) return false;
       const tenantId = await insertTenant(tx, name, this.#deps.defaultEntitlements);
       // Nobody knows a password of this account: it is entered by a one-time link.
       await insertUser(tx, { tenantId, email: `admin@${name}.invalid`, passwordHash: '', role: 'admin' });
@@ -297,11 +296,15 @@ export class Identity {
     );
   }
 
-  /** @throws AppError `not_found`. */
+  /** @throws AppError `not_found`, which says how to make it. */
   async findWorkspace(name: string): Promise<{ id: string; name: string }> {
-    const found = await this.#deps.db.system((tx) => findTenant(tx, name));
-    if (found === null) throw noWorkspace(name);
-    return found;
+    return this.#deps.db.system(async (tx) => (await findTenant(tx, name)) ?? this.#refuseUnknown(tx, name));
+  }
+
+  async #refuseUnknown(tx: Transaction, name: string): Promise<never> {
+    const make = `npm run outrigger -- workspace create --name "${name}"`;
+    if (await hasTenants(tx)) throw new AppError('not_found', `There is no workspace "${name}"; make it with: ${make}`);
+    throw new AppError('not_found', `There is no workspace yet: the first start of the hub (npm start) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`);
   }
 
   #tellAccess(tenantId: string): void {
@@ -346,6 +349,9 @@ export class Identity {
   }
 }
 
+/** An address or a CIDR block as everybody writes it: not `1.2.3`, which would be 1.2.0.3, nor `010.0.0.1`, which would be 8.0.0.1. */
+const isAddressBlock = (block: string) => (block.includes('/') ? ipaddr.IPv4.isValidCIDRFourPartDecimal(block) || ipaddr.IPv6.isValidCIDR(block) : ipaddr.IPv4.isValidFourPartDecimal(block) || ipaddr.IPv6.isValid(block));
+
 function checkToken(body: CreateTokenBody): void {
   const refuse = (path: string, message: string) => {
     throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
@@ -356,7 +362,7 @@ function checkToken(body: CreateTokenBody): void {
     }
   }
   for (const [index, block] of (body.ipAllowlist ?? []).entries()) {
-    if (!ipaddr.isValid(block) && !ipaddr.isValidCIDR(block)) refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
+    if (!isAddressBlock(block)) refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
   }
   if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now()) refuse('body.expiresAt', 'must be in the future');
 }
@@ -383,8 +389,4 @@ function notSignedIn(cause?: unknown): AppError {
 
 function noMember(email: string): AppError {
   return new AppError('not_found', `There is no ${email.slice(0, 254)} in this workspace.`);
-}
-
-function noWorkspace(name: string): AppError {
-  return new AppError('not_found', `There is no workspace "${name}"; make it with: npm run outrigger -- workspace create --name "${name}"`);
 }

@@ -22,6 +22,10 @@ export async function findTenant(tx: Transaction, name: string): Promise<{ id: s
   return row ?? null;
 }
 
+export async function hasTenants(tx: Transaction): Promise<boolean> {
+  return (await tx.select({ id: tenants.id }).from(tenants).limit(1)).length > 0;
+}
+
 export async function insertUser(tx: Transaction, user: { tenantId: string; email: string; passwordHash: string; role: Role }): Promise<UserRow> {
   const [row] = await tx.insert(users).values({ id: newId(), ...user }).returning();
   return row as UserRow;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { JsonObject } from '../../../shared/json.ts';
+import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
 import { defaultPing, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions } from './events.ts';
@@ -22,7 +23,6 @@ export class RedisEvents implements Events {
     // Whoever tells of something must not wait for a Redis that is away.
     this.#publisher = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true, enableOfflineQueue: false, commandTimeout: pingDeadlineMs });
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true });
-    for (const client of [this.#publisher, this.#subscriber]) client.on('error', (error: Error) => logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error'));
     this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
   }
 
@@ -30,7 +30,8 @@ export class RedisEvents implements Events {
     const ping = { ...defaultPing, ...options };
     const events = new RedisEvents(url, logger, ping);
     try {
-      await Promise.all([events.#publisher.connect(), events.#subscriber.connect()]);
+      const onError = (error: Error) => logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error');
+      await Promise.all([connectRedis(events.#publisher, onError), connectRedis(events.#subscriber, onError)]);
       await events.#subscriber.subscribe(channel);
     } catch (error) {
       await events[Symbol.asyncDispose]();

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
 import { LocalCounts } from './local-counts.ts';
 import { stateOf } from './rate-limiter.ts';
@@ -31,11 +32,7 @@ const restMs = 1_000;
 export async function createRedisRateLimiter(url: string, logger: Logger, now: () => number = Date.now): Promise<RateLimiter> {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: deadlineMs, lazyConnect: true });
   const isAway = (error: unknown) => logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
-  redis.on('error', isAway);
-  await redis.connect().catch((error: unknown) => {
-    redis.disconnect();
-    throw error;
-  });
+  await connectRedis(redis, isAway);
   const local = new LocalCounts(now);
   let restUntil = 0;
   const run = async (key: string, limit: RateLimit, add: 0 | 1): Promise<RateLimitState> => {

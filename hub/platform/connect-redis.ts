@@ -1,0 +1,21 @@
+import type { Redis } from 'ioredis';
+
+/**
+ * Connects a client for the first time; later errors go to `onError`, since it reconnects by itself.
+ * @throws why the server could not be reached: ioredis itself says only that the connection is closed.
+ */
+export async function connectRedis(client: Redis, onError: (error: Error) => void): Promise<void> {
+  let isConnected = false;
+  let reason: Error | undefined;
+  client.on('error', (error: Error) => {
+    if (isConnected) onError(error);
+    else reason = error;
+  });
+  try {
+    await client.connect();
+    isConnected = true;
+  } catch (error) {
+    client.disconnect();
+    throw reason ?? error;
+  }
+}
