@@ -68,7 +68,7 @@ export const rules: Rule[] = [
     forbids: { from: 'node-agent/runtime/cli.ts', target: 'electron' },
   },
   { name: 'test', from: 'test/**', allowed: ['**', '*'], forbids: { from: 'test/run.ts', target: '?' } },
-  { name: 'settings of tools', from: '*.config.ts', allowed: ['vitest', 'drizzle-kit'], forbids: { from: 'vitest.config.ts', target: 'hub/app.ts' } },
+  { name: 'settings of tools', from: '*.config.ts', allowed: ['vitest', 'drizzle-kit', node], forbids: { from: 'vitest.config.ts', target: 'hub/app.ts' } },
 ];
 
 function sameModule({ from, target }: Import): boolean {
