@@ -81,6 +81,8 @@ export class ArtifactUploads {
       await blobs.partials.delete(id);
       throw new AppError('checksum_mismatch', `What arrived of ${name} has another checksum; send all of it again.`);
     }
+    // What is said to be whole is never asked for again, so it must be there also after the machine went down.
+    await blobs.partials.sync(id);
     await db.workspace(device.tenantId, (tx) => tx.update(artifactUploads).set({ verifiedAt: sql`now()` }).where(eq(artifactUploads.id, id)));
     return { ...present(row, bytes), complete: true };
   }

@@ -14,6 +14,8 @@ export interface PartialBlobs {
    * @throws AppError `payload_too_large` for more than `maxBytes` in all, `unavailable` without room; RangeError past the end.
    */
   write(id: string, offset: number, source: AsyncIterable<Buffer>, options: { maxBytes: number }): Promise<number>;
+  /** Makes what is there outlive the machine. @throws AppError `unavailable` without room. */
+  sync(id: string): Promise<void>;
   /** Streams the bytes; only once none is written any more. */
   read(id: string): Readable;
   delete(id: string): Promise<void>;
@@ -53,6 +55,13 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
         await file?.close();
       }
       return Math.max(at, size);
+    },
+
+    async sync(id) {
+      await using file = await open(pathOf(id), 'r+');
+      await file.sync().catch((error: unknown) => {
+        throw noRoomFor(error) ?? error;
+      });
     },
 
     read: (id) => createReadStream(pathOf(id)),
