@@ -105,6 +105,8 @@ describe('a result that comes after its command was given up', () => {
     expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }] });
     await report(commandId);
     expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }] });
+    // And counts among what the run keeps.
+    expect(await database.query('select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0', [runId])).toEqual([{ counted: true }]);
   });
 
   test('does not undo the end of the step\'s own time, but a retry goes on after what was done', async () => {

@@ -68,7 +68,7 @@ async function readCircumstances(tx: Transaction, row: NodeCommandRow, code: str
 async function correctStep(tx: Transaction, { runId, stepIndex }: NodeCommandRow, status: 'succeeded' | 'failed', { output, error }: Outcome): Promise<void> {
   const text = status === 'succeeded' ? textOfOutput(output ?? null).slice(0, 200_000) : null;
   const failure = error === undefined ? null : { ...error, stepIndex };
-  await tx.query('correct_step', 'UPDATE run_steps SET status = $3, output = $4, output_text = $5, error = $6 WHERE run_id = $1 AND index = $2', [runId, stepIndex, status, json(output), text, json(failure)]);
+  await tx.query('correct_step', 'UPDATE run_steps SET status = $3, output = $4::jsonb, output_text = $5::text, error = $6, output_bytes = coalesce(octet_length($4::jsonb::text), 0) + coalesce(octet_length($5::text), 0) WHERE run_id = $1 AND index = $2', [runId, stepIndex, status, json(output), text, json(failure)]);
 }
 
 const isFinal = (status: string) => status === 'succeeded' || status === 'failed' || status === 'cancelled';
