@@ -199,7 +199,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const ownEgress = config.ai === null ? null : stack.use(createEgress({ allowHosts: [new URL(config.ai.baseUrl).host, new URL(config.ai.baseUrl).hostname] }));
   const own = config.ai === null || ownEgress === null ? null : { binding: { provider: 'openai-compatible' as const, ...config.ai }, inference: createInference(ownEgress) };
   const ai = new Ai({ db, secrets, inference: createInference(egress), own });
-  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits });
+  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits, logger });
   const publicUrl = config.http.publicUrl ?? `http://${config.http.host}:${config.http.port}`;
   const marketing = new Marketing({ db, cursors, mailer, limits, unsubscribeKey: secrets.subkey('unsubscribe'), publicUrl });
   const insight = new Insight({ db, heartbeatSeconds, hasOwnModel: own !== null });

@@ -153,6 +153,17 @@ describe('what comes in', () => {
     expect((await inbound(id, { 'x-service-automation-token': secret }, raw)).body).toMatchObject({ statusCode: 400, code: 'channel_inactive' });
   });
 
+  test('a workflow that can not run any more holds up no message of its channel', async () => {
+    const own = await hub.workspace();
+    const { id } = await channel('webhook', 'Shared', own);
+    const make = (name: string) => own.api.call('createAutomationWorkflow', { body: { name, triggerJson: { type: 'channel', channel: { channelId: id } }, stepsJson: [{ type: 'log', message: name }] } });
+    const [broken, whole] = [await make('broken'), await make('whole')];
+    await hub.database.query(`update workflows set steps = '[{"type":"skill","skillId":"skill.of-another-time","input":{}}]' where id = $1`, [broken.id]);
+    const answer = await inbound(id, { 'x-service-automation-token': secret }, JSON.stringify({ text: 'hi', from: 'ann' }));
+    expect(answer).toMatchObject({ status: 200, body: { received: true, runIds: [expect.any(String)] } });
+    expect(await hub.database.query('select workflow_id from runs where tenant_id = $1', [own.tenantId])).toEqual([{ workflow_id: whole.id }]);
+  });
+
   test('senders and messages whose long names begin alike are kept apart', async () => {
     const { id } = await channel('webhook', 'Long');
     const { id: workflowId } = await workflowFor(id);

@@ -2,6 +2,7 @@ import type { Cursors } from '../../platform/cursor.ts';
 import type { channels } from '../../platform/db/automation-schema.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Email } from '../email/index.ts';
 import type { Runs } from '../runs/index.ts';
@@ -19,4 +20,5 @@ export interface ChannelsDependencies {
   runs: Runs;
   workflows: Workflows;
   limits: WorkspaceLimits;
+  logger: Logger;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { and, eq, gt, lte, sql } from 'drizzle-orm';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, errorCodes } from '../../../shared/errors.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import { toStorableJson, toStorableText } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
@@ -92,8 +92,9 @@ export async function receiveMessages(deps: ChannelsDependencies, channel: Chann
           jobs.push(run.job);
           after.push(run.committed);
         } catch (error) {
-          // A workflow that is full must not make the provider send the message again.
-          if (!(error instanceof AppError) || error.code !== 'workflow_limit_reached') throw error;
+          // A workflow that is full, or can't run as it is, must not make the provider send the message again and again, with whatever comes after it.
+          if (!(error instanceof AppError) || (errorCodes[error.code].retryable && error.code !== 'workflow_limit_reached')) throw error;
+          deps.logger.warn({ err: error, workflowId, channelId: channel.id }, 'a message of a channel could not start a workflow');
         }
       }
       await appendMessage(tx, tenantId, session.id, { role: 'user', content: text, runId: started[0] ?? null });
