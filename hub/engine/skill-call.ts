@@ -110,8 +110,10 @@ async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: C
 
 /** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
 export function assertGranted(held: HeldRun, skillId: string, input: Record<string, unknown>): void {
-  const { pack_grants: grants } = held.run;
-  const beyond = grants === null ? null : beyondGrants(grants, skillId, input);
+  const { pack_id: packId, pack_grants: grants } = held.run;
+  if (packId === null) return;
+  if (grants === null) throw new StepFailure('pack_not_granted', `This workflow was made from the pack ${packId} before packs were granted what they may do, so it may do nothing. Install the pack again and make its workflow anew: POST /v1/automations/skills/${packId}/workflow.`, { retryable: false });
+  const beyond = beyondGrants(grants, skillId, input);
   if (beyond !== null) throw new StepFailure('pack_grant_exceeded', `The pack that this workflow was made from may not do this: ${beyond}. Make a workflow of your own for more.`, { retryable: false });
 }
 

@@ -57,7 +57,9 @@ export interface ClaimedRun {
   results: StepRow[];
   approvals_required_for: string[] | null;
   error_workflow_id: string | null;
-  /** What its workflow may do at most, if a pack made that; null when it may do whatever its steps say. */
+  /** The pack that its workflow was made from; null when it may do whatever its steps say. */
+  pack_id: string | null;
+  /** What such a workflow may do at most; null for one that is older than grants. */
   pack_grants: { skills: string[]; hosts: string[] } | null;
   /** What the workspace was entitled to when the run was claimed. */
   entitlements: Record<Entitlement, boolean>;
@@ -76,13 +78,13 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
          started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (
-         SELECT w.id AS gate_id, p.approvals_required_for, p.error_workflow_id, t.entitlements, w.origin->'grants' AS pack_grants,
+         SELECT w.id AS gate_id, p.approvals_required_for, p.error_workflow_id, t.entitlements, CASE WHEN w.origin->>'kind' = 'pack' THEN w.origin->>'id' END AS pack_id, w.origin->'grants' AS pack_grants,
            (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
        RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
-         g.entitlements, g.pack_grants, g.approvals_required_for, g.error_workflow_id
+         g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,
        coalesce((SELECT json_agg(s ORDER BY s.index) FROM (

@@ -72,7 +72,7 @@ export const packs = defineResource({
     method: 'POST',
     path: '/v1/automations/skills/{packId}/workflow',
     summary: 'Make a workflow from an installed pack',
-    description: 'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`.',
+    description: 'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`. A workflow that is older than such grants may do nothing, and its steps fail with `pack_not_granted`; make it anew.',
     params: packParams,
     body: z.strictObject({ name: name.optional(), inputs: jsonObject.default({}), active: z.boolean().default(true) }),
     bodyOptional: true,

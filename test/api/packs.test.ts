@@ -188,6 +188,20 @@ describe('a pack of one\'s own', () => {
     expect(await run()).toBe('pack_grant_exceeded');
   });
 
+  test('made a workflow before packs were granted anything: it may do nothing until it is made anew, and says so', async () => {
+    const id = await install('older-pack', {}, {});
+    const make = async () => (await workspace.api.call('createAutomationSkillWorkflow', { params: { packId: id }, body: { inputs: { who: 'x' } } })).id;
+    const run = async (workflowId: string) => {
+      const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
+      const { status, error } = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+      return { status, error };
+    };
+    const older = await make();
+    await hub.database.query(`update workflows set origin = origin - 'grants' where id = $1`, [older]);
+    expect(await run(older)).toMatchObject({ status: 'failed', error: { code: 'pack_not_granted', message: expect.stringContaining('POST /v1/automations/skills/older-pack/workflow') as string } });
+    expect(await run(await make())).toMatchObject({ status: 'succeeded' });
+  });
+
   test('is written by a schema that the SDK gives, with every skill', async () => {
     const sdk = await workspace.api.call('getAutomationSkillSdk', {});
     expect(sdk.manifest).toMatchObject({ type: 'object', required: expect.arrayContaining(['id', 'version', 'skills', 'graph']) as unknown });
