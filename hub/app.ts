@@ -7,6 +7,7 @@ import type { BodyLimits } from './api/body-watch.ts';
 import { createIdempotency } from './api/idempotency.ts';
 import { createAddressLimiter } from './api/address-limits.ts';
 import { clientAddress } from './api/auth.ts';
+import { createDeviceLimiter } from './api/device-limits.ts';
 import { LiveStreams } from './api/live-streams.ts';
 import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
@@ -361,6 +362,7 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       streams: stack.use(new LiveStreams({ events, shares: config.streams })),
       rateLimiter,
       limitAddress,
+      limitDevice: createDeviceLimiter(rateLimiter, config.limits.device),
       logger,
       publicUrl: config.http.publicUrl,
       trustedProxies: config.http.trustedProxies,

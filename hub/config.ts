@@ -54,6 +54,7 @@ const settings = {
   EGRESS_ALLOW_HOSTS: { schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'), default: '', description: 'Hosts that workflows may call over http and at private addresses; for development' },
   RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key or session' },
   HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
+  NODE_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Requests a minute of each device' },
   SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account in 15 minutes' },
   STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
   STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
@@ -102,7 +103,7 @@ export interface Config {
     metricsToken: string | null;
     shutdownMs: number;
   };
-  limits: { perKey: number; hook: number; signIn: number };
+  limits: { perKey: number; hook: number; device: number; signIn: number };
   streams: { perWorkspace: number; perKey: number };
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
@@ -185,7 +186,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       metricsToken: values.METRICS_TOKEN ?? null,
       shutdownMs: required('SHUTDOWN_SECONDS') * 1000,
     },
-    limits: { perKey: required('RATE_LIMIT_PER_MINUTE'), hook: required('HOOK_RATE_LIMIT_PER_MINUTE'), signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE') },
+    limits: { perKey: required('RATE_LIMIT_PER_MINUTE'), hook: required('HOOK_RATE_LIMIT_PER_MINUTE'), device: required('NODE_RATE_LIMIT_PER_MINUTE'), signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE') },
     streams: { perWorkspace: required('STREAMS_PER_WORKSPACE'), perKey: required('STREAMS_PER_KEY') },
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
     redisUrl: values.REDIS_URL ?? null,

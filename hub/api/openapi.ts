@@ -42,7 +42,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   if (operation.caller === 'session') add('unauthenticated', 'rate_limited');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
-  if (operation.caller === 'device') add('unauthenticated', 'device_secret_invalid');
+  if (operation.caller === 'device') add('unauthenticated', 'device_secret_invalid', 'rate_limited');
   if (operation.caller === 'platform') add('unauthenticated');
   if (operation.ipLimit !== undefined) add('rate_limited');
   if (operation.caller !== 'public' || operation.body !== undefined) add('unavailable');

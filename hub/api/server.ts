@@ -19,6 +19,7 @@ import { mediaType, readJsonBody } from './body.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
 import { guardConnections } from './connections.ts';
+import type { DeviceLimiter } from './device-limits.ts';
 import { parsePart, sendError } from './errors.ts';
 import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
@@ -39,6 +40,8 @@ export interface HttpServerOptions {
   trustedProxies: string[];
   /** Counts a request of a stranger. @throws AppError `rate_limited`. */
   limitAddress: AddressLimiter;
+  /** Counts a request of a device. @throws AppError `rate_limited`. */
+  limitDevice: DeviceLimiter;
   limits: { perKey: number };
   /** How long bodies may take; for tests. */
   bodyLimits?: BodyLimits;
@@ -170,7 +173,8 @@ function parseQuery(request: Request): Record<string, string> {
   return query;
 }
 
-async function limitByKey({ rateLimiter, limits }: HttpServerOptions, principal: Principal, response: Response): Promise<void> {
+async function limitCaller({ rateLimiter, limits, limitDevice }: HttpServerOptions, principal: Principal, response: Response): Promise<void> {
+  if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session') return;
   const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
@@ -200,7 +204,7 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
   if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
-  await limitByKey(options, principal, response);
+  await limitCaller(options, principal, response);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();

@@ -180,3 +180,22 @@ describe('two polls of one device', () => {
     expect((await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status).toBe('succeeded');
   });
 });
+
+test('a device that waits in more polls than it needs loses the oldest, and no command', async () => {
+  let ended = 0;
+  const answers = Array.from({ length: 12 }, () =>
+    poll({ wait: 25 }).then(
+      ({ commands }) => {
+        ended += 1;
+        return commands;
+      },
+      () => [],
+    ),
+  );
+  await expect.poll(() => ended).toBe(4);
+  const runId = await begin('node.ping');
+  await expect.poll(() => ended).toBe(5);
+  await workspace.api.call('deleteAutomationNode', { params: { id: nodeId } });
+  expect((await Promise.all(answers)).flat()).toMatchObject([{ type: 'node.ping' }]);
+  expect((await commandOf(runId))?.error?.code).toBe('node_revoked');
+});

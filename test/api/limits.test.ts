@@ -87,3 +87,29 @@ describe('a session', () => {
     expect(answers[0]?.headers.get('x-ratelimit-limit')).toBe(String(limit));
   });
 });
+
+describe('a device', () => {
+  test('has so many requests a minute at all processes together, and takes none from another', async () => {
+    const settings = { NODE_RATE_LIMIT_PER_MINUTE: String(limit) };
+    await using first = await startHub(settings, hub.database);
+    await using second = await startHub(settings, hub.database);
+    const pair = async () => {
+      const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+      const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+      return (index: number) => {
+        const headers = { authorization: `Bearer ${deviceSecret}` };
+        const { url } = index % 2 === 0 ? first : second;
+        return index % 3 === 0 ? send(url, 'GET', `/v1/automations/nodes/${nodeId}/commands`, { headers }) : send(url, 'POST', `/v1/automations/nodes/${nodeId}/heartbeat`, { headers, body: {} });
+      };
+    };
+    const [flood, quiet] = [await pair(), await pair()];
+    const answers = await each(flood);
+    expect(countOf(answers, 200)).toBeGreaterThanOrEqual(limit);
+    // What each process lets through uncounted, in as many minutes.
+    expect(countOf(answers, 200)).toBeLessThanOrEqual(2 * limit + 4);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused).toMatchObject({ body: { code: 'rate_limited' } });
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    for (let index = 0; index < 4; index += 1) expect((await quiet(index)).status).toBe(200);
+  });
+});

@@ -31,6 +31,9 @@ type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.query>;
 /** After events were missed all polls look again, spread over so long for each of them, in milliseconds. */
 const lookAgainMs = 2.5;
 
+/** Polls of one device that wait at one process, at most; a companion needs one, and another while the connection of the first dies. */
+const maxPollsOfDevice = 8;
+
 const claimWindowSeconds = 600;
 const wrongClaimsAllowed = 10;
 
@@ -38,8 +41,8 @@ const wrongClaimsAllowed = 10;
 export class Devices {
   readonly #deps: DevicesDependencies;
   readonly #parked = new Set<Wake>();
-  /** The latest poll of each device that waits in one at a time. */
-  readonly #latest = new Map<string, Wake>();
+  /** The polls of each device that have not ended, the oldest first. */
+  readonly #polls = new Map<string, Set<Wake>>();
 
   constructor(dependencies: DevicesDependencies) {
     this.#deps = dependencies;
@@ -111,15 +114,11 @@ export class Devices {
     const { max, running, runningIsComplete } = query;
     const { nodeId } = device;
     const deadline = performance.now() + query.wait * 1000;
-    using waiting = new Wake();
+    using waiting = new Wake(runningIsComplete);
     // Subscribed before the first look, so that no command between the two is missed.
     using _subscription = this.#deps.events.subscribe(nodeTopic(nodeId), () => waiting.wake());
     this.#parked.add(waiting);
-    if (runningIsComplete) {
-      // A device that waits in one poll at a time has given up the one before, whose connection may not know it yet.
-      this.#latest.get(nodeId)?.end();
-      this.#latest.set(nodeId, waiting);
-    }
+    using _place = this.#makePlace(nodeId, waiting);
     try {
       // Only the first look can rest on what the device said: what is leased later may be on its way there.
       for (let isRunningComplete = runningIsComplete; !signal.aborted && !waiting.isEnded; isRunningComplete = false) {
@@ -133,8 +132,27 @@ export class Devices {
       return { answer: { commands: [], withdrawn: [] }, leases: [] };
     } finally {
       this.#parked.delete(waiting);
-      if (this.#latest.get(nodeId) === waiting) this.#latest.delete(nodeId);
     }
+  }
+
+  /** Ends the polls of a device that a new one leaves no place: empty, for what a poll was handed it brings along. */
+  #makePlace(nodeId: string, poll: Wake): Disposable {
+    const polls = this.#polls.get(nodeId) ?? new Set();
+    const leave = (one: Wake) => {
+      polls.delete(one);
+      if (polls.size === 0 && this.#polls.get(nodeId) === polls) this.#polls.delete(nodeId);
+    };
+    const end = (one: Wake) => {
+      one.end();
+      leave(one);
+    };
+    // A device that waits in one poll at a time has given up the one before, whose connection may not know it yet.
+    if (poll.isOnlyOne) for (const older of polls) if (older.isOnlyOne) end(older);
+    const [oldest] = polls;
+    if (oldest !== undefined && polls.size >= maxPollsOfDevice) end(oldest);
+    polls.add(poll);
+    this.#polls.set(nodeId, polls);
+    return { [Symbol.dispose]: () => leave(poll) };
   }
 
   /** Gives commands back whose answer could not be sent. When that fails, too, their leases run out. */
@@ -173,8 +191,14 @@ class Wake implements Disposable {
   #woken = false;
   #resolve: (() => void) | undefined;
   #later: NodeJS.Timeout | undefined;
+  /** Whether its device waits in no other. */
+  readonly isOnlyOne: boolean;
   /** Whether nobody waits here any more. */
   isEnded = false;
+
+  constructor(isOnlyOne: boolean) {
+    this.isOnlyOne = isOnlyOne;
+  }
 
   end(): void {
     this.isEnded = true;
