@@ -89,3 +89,38 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test('commands that are too large for one answer are taken one at a time', { timeout: 30_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-large-'));
+  const reported: string[] = [];
+  const hub = createServer((request, response) => {
+    request.resume();
+    const url = new URL(request.url ?? '', 'http://hub');
+    response.setHeader('content-type', 'application/json');
+    if (url.pathname.endsWith('/result')) {
+      const id = url.pathname.split('/').at(-2) as string;
+      reported.push(id);
+      response.end(JSON.stringify({ id }));
+      return;
+    }
+    const max = Number(url.searchParams.get('max') ?? 0);
+    const commands = reported.length > 0 ? [] : Array.from({ length: max }, () => ({ id: randomUUID(), type: 'node.ping', input: { padding: 'x'.repeat(max === 1 ? 1 : 6 * 1024 * 1024) } }));
+    response.end(JSON.stringify({ commands, withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } }));
+  });
+  await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+  const stop = new AbortController();
+  try {
+    const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, pairedAt: '2026-01-01T00:00:00Z' };
+    const reasons: string[] = [];
+    const run = new Companion({ folder: new DataFolder(folder), identity, signal: stop.signal, onEvent: (event) => reasons.push('reason' in event ? event.reason : '') }).run();
+    await vi.waitUntil(() => reported.length > 0, { timeout: 20_000 });
+    stop.abort();
+    await run;
+    expect(reasons).toContainEqual(expect.stringContaining('more than 16777216 bytes'));
+  } finally {
+    stop.abort();
+    hub.closeAllConnections();
+    hub.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -6,7 +6,7 @@ import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
-import { HubClient, HubError } from './hub-client.ts';
+import { answerTooLarge, HubClient, HubError } from './hub-client.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
 import { ownDataFolder } from './owner.ts';
@@ -70,6 +70,8 @@ export class Companion {
   #repoll: AbortController | undefined;
   /** Ends the moment that is waited for a free place before such a poll. */
   #placeFreed: (() => void) | undefined;
+  /** Commands that one answer may bring: one while answers with more turn out too large to be read. */
+  #maxTaken = maxRunning;
   /** Whether this hub knows `runningIsComplete`. */
   #declaresHeld = true;
   /** When the settings were written that are in force. */
@@ -142,6 +144,7 @@ export class Companion {
       try {
         await this.#poll();
         failures = 0;
+        this.#maxTaken = maxRunning;
       } catch (error) {
         if (isAbort(this.#stopping.signal)) return;
         if (this.#repoll?.signal.aborted === true) continue;
@@ -151,6 +154,7 @@ export class Companion {
           this.#declaresHeld = false;
           continue;
         }
+        if (error instanceof HubError && error.code === answerTooLarge) this.#maxTaken = 1;
         const waitMs = this.#lostConnection(error, failures);
         failures += 1;
         await this.#pause(waitMs);
@@ -163,7 +167,7 @@ export class Companion {
     if (this.#freePlaces === 0) await this.#waitForPlace();
     const running = this.#listed;
     const wait = this.#connected ? Math.ceil(spreadPeriod(this.#pace.pollSeconds)) : 0;
-    const max = this.#freePlaces;
+    const max = Math.min(this.#freePlaces, this.#maxTaken);
     this.#repoll = max === 0 ? new AbortController() : undefined;
     const startedAt = performance.now();
     const { body } = await this.#client.call(

@@ -100,3 +100,26 @@ test('an answer that comes while its body is still on its way is taken at once, 
     early.close();
   }
 });
+
+test('an answer that would fill the memory is cut off, and its connection with it', async () => {
+  let hasClosed = false;
+  const endless = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const chunk = Buffer.alloc(1024 * 1024, ' ');
+    const write = () => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', write).on('close', () => (hasClosed = true));
+    write();
+  });
+  await new Promise<void>((done) => endless.listen(0, '127.0.0.1', done));
+  try {
+    const client = new HubClient(`http://127.0.0.1:${(endless.address() as AddressInfo).port}`, 'secret');
+    const answer = client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 });
+    await expect(answer).rejects.toMatchObject({ code: 'answer_too_large', isRefusal: false, isRevocation: false, message: expect.stringContaining('more than 16777216 bytes') as string });
+    await expect.poll(() => hasClosed).toBe(true);
+  } finally {
+    endless.closeAllConnections();
+    endless.close();
+  }
+});

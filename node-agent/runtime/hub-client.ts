@@ -7,6 +7,11 @@ import type { HubAnswers } from './hub-answers.ts';
 
 type ErrorBody = z.output<typeof errorBody>;
 
+/** The greatest answer that is read, in bytes. */
+const maxAnswerBytes = 16 * 1024 * 1024;
+/** Code of an error for an answer that is greater. */
+export const answerTooLarge = 'answer_too_large';
+
 export interface HubErrorOptions {
   cause?: unknown;
   retryAfterSeconds?: number | undefined;
@@ -20,7 +25,7 @@ export interface HubErrorOptions {
  */
 export class HubError extends Error {
   readonly status: number;
-  /** The hub's own code; `unreachable` or `foreign_answer` when the hub did not speak. */
+  /** The hub's own code; `unreachable`, `foreign_answer` or `answer_too_large` when it said nothing that could be read. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
   /** The hub's own error, when it was the hub that spoke. */
@@ -105,9 +110,10 @@ export class HubClient {
         // A hub has no reason to send its devices elsewhere, and the secret must not go along.
         redirect: 'error',
       });
-      text = await response.text();
+      text = await readText(response, this.#hub);
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
+      if (error instanceof HubError) throw error;
       const cause = (error as { cause?: { code?: string; message?: string } }).cause;
       const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? (error as Error).message);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}`, { cause: error });
@@ -127,6 +133,19 @@ export class HubClient {
     const search = new URLSearchParams(Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]])));
     return `${this.#hub}${path}${search.size === 0 ? '' : `?${search.toString()}`}`;
   }
+}
+
+/** An answer whole, as long as it is none that would fill the memory. */
+async function readText(response: Response, hub: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    // To leave the loop ends the connection.
+    if (bytes > maxAnswerBytes) throw new HubError(response.status, answerTooLarge, `The answer of ${hub} has more than ${maxAnswerBytes} bytes; is the address right?`);
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 /** Passes chunks on; each begins the time-out anew. */
