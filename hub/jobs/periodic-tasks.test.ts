@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** A process of an installation: it counts how often each of its tasks ran. */
-function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined) {
+function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined, stopDeadlineMs = 10_000) {
   const leadership = new Leadership({ url: database.url, name: 'periodic tasks', logger, beatMs: 25 });
   const counts: Record<string, number> = {};
   const task = (name: string, everyMs: number) => ({
@@ -24,7 +24,7 @@ function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void
       await run(name, stopping);
     },
   });
-  const tasks = new PeriodicTasks({ logger, leadership, tasks: [task('often', 20), task('seldom', 600_000)] });
+  const tasks = new PeriodicTasks({ logger, leadership, tasks: [task('often', 20), task('seldom', 600_000)], stopDeadlineMs });
   const end = async () => {
     await tasks[Symbol.asyncDispose]();
     await leadership[Symbol.asyncDispose]();
@@ -73,6 +73,12 @@ test('a task that goes on for long hears that its process stops', async () => {
     stopping.addEventListener('abort', () => stopped.resolve());
     await stopped.promise;
   });
+  await expect.poll(() => only.counts['seldom']).toBe(1);
+  await expect(only[Symbol.asyncDispose]()).resolves.toBeUndefined();
+});
+
+test('a task that does not end is left when its process stops', async () => {
+  await using only = startProcess((name) => (name === 'seldom' ? new Promise(() => undefined) : Promise.resolve()), 50);
   await expect.poll(() => only.counts['seldom']).toBe(1);
   await expect(only[Symbol.asyncDispose]()).resolves.toBeUndefined();
 });

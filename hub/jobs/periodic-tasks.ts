@@ -14,7 +14,11 @@ export interface PeriodicTasksOptions {
   /** Says whether this process is the one that does them. */
   leadership: { readonly isHeld: boolean; onGained(listener: () => void): Disposable };
   tasks: PeriodicTask[];
+  /** How long tasks under way may go on after the process was asked to end, in milliseconds. */
+  stopDeadlineMs?: number;
 }
+
+const defaultStopDeadlineMs = 10_000;
 
 /**
  * Does its tasks on their own beats, in the one process of an installation that leads, until it is disposed; all of them at once
@@ -50,7 +54,13 @@ export class PeriodicTasks implements AsyncDisposable {
     this.#stopping.abort();
     this.#subscription[Symbol.dispose]();
     for (const timer of this.#timers) clearInterval(timer);
-    await Promise.allSettled(this.#underWay.values());
+    const { logger, stopDeadlineMs = defaultStopDeadlineMs } = this.#options;
+    const late = Promise.withResolvers<'late'>();
+    const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
+    const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), late.promise]);
+    clearTimeout(timer);
+    // Whatever they do bears that the process ends in the midst of it.
+    if (outcome === 'late') logger.warn({ tasks: [...this.#underWay.keys()].map(({ name }) => name) }, 'periodic tasks were still under way at the deadline and are left');
   }
 
   #run(task: PeriodicTask): Promise<void> {
