@@ -1,7 +1,9 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import { acquireDatabase } from '../../test/fixtures/postgres.ts';
+import { explainAll, judgeOf, StatementRecorder } from '../../test/fixtures/statements.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
-import type { Database } from '../platform/db/database.ts';
+import { Database } from '../platform/db/database.ts';
 import { newId } from '../platform/ids.ts';
 import type { Queue } from '../platform/queue/queue.ts';
 import { Outbox } from './outbox.ts';
@@ -30,4 +32,24 @@ test('of jobs that are promised while the queue is away none is kept in memory, 
   tries[1]?.resolve();
   await expect.poll(() => forgotten).toEqual([[5_001]]);
   expect(added).toEqual([['job-0'], ['job-5001']]);
+});
+
+test('what waits longest is found by an index, however much was promised while the queue was away', async () => {
+  await using database = await acquireDatabase();
+  await using db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+  const tenantId = newId();
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'outbox', '{}')`, [tenantId]);
+  await database.query(`INSERT INTO outbox (tenant_id, job, job_id, data, created_at) SELECT $1, 'run', 'job-' || n, jsonb_build_object('runId', gen_random_uuid(), 'tenantId', $1::uuid), now() - interval '1 hour' - n * interval '1 millisecond' FROM generate_series(1, 20000) n`, [tenantId]);
+  await database.query('ANALYZE outbox');
+  const added: string[] = [];
+  const add: Queue['add'] = (jobs) => {
+    added.push(...jobs.map(({ id }) => id));
+    return Promise.reject(new Error('the queue is away'));
+  };
+  using recorder = new StatementRecorder();
+  await using outbox = new Outbox({ db, queue: { add } as Queue, logger: pino({ level: 'silent' }) });
+  await expect(outbox.sweep()).rejects.toThrow('away');
+  expect(added.slice(0, 2)).toEqual(['job-20000', 'job-19999']);
+  const found = await explainAll(database, recorder.statements, await judgeOf(database, 3_000, 2_000));
+  expect(found.map(({ statement, problems }) => ({ problems, text: statement.text }))).toEqual([]);
 });

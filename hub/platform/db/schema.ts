@@ -377,7 +377,8 @@ export const outbox = pgTable(
     notBefore: instant('not_before'),
     createdAt: createdAt(),
   },
-  () => policies(),
+  // Where the queue was away for long, or the jobs were done without it, there are many.
+  (table) => [index('outbox_age').on(table.createdAt, table.id).concurrently(), ...policies()],
 );
 
 /** Runs that an inbound hook's `idempotencyKey` started, for 24 hours. */

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "outbox_age" ON "outbox" USING btree ("created_at","id");
