@@ -102,11 +102,12 @@ export class Companion {
 
   /**
    * Works until the signal aborts.
-   * @throws CompanionError when another companion has the data folder, or the hub revoked this device.
+   * @throws CompanionError when another companion has the data folder, its journal can't be kept, or the hub revoked this device.
    */
   async run(): Promise<void> {
     const { signal, folder } = this.#options;
     await using _owner = await ownDataFolder(folder, () => this.status);
+    this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
     const stop = () => this.#stopping.abort(new Error('the companion stops'));

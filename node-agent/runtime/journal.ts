@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandResult } from '../../shared/contract/nodes.ts';
+import { CompanionError } from './data-folder.ts';
 
 /** An artefact of a finished command, as it lies in the journal. */
 export interface StoredArtifact {
@@ -37,17 +38,32 @@ const maxRemembered = 10_000;
  */
 export class Journal {
   readonly #folder: string;
-  readonly #seen: Set<string>;
-  readonly #seenFile: number;
+  readonly #seen = new Set<string>();
+  #seenFile: number | undefined;
+  /** Whether the last line of `seen.log` may not be whole. */
+  #isTorn = false;
 
   constructor(folder: string) {
     this.#folder = folder;
-    const seenPath = join(folder, 'seen.log');
-    const lines = readLines(seenPath).slice(-maxRemembered);
-    this.#seen = new Set(lines);
-    writeFileSync(`${seenPath}.new`, lines.map((line) => `${line}\n`).join(''), { mode: 0o600, flush: true });
-    renameSync(`${seenPath}.new`, seenPath);
-    this.#seenFile = openSync(seenPath, 'a', 0o600);
+  }
+
+  /**
+   * Reads what earlier processes did. Only the one owner of the folder may: `seen.log` is written anew.
+   * @throws CompanionError when that can't be read or kept, for a companion that forgot it could carry a command out twice.
+   */
+  open(): void {
+    const path = join(this.#folder, 'seen.log');
+    try {
+      const ids = readIds(path).slice(-maxRemembered);
+      writeFileSync(`${path}.new`, ids.map((id) => `${id}\n`).join(''), { mode: 0o600, flush: true });
+      renameSync(`${path}.new`, path);
+      syncFolder(this.#folder);
+      this.#seenFile = openSync(path, 'a', 0o600);
+      for (const id of ids) this.#seen.add(id);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new CompanionError(`Which commands were carried out can't be read from ${path} or kept there (${code ?? message}), and without it one could be carried out twice; mend that, then start the companion again.`, { cause: error });
+    }
   }
 
   /** Where the artefacts of a command are written. */
@@ -64,9 +80,7 @@ export class Journal {
     if (!acts) return true;
     if (this.#seen.has(commandId)) return false;
     this.#enter(commandId, 'started.json', { type, acts });
-    writeSync(this.#seenFile, `${commandId}\n`);
-    fsyncSync(this.#seenFile);
-    this.#seen.add(commandId);
+    this.#remember(commandId);
     return true;
   }
 
@@ -98,7 +112,19 @@ export class Journal {
   }
 
   close(): void {
-    closeSync(this.#seenFile);
+    if (this.#seenFile !== undefined) closeSync(this.#seenFile);
+    this.#seenFile = undefined;
+  }
+
+  #remember(commandId: string): void {
+    if (this.#seenFile === undefined) throw new Error('the journal is not open');
+    const line = Buffer.from(`${this.#isTorn ? '\n' : ''}${commandId}\n`);
+    this.#isTorn = true;
+    // On a disk that is all but full one write takes a part of it, and says so by no error.
+    for (let done = 0; done < line.length; ) done += writeSync(this.#seenFile, line, done);
+    fsyncSync(this.#seenFile);
+    this.#isTorn = false;
+    this.#seen.add(commandId);
   }
 
   #enter(commandId: string, name: string, value: unknown): void {
@@ -123,11 +149,15 @@ function syncFolder(folder: string): void {
   }
 }
 
-function readLines(path: string): string[] {
+/** Ids at any place of a line: one that was torn may stand right before the next. */
+const anyId = /(?=([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))/gi;
+
+function readIds(path: string): string[] {
   try {
-    return readFileSync(path, 'utf8').split('\n').filter((line) => line.length === 36);
-  } catch {
-    return [];
+    return [...readFileSync(path, 'utf8').matchAll(anyId)].map(([, id]) => id as string);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }
 

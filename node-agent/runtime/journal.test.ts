@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import fs, { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Companion } from './companion.ts';
+import { CompanionError, DataFolder } from './data-folder.ts';
+import { Journal } from './journal.ts';
+
+const entry = { type: 'system.run', acts: true };
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function openJournal(): Journal {
+  const journal = new Journal(folder);
+  journal.open();
+  onTestFinished(() => journal.close());
+  return journal;
+}
+
+test('a command that acts is begun once, whatever process asks', () => {
+  const id = randomUUID();
+  expect(openJournal().begin(id, entry)).toBe(true);
+  expect(openJournal().begin(id, entry)).toBe(false);
+});
+
+test('a companion that can not read what was carried out does not run', async () => {
+  const data = new DataFolder(folder);
+  mkdirSync(join(data.journal, 'seen.log'), { recursive: true });
+  const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: 'http://127.0.0.1:1', pairedAt: '2026-01-01T00:00:00Z' };
+  const run = async () => {
+    await new Companion({ folder: data, identity, signal: AbortSignal.timeout(10_000), onEvent: () => undefined }).run();
+  };
+  const error: unknown = await run().then(() => undefined, (thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CompanionError);
+  expect((error as Error).message).toContain('EISDIR');
+});
+
+test('a line that was torn by the end of its process hides no other', () => {
+  const [torn, next, last] = [randomUUID(), randomUUID(), randomUUID()];
+  for (let length = 0; length < torn.length; length += 1) {
+    writeFileSync(join(folder, 'seen.log'), `${torn.slice(0, length)}${next}\n${last.slice(0, 20)}`);
+    const journal = openJournal();
+    expect(journal.begin(next, entry), `after ${length} characters`).toBe(false);
+    expect(journal.begin(last, entry)).toBe(true);
+    expect(openJournal().begin(last, entry)).toBe(false);
+  }
+});
+
+test('a write that took a part, then failed, hides no later command', () => {
+  const [torn, next] = [randomUUID(), randomUUID()];
+  const journal = openJournal();
+  const real = fs.writeSync;
+  let writes = 0;
+  fs.writeSync = ((file: number, content: Buffer, offset = 0) => {
+    writes += 1;
+    if (writes === 2) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    return real(file, content, offset, writes === 1 ? 10 : undefined);
+  }) as typeof fs.writeSync;
+  syncBuiltinESMExports();
+  try {
+    expect(() => journal.begin(torn, entry)).toThrow('no space left');
+    expect(journal.begin(next, entry)).toBe(true);
+  } finally {
+    fs.writeSync = real;
+    syncBuiltinESMExports();
+  }
+  expect(readFileSync(join(folder, 'seen.log'), 'utf8').split('\n')).toContain(next);
+  expect(openJournal().begin(next, entry)).toBe(false);
+});
+
+test('a second companion on a folder takes nothing from the one that runs there', async () => {
+  const data = new DataFolder(folder);
+  mkdirSync(data.journal, { recursive: true });
+  const seen = join(data.journal, 'seen.log');
+  appendFileSync(seen, `${randomUUID()}\n`);
+  const { ino } = fs.statSync(seen);
+  const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: 'http://127.0.0.1:1', pairedAt: '2026-01-01T00:00:00Z' };
+  // Before it is known whether the folder is free.
+  void new Companion({ folder: data, identity, signal: AbortSignal.abort(), onEvent: () => undefined });
+  expect(fs.statSync(seen).ino).toBe(ino);
+});
