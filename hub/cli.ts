@@ -242,7 +242,7 @@ workflow
       const { id } = await identity.findWorkspace(options.workspace);
       const plans = await planImport(workflows, id, paths);
       const summary = plans.map(({ path, name, action, diff }) => ({ path, name, action, diff }));
-      if (options.json !== true) process.stdout.write(summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: (process.env['NO_COLOR'] ?? '') !== '' }))).join('\n'));
+      if (options.json !== true) process.stdout.write(summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: (process.env['NO_COLOR'] ?? '') !== '' }))).join(''));
       const changes = plans.filter(({ action }) => action !== 'unchanged').length;
       if (options.dryRun === true || changes === 0) {
         if (options.json === true) print(summary, true, '');

@@ -156,7 +156,8 @@ for (const [name, allowed] of [['allow', true], ['deny', false]] as const) {
       });
       const unsafe = power === 'browser' && allowed ? sandboxProblem(settings.browser) : null;
       if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
-      print(settings, options.json, allowed ? `Workflows may use ${power} on this machine now.` : `Workflows may not use ${power} on this machine any more.`);
+      const may = unsafe === null ? `Workflows may use ${power} on this machine now.` : 'It is switched on, but no page is opened as long as that is so.';
+      print(settings, options.json, allowed ? may : `Workflows may not use ${power} on this machine any more.`);
     });
 }
 
