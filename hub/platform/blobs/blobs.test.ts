@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createFileBlobs } from './blobs.ts';
 
 const key = '00000000-0000-4000-8000-000000000000/00000000-0000-4000-8000-000000000001';
 
@@ -25,4 +27,21 @@ test.skipIf(process.platform === 'win32')('stores all of the bytes or nothing wh
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+test.runIf(process.platform === 'linux')('bytes are stored once they and their names are on the disk', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const blobs = await createFileBlobs(folder);
+  const synced: string[] = [];
+  await using any = await open(folder);
+  const prototype = Object.getPrototypeOf(any) as FileHandle;
+  const { sync } = prototype;
+  const spy = vi.spyOn(prototype, 'sync').mockImplementation(async function record(this: FileHandle) {
+    synced.push(await readlink(`/proc/self/fd/${this.fd}`));
+    await sync.call(this);
+  });
+  onTestFinished(() => spy.mockRestore());
+  await blobs.put(key, Buffer.from('x'), { maxBytes: 1 });
+  expect(synced).toEqual([expect.stringContaining(join(folder, '.unfinished/')), dirname(join(folder, key)), folder]);
 });

@@ -63,8 +63,11 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
           await writeAll(file, chunk, at);
         }
         await file.sync();
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
         await rename(temporary, path);
+        // A name is of its folder: without this the machine may come back with a row that names bytes which are not there.
+        await syncFolder(dirname(path));
+        if (made !== undefined) await syncFolder(folder);
       } catch (error) {
         await rm(temporary, { force: true });
         throw noRoomFor(error) ?? error;
@@ -104,4 +107,11 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
       }
     },
   };
+}
+
+/** Makes the names in a folder outlive the machine; some systems can't and need not. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  await using handle = await open(folder, 'r');
+  await handle.sync();
 }
