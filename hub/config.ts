@@ -55,7 +55,7 @@ const settings = {
   RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key or session' },
   HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
   NODE_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Requests a minute of each device' },
-  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account in 15 minutes' },
+  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes (from all together ten times as many; then only addresses go on from which its owner signed in before)' },
   STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
   STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },

@@ -6,7 +6,7 @@ import { AppError } from '../../shared/errors.ts';
 import type { ApprovalLinks } from '../modules/approvals/index.ts';
 import type { Identity } from '../modules/identity/index.ts';
 import type { Marketing } from '../modules/marketing/index.ts';
-import type { AddressLimit } from './address-limits.ts';
+import type { AddressLimit, AddressLimiter } from './address-limits.ts';
 import { assertSameOrigin, cookieOf, equals, sessionCookie } from './auth.ts';
 import { renderApprovalPage, renderNotice, renderUnsubscribePage } from './link-pages.ts';
 import type { OwnHosts } from './own-hosts.ts';
@@ -20,8 +20,9 @@ export interface PagesOptions {
   registry: Registry;
   metricsToken: string | null;
   hosts: OwnHosts;
-  /** Counts a request of its address. @throws AppError `rate_limited`. */
-  limit: (kind: AddressLimit, request: express.Request) => Promise<void>;
+  limit: AddressLimiter;
+  /** Where a request comes from, behind trusted proxies. */
+  addressOf: (request: express.Request) => string;
   /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
   secureCookies: boolean;
   version: string;
@@ -37,7 +38,7 @@ export function createPages(options: PagesOptions): express.Router {
   const document = JSON.stringify(openApiDocument());
   const limited = (kind: AddressLimit): express.RequestHandler => async (request, response, next) => {
     try {
-      await options.limit(kind, request);
+      await options.limit(kind, options.addressOf(request));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
@@ -65,7 +66,7 @@ export function createPages(options: PagesOptions): express.Router {
     try {
       assertSameOrigin(request, options.hosts);
       const { code } = (request.body ?? {}) as { code?: unknown };
-      const session = await options.identity.redeemLink(typeof code === 'string' ? code : '');
+      const session = await options.identity.redeemLink(typeof code === 'string' ? code : '', options.addressOf(request));
       response.cookie(sessionCookie, session.token, { httpOnly: true, sameSite: 'strict', secure: options.secureCookies, expires: new Date(session.expiresAt), path: '/' });
       response.redirect(303, '/');
     } catch (error) {

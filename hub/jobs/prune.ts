@@ -9,6 +9,7 @@ const aged = [
   { table: 'schedule_fires', column: 'created_at', days: 35 },
   { table: 'run_starts', column: 'slice_at', days: 1 },
   { table: 'run_rollups', column: 'slice_at', days: 400 },
+  { table: 'sign_in_addresses', column: 'used_at', days: 180 },
 ];
 
 /** Removes rows whose time is over, in small batches; part of the sweep. */

@@ -60,21 +60,55 @@ describe('limits by address', () => {
 });
 
 describe('an account', () => {
-  test('takes so many sign-ins from however many addresses, known or not, and its owner is not locked out for ever', async () => {
-    const from = (offset: number, email: string) => each((index) => logIn(`2001:db8:${(offset + index).toString(16)}::1`, email));
-    const [known, unknown] = [await from(0x1000, workspace.email), await from(0x2000, 'not.known@example.org')];
+  const perAddress = 3;
+  let limited: TestHub;
+  beforeAll(async () => {
+    limited = await startHub({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_RATE_LIMIT_PER_MINUTE: String(perAddress) }, hub.database);
+  });
+  afterAll(() => limited[Symbol.asyncDispose]());
+  const tryFrom = (address: string, email: string, password = 'a wrong password') => send(limited.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
+  /** Wrong passwords from a lot of addresses. */
+  const guess = (block: string, email: string) => each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
+  /** Lets a window end that counts the tries of addresses, and leaves those that count accounts. */
+  const nextMinute = () => hub.database.query("delete from rate_limits where key like 'sign-in:%'");
+  const nextQuarter = () => hub.database.query("update rate_limits set window_start = window_start - interval '15 minutes' where key like 'account:%'");
+
+  test('is tried so often from one address, which closes it to no other', async () => {
+    const statuses: number[] = [];
+    for (let index = 0; index < 2 * perAddress + 1; index += 1) {
+      await nextMinute();
+      statuses.push((await tryFrom(`2001:db8:a:a::${index + 1}`, workspace.email)).status);
+    }
+    expect(statuses.at(-1)).toBe(429);
+    expect((await tryFrom('2001:db8:a:b::1', workspace.email, workspace.password)).status).toBe(200);
+  });
+
+  test('is not locked for its owner where they were before, however many others guess, known or not', async () => {
+    const [owner, home] = [await hub.workspace(), '2001:db8:b0b::1'];
+    expect((await tryFrom(home, owner.email, owner.password)).status).toBe(200);
+    const [known, unknown] = [await guess('c1', owner.email), await guess('c2', 'not.known@example.org')];
     for (const answers of [known, unknown]) {
-      expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
-      expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
+      expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * 10 * perAddress);
+      expect(countOf(answers, 429)).toBeGreaterThanOrEqual(10 * perAddress);
     }
     const refusal = (answers: Answer[]) => answers.find(({ status }) => status === 429)?.body.message?.replaceAll(/\d+/g, 'n');
     expect(refusal(known)).toBe(refusal(unknown));
-    expect((await logIn('2001:db8:3000::1', workspace.email.toUpperCase(), workspace.password)).status).toBe(429);
-    const other = await hub.workspace();
-    expect((await logIn('2001:db8:3000::1', other.email, other.password)).status).toBe(200);
-    expect((await send(hub.url, 'GET', '/auth/me', { headers: { authorization: `Bearer ${workspace.jwt}` } })).status).toBe(200);
-    await hub.database.query("update rate_limits set window_start = window_start - interval '15 minutes' where key like 'account:%'");
-    expect((await logIn('2001:db8:3000::1', workspace.email, workspace.password)).status).toBe(200);
+    // Somewhere in the same /64.
+    expect((await tryFrom('2001:db8:b0b::2', owner.email.toUpperCase(), owner.password)).status).toBe(200);
+    expect((await tryFrom('2001:db8:d::1', owner.email, owner.password)).status).toBe(429);
+    // What one knows of an account says nothing of another.
+    expect((await tryFrom(home, 'not.known@example.org')).status).toBe(429);
+    await nextQuarter();
+    expect((await tryFrom('2001:db8:d::1', owner.email, owner.password)).status).toBe(200);
+  });
+
+  test('forgets where its owner was with their password, and all but the last few places', async () => {
+    const owner = await hub.workspace();
+    const placesOf = async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from sign_in_addresses a join users u on u.id = a.user_id where u.email = $1', [owner.email]))[0]?.n;
+    for (let index = 0; index < 25; index += 1) expect((await tryFrom(`2001:db8:e:${index.toString(16)}::1`, owner.email, owner.password)).status).toBe(200);
+    expect(await placesOf()).toBe(20);
+    await limited.app.identity.setPassword(owner.tenantId, { email: owner.email, password: 'another correct horse' }, 'cli');
+    expect(await placesOf()).toBe(0);
   });
 });
 

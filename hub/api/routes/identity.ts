@@ -4,9 +4,9 @@ import { actorOf, implement } from '../implement.ts';
 
 export const identityRoutes = (identity: Identity) =>
   implement(resource, {
-    signUp: ({ body }) => identity.signUp(body),
-    logIn: ({ body }) => identity.logIn(body),
-    redeemSignInLink: ({ body }) => identity.redeemLink(body.code),
+    signUp: ({ body, address }) => identity.signUp(body, address),
+    logIn: ({ body, address }) => identity.logIn(body, address),
+    redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
     logOut: ({ principal }) => identity.logOut(principal),
     addMember: ({ principal, body }) => identity.addMember(principal.tenantId, body, actorOf(principal)),

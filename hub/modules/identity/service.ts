@@ -12,13 +12,14 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { apiTokens, sessions, signInCodes, users } from '../../platform/db/schema.ts';
+import { apiTokens, sessions, signInAddresses, signInCodes, users } from '../../platform/db/schema.ts';
 import { tenants } from '../../platform/db/tenancy.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
+import { SignInLimits } from './sign-in-limits.ts';
 import { findAdmin, findSession, findTenant, findUserByEmail, hasTenants, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
 import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
 
@@ -29,7 +30,7 @@ export interface IdentityDependencies {
   /** Signs the workspace JWT. */
   sessionKey: Buffer;
   rateLimiter: RateLimiter;
-  /** Tries to sign in to one account, in a quarter of an hour. */
+  /** Tries to sign in to one account from one address, in a quarter of an hour. */
   signInsPerWindow: number;
   /** Whether a stranger may make a workspace. */
   signUp: 'closed' | 'open';
@@ -68,8 +69,6 @@ export const accessTopic = (tenantId: string) => `access:${tenantId}`;
 
 const issuer = 'outrigger';
 const codeHours = 24;
-/** Tries of one account are counted for so long. */
-const accountWindowSeconds = 900;
 /** A hash that no password has; checking against it takes as long as checking a real one. */
 const noPassword = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
@@ -78,13 +77,16 @@ const codeHash = (code: string) => createHash('sha256').update(code).digest();
 /** Workspaces, people, their sessions and tokens. */
 export class Identity {
   readonly #deps: IdentityDependencies;
+  readonly #limits: SignInLimits;
 
   constructor(dependencies: IdentityDependencies) {
     this.#deps = dependencies;
+    const { db, rateLimiter, signInsPerWindow: perWindow, sessionKey: key } = dependencies;
+    this.#limits = new SignInLimits({ db, rateLimiter, perWindow, key });
   }
 
   /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */
-  async signUp({ email, password, workspaceName }: { email: string; password: string; workspaceName: string }): Promise<Session> {
+  async signUp({ email, password, workspaceName }: { email: string; password: string; workspaceName: string }, address: string): Promise<Session> {
     if (this.#deps.signUp === 'closed') throw new AppError('sign_up_closed', 'Nobody can sign up here; ask whoever runs this hub for a workspace.');
     const passwordHash = await hashPassword(password);
     return this.#unique(() =>
@@ -92,34 +94,29 @@ export class Identity {
         const tenantId = await insertTenant(tx, workspaceName, this.#deps.defaultEntitlements);
         const user = await insertUser(tx, { tenantId, email, passwordHash, role: 'admin' });
         await recordAudit(tx, { tenantId, actor: `user:${user.id}`, action: 'workspace.created', targetType: 'workspace', targetId: tenantId, details: { name: workspaceName } });
-        return this.#session(user, await insertSession(tx, user, this.#deps.sessionHours));
+        return this.#begin(tx, user, address);
       }),
     );
   }
 
   /**
-   * @throws AppError `invalid_credentials`, in the same time whether or not the address is known; `rate_limited` alike for both, after
-   * so many tries from wherever they came, until the window ends. Links and sessions go on to work meanwhile.
+   * @throws AppError `invalid_credentials`, in the same time whether or not there is such an account; `rate_limited` alike for both, after
+   * too many tries, until the window ends. Links and sessions go on to work meanwhile, and so do addresses that are known.
    */
-  async logIn({ email, password }: { email: string; password: string }): Promise<Session> {
-    const { rateLimiter, signInsPerWindow } = this.#deps;
-    const tries = await rateLimiter.take(`account:${createHash('sha256').update(email).digest('base64url')}`, { limit: signInsPerWindow, windowSeconds: accountWindowSeconds });
-    if (!tries.allowed) {
-      const retryAfterSeconds = Math.max(1, Math.ceil((tries.resetAt.getTime() - Date.now()) / 1000));
-      throw new AppError('rate_limited', `Too many sign-ins for this account; try again in ${retryAfterSeconds} seconds, or use a sign-in link.`, { retryAfterSeconds });
-    }
+  async logIn({ email, password }: { email: string; password: string }, address: string): Promise<Session> {
+    await this.#limits.assertMayTry(email, address);
     const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
     if (user === null || !correct) throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
-    return this.#begin(user);
+    return this.#deps.db.workspace(user.tenantId, (tx) => this.#begin(tx, user, address));
   }
 
   /** @throws AppError `invalid_credentials` for a code that is unknown, used or older than a day. */
-  async redeemLink(code: string): Promise<Session> {
+  async redeemLink(code: string, address: string): Promise<Session> {
     return this.#deps.db.system(async (tx) => {
       const user = await redeemCode(tx, codeHash(code));
       if (user === null) throw new AppError('invalid_credentials', 'This sign-in link is wrong, used or too old; make a new one with: npm run outrigger -- link');
-      return this.#session(user, await insertSession(tx, user, this.#deps.sessionHours));
+      return this.#begin(tx, user, address);
     });
   }
 
@@ -177,6 +174,7 @@ export class Identity {
       if (user === undefined) throw noMember(email);
       await tx.delete(sessions).where(eq(sessions.userId, user.id));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
+      await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
       await recordAudit(tx, { tenantId, actor, action: 'member.password_set', targetType: 'user', targetId: user.id, details: { email: user.email } });
       return user;
     });
@@ -311,11 +309,9 @@ export class Identity {
     void this.#deps.events.publish(accessTopic(tenantId), {});
   }
 
-  async #begin(user: UserRow): Promise<Session> {
-    return this.#deps.db.workspace(user.tenantId, async (tx) => this.#session(user, await insertSession(tx, user, this.#deps.sessionHours)));
-  }
-
-  async #session(user: UserRow, session: { id: string; expiresAt: Date }): Promise<Session> {
+  async #begin(tx: Transaction, user: UserRow, address: string): Promise<Session> {
+    const session = await insertSession(tx, user, this.#deps.sessionHours);
+    await this.#limits.remember(tx, user, address);
     const token = await new SignJWT({ tenantId: user.tenantId, role: user.role })
       .setProtectedHeader({ alg: 'HS256' })
       .setIssuer(issuer)

@@ -49,6 +49,19 @@ export const signInCodes = pgTable(
   (table) => [index('sign_in_codes_expiry').on(table.expiresAt).concurrently(), index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(), ...policies()],
 );
 
+/** Addresses from which a person signed in: from these they may try on while strangers try too often. */
+export const signInAddresses = pgTable(
+  'sign_in_addresses',
+  {
+    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    /** Keyed, of the address and whose it is: nobody reads from it where somebody was. */
+    addressHash: bytea('address_hash').notNull(),
+    tenantId: tenantId(),
+    usedAt: instant('used_at').notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.userId, table.addressHash] }), index('sign_in_addresses_age').on(table.usedAt), ...policies()],
+);
+
 export const apiTokens = pgTable(
   'api_tokens',
   {
