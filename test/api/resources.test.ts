@@ -1,16 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { RunRetention } from '../../hub/jobs/retention.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import { rollUp } from '../../hub/modules/insight/index.ts';
+import { reopenRun } from '../../hub/modules/runs/index.ts';
+import type { Transaction } from '../../hub/platform/db/database.ts';
 import type { Step } from '../../shared/contract/steps.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -288,6 +292,40 @@ describe('insight', () => {
     await hub.database.query('delete from runs where tenant_id = $1 and finished_at < $2::timestamptz - interval \'10 minutes\'', [own.tenantId, now]);
     expect((await own.api.call('getAutomationSlo', { query: { window: '24h' } })).runs).toEqual(before.runs);
     expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({ statusCode: 400, details: [{ path: 'query.window' }] });
+  });
+
+  test('the SLO counts a run that goes on after its end once, by its last end, whether sums were made before or meanwhile', async () => {
+    const own = await hub.workspace();
+    const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
+    const made = await hub.database.query<{ id: string; minutes: number }>(
+      `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, started_at, finished_at)
+       select gen_random_uuid(), $1, $2, 1, gen_random_uuid(), 'failed', '{"type":"manual"}', 'live', 1, t - interval '20 seconds', t - interval '10 seconds', t
+       from (select now() - n * interval '20 minutes' as t from generate_series(1, 3) n) made returning id, round(extract(epoch from now() - finished_at) / 60)::int as minutes`,
+      [own.tenantId, id],
+    );
+    const runId = (minutes: number) => made.find((row) => row.minutes === minutes)?.id as string;
+    /** As the engine ends a run that went on. */
+    const goOn = async (tx: Transaction, run: string) => {
+      await reopenRun(tx, { tenantId: own.tenantId, runId: run }, 0, { kind: 'node_command', commandId: run });
+      await tx.execute(sql`update runs set status = 'succeeded', finished_at = now(), wake_at = null where id = ${run}`);
+    };
+    const slo = () => own.api.call('getAutomationSlo', { query: { window: '24h' } });
+    let summing: Promise<unknown> | undefined;
+    await hub.app.db.workspace(own.tenantId, async (tx) => {
+      await goOn(tx, runId(60));
+      let isOver = false;
+      summing = rollUp(hub.app.db).finally(() => (isOver = true));
+      const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
+      // Sums that the sweep has made meanwhile leave nothing to wait for.
+      await until(async () => isOver || (await hub.database.query(waits)).length > 0, () => 'the sums did not wait for the run');
+    });
+    await summing;
+    expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 1, failed: 2 });
+    const queued = (await slo()).latencyMs.queue;
+    await hub.app.db.workspace(own.tenantId, (tx) => goOn(tx, runId(40)));
+    expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 2, failed: 1 });
+    expect((await slo()).latencyMs.queue).toEqual(queued);
+    expect((await hub.database.query('select sum(failed)::int as failed, jsonb_agg(run_histogram) as runs from run_rollups where tenant_id = $1', [own.tenantId]))).toMatchObject([{ failed: 1 }]);
   });
 
   test('onboarding shows what this workspace has and lacks, with a next request that works', async () => {

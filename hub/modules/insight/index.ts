@@ -9,7 +9,7 @@ import { addHistogram, quantile } from './histogram.ts';
 import type { Histogram } from './histogram.ts';
 import { readSlices, sliceSeconds, summarisePeriod } from './rollups.ts';
 
-export { rollUp } from './rollups.ts';
+export { forgetEnd, rollUp } from './rollups.ts';
 
 type Onboarding = z.input<typeof resource.getAutomationOnboarding.response>;
 

@@ -36,6 +36,31 @@ export async function summarisePeriod(tx: Transaction, tenantId: string, from: D
   return rows[0] as SliceRow;
 }
 
+/** Has sums and runs that go on after their end change the slices of a workspace one after the other, until the transaction ends. */
+const lockSlices = `SELECT pg_advisory_xact_lock(hashtextextended('run rollups ' || $1::text, 0))`;
+
+const sliceOf = (column: string, seconds: string) => `to_timestamp(floor(extract(epoch from ${column}) / ${seconds}) * ${seconds})`;
+const oneLess = (histogram: string, bucket: string) =>
+  `CASE WHEN (${histogram}->>${bucket})::int > 1 THEN jsonb_set(${histogram}, ARRAY[${bucket}], to_jsonb((${histogram}->>${bucket})::int - 1)) ELSE ${histogram} - ${bucket} END`;
+
+/** Takes the end of a run out of the slice that counted it, if one did: it goes on, and counts with its next end. Before its row says so; the caller holds its lock. */
+export async function forgetEnd(tx: Transaction, tenantId: string, runId: string): Promise<void> {
+  await tx.query('lock_slices', lockSlices, [tenantId]);
+  await tx.query(
+    'forget_end',
+    `WITH ended AS (
+       SELECT tenant_id, status, started_at IS NOT NULL AS began, ${sliceOf('finished_at', '$3::int')} AS slice_at,
+         (${bucketSql('queued_at', 'started_at')})::text AS queue_bucket, (${bucketSql('started_at', 'finished_at')})::text AS run_bucket
+       FROM runs WHERE tenant_id = $1 AND id = $2 AND finished_at IS NOT NULL
+     )
+     UPDATE run_rollups u SET succeeded = greatest(0, succeeded - (status = 'succeeded')::int), failed = greatest(0, failed - (status = 'failed')::int), cancelled = greatest(0, cancelled - (status = 'cancelled')::int),
+       queue_histogram = CASE WHEN began THEN ${oneLess('queue_histogram', 'queue_bucket')} ELSE queue_histogram END,
+       run_histogram = CASE WHEN began AND status <> 'cancelled' THEN ${oneLess('run_histogram', 'run_bucket')} ELSE run_histogram END
+     FROM ended WHERE u.tenant_id = ended.tenant_id AND u.slice_at = ended.slice_at`,
+    [tenantId, runId, sliceSeconds],
+  );
+}
+
 /** The slices of a period that are summed up, and the end of the last of them. */
 export async function readSlices(tx: Transaction, tenantId: string, from: Date, to: Date): Promise<{ slices: SliceRow[]; through: Date | null }> {
   const { rows } = await tx.query<SliceRow & { slice_at: Date }>(
@@ -50,7 +75,7 @@ export async function readSlices(tx: Transaction, tenantId: string, from: Date, 
 
 /**
  * Sums up slices that are over, of every workspace in which a run ended since; part of the sweep. A slice is written once: any
- * process may try, the row decides. Empty slices have no row, but for the last one, which says how far the sums go.
+ * process may try, the row decides; only `forgetEnd` changes it. Empty slices have no row, but for the last one, which says how far the sums go.
  */
 export async function rollUp(db: Database): Promise<number> {
   const until = new Date(Math.floor((Date.now() / 1000 - settleSeconds) / sliceSeconds) * sliceSeconds * 1000);
@@ -74,7 +99,7 @@ export async function rollUp(db: Database): Promise<number> {
       (tx) =>
         tx.query<{ slice_at: Date }>(
           'ended_slices',
-          `SELECT DISTINCT to_timestamp(floor(extract(epoch from finished_at) / $4) * $4) AS slice_at FROM runs
+          `SELECT DISTINCT ${sliceOf('finished_at', '$4')} AS slice_at FROM runs
            WHERE tenant_id = $1 AND finished_at >= $2 AND finished_at < $3 ORDER BY 1 LIMIT $5`,
           [tenantId, fromAt, until, sliceSeconds, maxSlices],
         ),
@@ -84,6 +109,7 @@ export async function rollUp(db: Database): Promise<number> {
       await db.workspace(
         tenantId,
         async (tx) => {
+          await tx.query('lock_slices', lockSlices, [tenantId]);
           const slice = await summarisePeriod(tx, tenantId, sliceAt, new Date(sliceAt.getTime() + sliceSeconds * 1000));
           await tx.query(
             'insert_slice',

@@ -42,7 +42,7 @@ export async function takeLateResult(tx: Transaction, row: NodeCommandRow, statu
   const reopens = isWaitedFor || (circumstances.failed_of_it && circumstances.step_attempts === row.attempt && (await isLatestAttempt(tx, circumstances.flow_id, runId)));
   const details: JsonObject = { commandId, type: row.type, stepIndex, endedBefore: code, status, runGoesOn: reopens };
   await recordAudit(tx, { tenantId, actor: `node:${nodeId}`, action: 'node_command.late_result', targetType: 'run', targetId: runId, details });
-  if (reopens) return [await reopenRun(tx, runId, stepIndex, { kind: 'node_command', commandId })];
+  if (reopens) return [await reopenRun(tx, { tenantId, runId }, stepIndex, { kind: 'node_command', commandId })];
   const isStepOfIt = row.call === 0 && circumstances.step_status === 'failed' && circumstances.step_attempts === row.attempt && circumstances.step_error?.code === code;
   if (isStepOfIt) await correctStep(tx, row, status, outcome);
   return [];

@@ -8,6 +8,7 @@ import { noteWritten } from '../../platform/db/transaction.ts';
 import { flows, runLogs, runs, runSteps, workflows, workflowVersions } from '../../platform/db/schema.ts';
 import type { StepWait } from '../../platform/db/schema.ts';
 import { idBefore, newId } from '../../platform/ids.ts';
+import { forgetEnd } from '../insight/index.ts';
 
 /** A job whose outbox row was written; to be offered to the dispatcher after the commit. */
 export interface PromisedJob {
@@ -337,17 +338,18 @@ export async function isLatestAttempt(tx: Transaction, flowId: string, runId: st
  * Lets a run go on at a step that is to look again at what it waited for, whether the run waits there or failed there. Whoever
  * works on it loses its fence, so that nothing it concluded from before is written. The caller holds the run's lock.
  */
-export async function reopenRun(tx: Transaction, runId: string, stepIndex: number, wait: StepWait): Promise<PromisedJob> {
+export async function reopenRun(tx: Transaction, { tenantId, runId }: { tenantId: string; runId: string }, stepIndex: number, wait: StepWait): Promise<PromisedJob> {
+  await forgetEnd(tx, tenantId, runId);
   const [row] = await tx
     .update(runs)
     .set({ status: 'running', error: null, finishedAt: null, wakeAt: sql`now()`, wakeCount: sql`${runs.wakeCount} + 1`, fence: sql`${runs.fence} + 1`, leaseExpiresAt: null, lostLeases: 0 })
     .where(eq(runs.id, runId))
-    .returning({ tenantId: runs.tenantId, wakeCount: runs.wakeCount });
+    .returning({ wakeCount: runs.wakeCount });
   await tx
     .update(runSteps)
     .set({ status: 'running', wait, error: null, output: null, outputText: null, finishedAt: null })
     .where(and(eq(runSteps.runId, runId), eq(runSteps.index, stepIndex)));
-  const { tenantId, wakeCount } = row as { tenantId: string; wakeCount: number };
+  const { wakeCount } = row as { wakeCount: number };
   return insertOutbox(tx, tenantId, runJobId(runId, wakeCount), { runId }, null);
 }
 
