@@ -169,13 +169,17 @@ user
 
 user
   .command('remove')
-  .description('take a person out of a workspace; they are signed out at once')
+  .description('take a person out of a workspace; they are signed out at once, and the keys are named that they made and may know')
   .addOption(workspace())
   .addOption(email())
+  .option('--revoke-keys', 'revoke those keys as well; whatever uses them stops')
   .addOption(json())
-  .action(async (options: Common & { email: string }) => {
-    const removed = await withApp(async ({ identity }) => identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor));
-    print(removed, options.json, `removed ${options.email}`);
+  .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
+    const revokeKeys = options.revokeKeys === true;
+    const removed = await withApp(async ({ identity }) => identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor, { revokeKeys }));
+    const keys = table(removed.keys.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: visibleLine(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' })));
+    const advice = revokeKeys ? 'Revoked with them, as they may know them:' : 'They made these keys and may know them; make others, then revoke each with: npm run outrigger -- token revoke ID';
+    print(removed, options.json, removed.keys.length === 0 ? `removed ${options.email}` : `removed ${options.email}\n\n${advice}\n\n${keys}`);
   });
 
 program

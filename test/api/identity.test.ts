@@ -11,7 +11,7 @@ import { send } from '../fixtures/requests.ts';
 let hub: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  hub = await startHub({ TRUSTED_PROXIES: '127.0.0.1' });
+  hub = await startHub({ SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000', TRUSTED_PROXIES: '127.0.0.1' });
   workspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -216,6 +216,19 @@ describe('somebody who leaves', () => {
     expect((await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status).toBe(401);
     await expect(hub.app.identity.removeMember(own.tenantId, email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
     await expect(hub.app.identity.removeMember((await hub.workspace()).tenantId, own.email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('leaves no key behind that nobody hears of: those that they made are named, and revoked if that is wanted', async () => {
+    const own = await hub.workspace();
+    const key = async (session: TestWorkspace['session'], name: string) => session.call('createApiToken', { params: { tenantId: own.tenantId }, body: { name, product: 'automations', environment: 'live', permissions: ['automations:manage'] } });
+    const works = async (secret: string) => (await send(hub.url, 'GET', '/v1/automations/workflows', { headers: { 'x-api-key': secret } })).status === 200;
+    for (const revokeKeys of [false, true]) {
+      const { email, session } = await join(own, 'admin');
+      const [theirs, gone, others] = [await key(session, 'theirs'), await key(session, 'gone'), await key(own.session, 'others')];
+      await session.call('deleteApiToken', { params: { tenantId: own.tenantId, id: gone.id } });
+      expect(await hub.app.identity.removeMember(own.tenantId, email, 'cli', { revokeKeys })).toMatchObject({ deleted: true, keys: [{ id: theirs.id, name: 'theirs', revoked: revokeKeys }] });
+      expect([await works(theirs.key), await works(others.key)]).toEqual([!revokeKeys, true]);
+    }
   });
 
   test('is signed out at once by another password, and comes in by that alone', async () => {

@@ -20,7 +20,7 @@ import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
 import { SignInLimits } from './sign-in-limits.ts';
-import { findAdmin, findSession, findTenant, findUserByEmail, hasTenants, insertCode, insertSession, insertTenant, insertUser, listTokens, redeemCode, useToken } from './store.ts';
+import { findAdmin, findSession, findTenant, findUserByEmail, hasTenants, insertCode, insertSession, insertTenant, insertUser, listTokens, listTokensOf, redeemCode, useToken } from './store.ts';
 import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
 
 export interface IdentityDependencies {
@@ -150,20 +150,26 @@ export class Identity {
     );
   }
 
-  /** Takes a person out of a workspace; their sessions and sign-in links end with this. @throws AppError `not_found`, `conflict` for the last admin. */
-  async removeMember(tenantId: string, email: string, actor: string): Promise<{ id: string; deleted: true }> {
-    const id = await this.#deps.db.workspace(tenantId, async (tx) => {
+  /**
+   * Takes a person out of a workspace; their sessions and sign-in links end with this. Keys are the workspace's, and what uses them goes on;
+   * but whoever made one may know it, so those that they made and that still work are answered, revoked if that is wanted.
+   * @throws AppError `not_found`, `conflict` for the last admin.
+   */
+  async removeMember(tenantId: string, email: string, actor: string, { revokeKeys = false } = {}): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
+    const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
       // Two removals at once must not each leave the other's admin.
       const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
       const member = members.find((user) => user.email === email.toLowerCase());
       if (member === undefined) throw noMember(email);
       if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1) throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
       await tx.delete(users).where(eq(users.id, member.id));
-      await recordAudit(tx, { tenantId, actor, action: 'member.removed', targetType: 'user', targetId: member.id, details: { email: member.email, role: member.role } });
-      return member.id;
+      const known = await listTokensOf(tx, tenantId, `user:${member.id}`);
+      await recordAudit(tx, { tenantId, actor, action: 'member.removed', targetType: 'user', targetId: member.id, details: { email: member.email, role: member.role, keys: known.map((key) => key.id) } });
+      if (revokeKeys) for (const key of known) await this.#revokeWithin(tx, tenantId, key.id, actor);
+      return { id: member.id, keys: known };
     });
     this.#tellAccess(tenantId);
-    return { id, deleted: true };
+    return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
   }
 
   /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
@@ -200,6 +206,7 @@ export class Identity {
           secretHash: secretHash(secret),
           ipAllowlist: body.ipAllowlist ?? [],
           expiresAt: body.expiresAt === undefined ? null : new Date(body.expiresAt),
+          createdBy: actor,
         })
         .returning();
       const created = inserted as TokenRow;
@@ -216,17 +223,20 @@ export class Identity {
 
   /** @throws AppError `not_found`. */
   async revokeToken(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    await this.#deps.db.workspace(tenantId, async (tx) => {
-      const revoked = await tx
-        .update(apiTokens)
-        .set({ revokedAt: sql`now()` })
-        .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
-        .returning({ id: apiTokens.id });
-      if (revoked.length === 0) throw new AppError('not_found', `There is no token ${id} in this workspace.`);
-      await recordAudit(tx, { tenantId, actor, action: 'token.revoked', targetType: 'token', targetId: id, details: {} });
-    });
+    const wasRevoked = await this.#deps.db.workspace(tenantId, (tx) => this.#revokeWithin(tx, tenantId, id, actor));
+    if (!wasRevoked) throw new AppError('not_found', `There is no token ${id} in this workspace.`);
     this.#tellAccess(tenantId);
     return { id, deleted: true };
+  }
+
+  async #revokeWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<boolean> {
+    const revoked = await tx
+      .update(apiTokens)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
+      .returning({ id: apiTokens.id });
+    if (revoked.length > 0) await recordAudit(tx, { tenantId, actor, action: 'token.revoked', targetType: 'token', targetId: id, details: {} });
+    return revoked.length > 0;
   }
 
   async readEntitlements(tenantId: string): Promise<Entitlements> {

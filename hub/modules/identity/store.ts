@@ -79,6 +79,15 @@ export async function listTokens(tx: Transaction, tenantId: string, limit: numbe
     .limit(limit);
 }
 
+/** Tokens that somebody made and that work, newest first. */
+export async function listTokensOf(tx: Transaction, tenantId: string, createdBy: string): Promise<TokenRow[]> {
+  return tx
+    .select()
+    .from(apiTokens)
+    .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.createdBy, createdBy), isNull(apiTokens.revokedAt), sql`coalesce(${apiTokens.expiresAt} > now(), true)`))
+    .orderBy(desc(apiTokens.id));
+}
+
 /** What one request needs to know of its token. */
 export interface FoundToken {
   [column: string]: unknown;

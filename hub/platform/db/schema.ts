@@ -77,6 +77,8 @@ export const apiTokens = pgTable(
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
     lastUsedAt: instant('last_used_at'),
+    /** Who made it, as the audit log names them, and so knows its secret. */
+    createdBy: text('created_by'),
     createdAt: createdAt(),
   },
   (table) => [index('api_tokens_tenant').on(table.tenantId, table.id), ...policies()],
