@@ -26,32 +26,40 @@ export function renderDiff(raw: string, { plain }: { plain: boolean }): string {
   return diff.replaceAll(/^\+.*$/gm, '\u001B[32m$&\u001B[39m').replaceAll(/^-.*$/gm, '\u001B[31m$&\u001B[39m');
 }
 
+/** Where people type, and where they are asked. */
+interface Terminal {
+  input: NodeJS.ReadableStream & { isTTY?: boolean };
+  output: NodeJS.WritableStream;
+}
+
+const ownTerminal: Terminal = { input: process.stdin, output: process.stderr };
+
 /** Asks for a line on the terminal, which shows what is typed unless that is hidden; null when the person turned away (Ctrl-C, Ctrl-D). */
-async function ask(question: string, { hidden }: { hidden: boolean }): Promise<string | null> {
+async function ask({ input, output }: Terminal, question: string, { hidden }: { hidden: boolean }): Promise<string | null> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: process.stdin, output: hidden ? nowhere : process.stderr, terminal: true });
+  const terminal = createInterface({ input, output: hidden ? nowhere : output, terminal: true });
   try {
-    if (hidden) process.stderr.write(question);
+    if (hidden) output.write(question);
     return await terminal.question(hidden ? '' : question);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ABORT_ERR') return null;
     throw error;
   } finally {
     terminal.close();
-    if (hidden) process.stderr.write('\n');
+    if (hidden) output.write('\n');
   }
 }
 
 /** Asks on the terminal; no without one. */
-export async function confirmed(question: string): Promise<boolean> {
-  return process.stdin.isTTY && /^y(es)?$/i.test(((await ask(`${question} [y/N] `, { hidden: false })) ?? '').trim());
+export async function confirmed(question: string, terminal = ownTerminal): Promise<boolean> {
+  return terminal.input.isTTY === true && /^y(es)?$/i.test(((await ask(terminal, `${question} [y/N] `, { hidden: false })) ?? '').trim());
 }
 
 /** The first line of standard input; on a terminal asked for, and not shown. */
-export async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY) return (await ask('Password (at least 12 characters): ', { hidden: true })) ?? '';
+export async function readPassword(terminal = ownTerminal): Promise<string> {
+  if (terminal.input.isTTY === true) return (await ask(terminal, 'Password (at least 12 characters): ', { hidden: true })) ?? '';
   let password = '';
-  for await (const chunk of process.stdin) {
+  for await (const chunk of terminal.input) {
     password += String(chunk);
     if (password.includes('\n')) break;
   }

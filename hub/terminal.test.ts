@@ -1,0 +1,24 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { confirmed, readPassword } from './terminal.ts';
+
+/** A terminal at which somebody types `keys`; a pipe when it is none. */
+function typed(keys: string, isTTY = true) {
+  const output = new PassThrough();
+  const input = Object.assign(new PassThrough(), { isTTY });
+  input.end(keys);
+  return { input, output, shown: () => String(output.read() ?? '') };
+}
+
+test('a password that is typed is asked for and not shown, and one that is piped is read', async () => {
+  const terminal = typed('long enough password\r');
+  expect(await readPassword(terminal)).toBe('long enough password');
+  expect(terminal.shown()).toBe('Password (at least 12 characters): \n');
+  expect(await readPassword(typed('long enough password\nmore\n', false))).toBe('long enough password');
+});
+
+test('nothing but a yes is one: no line, no terminal, no answer to Ctrl-C or Ctrl-D', async () => {
+  for (const keys of ['y\r', 'YES\r']) expect(await confirmed('Sure?', typed(keys))).toBe(true);
+  for (const keys of ['\r', 'n\r', 'yesterday\r', '\u0003', '\u0004']) expect(await confirmed('Sure?', typed(keys))).toBe(false);
+  expect(await confirmed('Sure?', typed('y\r', false))).toBe(false);
+});
