@@ -424,6 +424,27 @@ describe('limits by time', () => {
     expect(await database.query('select sum(count)::int as n from run_starts where scope_id = $1', [tenantId])).toEqual([{ n: 4 }]);
     for (const runId of worker.underWay) worker.release(runId);
   });
+
+  test('count anew what began while they were taken away', async () => {
+    const tenantId = await workspace();
+    const id = await workflow(tenantId, { maxRunsPerMinute: 3, onLimit: 'queue' });
+    const change = (limits: string | null) =>
+      db.workspace(tenantId, async (tx) => {
+        await tx.query('change_limits_by_time', 'UPDATE workflows SET limits = $2 WHERE id = $1', [id, limits]);
+        return reopenLines(tx, tenantId, id);
+      });
+    const worker = new Worker();
+    const take = async (count: number) => {
+      for (const runId of await accept(tenantId, id, count)) await worker.take([runId]);
+    };
+    await take(1);
+    await change(null);
+    await take(2);
+    await change(JSON.stringify({ maxRunsPerMinute: 3, onLimit: 'queue' }));
+    await take(1);
+    expect(worker.underWay.length).toBe(3);
+    for (const runId of worker.underWay) worker.release(runId);
+  });
 });
 
 test('10,000 held runs are no work for the sweeps, and their line moves on as quickly as a short one', async () => {
