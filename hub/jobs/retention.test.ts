@@ -107,6 +107,35 @@ test('more than one batch of rows goes in one turn', async () => {
   expect(await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 365 } })).toEqual({ audit_log: 2500 });
 });
 
+test('a sweep waits for nobody: what somebody holds now is left to the next one', { timeout: 15_000 }, async () => {
+  const [held, free] = [newId(), newId()];
+  const fresh = await database.query<{ id: string }>('select id from audit_log');
+  for (const id of [held, free]) {
+    await database.query(`insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`, [id, workspaces.plain, id]);
+    await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', 'x', '{}')`, [id === held ? idOf(31) : idOf(32), workspaces.plain]);
+  }
+  const left = async () => [(await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[held, free]])).map(({ id }) => id), ((await countOf('audit_log')) ?? 0) - fresh.length];
+  const sweep = async () => {
+    await pruneExpired(db);
+    await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 30 } });
+  };
+  const mayEnd = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  const holding = db.system(async (tx) => {
+    await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [held]);
+    await tx.query('hold_audit', 'SELECT 1 FROM audit_log ORDER BY id LIMIT 1 FOR UPDATE', []);
+    isHeld.resolve();
+    await mayEnd.promise;
+  });
+  await isHeld.promise;
+  await sweep();
+  expect(await left()).toEqual([[held], 1]);
+  mayEnd.resolve();
+  await holding;
+  await sweep();
+  expect(await left()).toEqual([[], 0]);
+});
+
 test('a turn ends with the batch under way when the process stops', async () => {
   await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
   await Promise.all([makeRun(workspaces.plain, 100), makeRun(workspaces.plain, 100)]);

@@ -157,7 +157,7 @@ export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions
         (tx) =>
           tx.query<{ id: string; tenant_id: string }>(
             `prune_aged_${table}`,
-            `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE id < $1${condition === undefined ? '' : ` AND ${condition}`} ORDER BY id LIMIT $2)) RETURNING id, tenant_id`,
+            `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE id < $1${condition === undefined ? '' : ` AND ${condition}`} ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING id, tenant_id`,
             [before, rowBatch],
           ),
         { durable: false },

@@ -171,10 +171,13 @@ export class NodeCommands {
     await this.#deps.db.workspace(tenantId, (tx) =>
       tx.query(
         'put_back_commands',
-        `UPDATE node_commands c SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
+        `WITH held AS (
+           SELECT c.id FROM node_commands c JOIN unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at) ON lease.id = c.id
+           WHERE c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at ORDER BY c.id FOR UPDATE OF c
+         )
+         UPDATE node_commands c SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
            expires_at = least(now() + make_interval(secs => $4), coalesce(deadline_at, 'infinity'))
-         FROM unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at)
-         WHERE c.id = lease.id AND c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at`,
+         FROM held WHERE c.id = held.id`,
         [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), retakeSeconds],
       ),
     );
@@ -212,10 +215,10 @@ export class NodeCommands {
       'give_commands_again',
       `UPDATE node_commands SET status = 'pending', lease_expires_at = NULL,
          expires_at = least(now() + make_interval(secs => $3), coalesce(deadline_at, created_at + make_interval(secs => $4)))
-       WHERE id IN (
+       WHERE id = ANY(ARRAY(
          SELECT id FROM node_commands WHERE node_id = $1 AND status = 'leased' AND NOT acts AND id <> ALL ($2::uuid[])
-           AND coalesce(deadline_at, created_at + make_interval(secs => $4)) > now() FOR UPDATE SKIP LOCKED
-       )`,
+           AND coalesce(deadline_at, created_at + make_interval(secs => $4)) > now() ORDER BY id FOR UPDATE SKIP LOCKED
+       ))`,
       [nodeId, running, retakeSeconds, rereadSeconds],
     );
   }
