@@ -23,6 +23,9 @@ Starts the hub. Settings come from the environment and from .env; the README lis
   --version, --help
 `;
 
+/** How many times as long as requests may take to end the whole hub may. */
+const stopDeadlineFactor = 3;
+
 /** Ends the process with one line on standard error. */
 function refuse(message: string): never {
   process.stderr.write(`outrigger: ${message}\n`);
@@ -99,6 +102,8 @@ async function main(): Promise<void> {
   flushCompileCache();
   releaseStartGarbage();
   await stop.promise;
+  // Each part that is stopped has its own deadline; whatever they come to together, a supervisor waits no longer than this.
+  setTimeout(() => refuse('did not stop in time, and was ended'), stopDeadlineFactor * config.http.shutdownMs).unref();
 }
 
 process.on('uncaughtException', (error) => refuse(`stopped by a fault of its own: ${explainError(error)}`));

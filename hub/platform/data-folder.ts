@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -26,10 +26,12 @@ export function prepareDataFolder(folder: string): void {
   }
 }
 
+const isAlive = ({ pid, started }: FolderOwner) => processStart(pid) === started;
+
 /** Who runs on a data folder now, or null. */
 export function readFolderOwner(folder: string): FolderOwner | null {
   const owner = readStateFile(join(folder, lockName), folderOwner);
-  return owner !== null && processStart(owner.pid) === owner.started ? owner : null;
+  return owner !== null && isAlive(owner) ? owner : null;
 }
 
 /** Waits, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
@@ -68,6 +70,9 @@ export class FolderLock implements Disposable {
         const grave = `${path}.${process.pid}`;
         try {
           renameSync(path, grave);
+          // One that was taken meanwhile is put back.
+          const moved = readStateFile(grave, folderOwner);
+          if (moved !== null && isAlive(moved)) linkSync(grave, path);
           rmSync(grave, { force: true });
         } catch (moveError) {
           if ((moveError as NodeJS.ErrnoException).code !== 'ENOENT') throw moveError;

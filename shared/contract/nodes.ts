@@ -233,7 +233,7 @@ export const nodes = defineResource({
     bodyLimitBytes,
     multipart: true,
     response: z.object({ id, status: z.string(), recorded: z.boolean().describe('False when the command had ended before: nothing changed') }),
-    errors: ['storage_full'],
+    errors: ['storage_full', 'checksum_mismatch'],
   },
   readAutomationNodeUpload: {
     tag,

@@ -9,6 +9,7 @@ import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import type { HubProcess } from '../fixtures/processes.ts';
 
 let database: TestDatabase;
 let home: string;
@@ -22,12 +23,24 @@ afterAll(async () => {
 });
 
 /** A real hub that loses patience with its database sooner than it would. */
-async function startImpatientHub(): Promise<{ url: string; key: string; api: Client }> {
-  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000' };
+async function startImpatientHub(more: Record<string, string> = {}): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
+  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', ...more };
   const hub = await startHubProcess(env);
   onTestFinished(() => hub.kill());
   const key = await cli(env, 'token', 'create', '--product', 'automations');
-  return { url: hub.url, key, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }) };
+  return { hub, url: hub.url, key, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }) };
+}
+
+/** Lets everything that the hub asks of the database go unanswered, until what is returned is called. */
+async function silence(): Promise<() => void> {
+  const rows = await database.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`);
+  const pids = rows.map(({ pid }) => pid);
+  const go = () => {
+    for (const pid of pids.splice(0)) process.kill(pid, 'SIGCONT');
+  };
+  onTestFinished(go);
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  return go;
 }
 
 test('runs that meet a locked table end as they would have, each step done once, as soon as it is free', async () => {
@@ -53,12 +66,7 @@ test('while the database is silent every request is answered 503 and the hub is 
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
   expect(await get('/readyz')).toMatchObject({ status: 200 });
-  const pids = (await database.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`)).map(({ pid }) => pid);
-  const go = () => {
-    for (const pid of pids.splice(0)) process.kill(pid, 'SIGCONT');
-  };
-  onTestFinished(go);
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  const go = await silence();
   const answers = await Promise.all([get('/readyz'), get('/v1/automations/runs'), get('/v1/automations/workflows'), get('/healthz')]);
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 200]);
   expect(answers[1]?.body.code).toBe('unavailable');
@@ -67,4 +75,11 @@ test('while the database is silent every request is answered 503 and the hub is 
   const { id } = await api.call('createAutomationWorkflow', { body: { name: 'after', stepsJson: [{ type: 'log', message: 'after' }] } as never });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
   expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+});
+
+test('a hub that is stopped while the database is silent ends all the same, long before anybody kills it', async () => {
+  const { hub } = await startImpatientHub({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
+  await silence();
+  const patience = AbortSignal.timeout(15_000);
+  expect(await Promise.race([hub.stop().then(() => 'ended'), new Promise((done) => patience.addEventListener('abort', () => done('still there')))])).toBe('ended');
 });

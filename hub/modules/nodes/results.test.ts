@@ -106,3 +106,18 @@ test('the bytes of an artefact stay once its result is recorded, although what w
   expect(rows).toHaveLength(1);
   expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
 });
+
+test('a result whose upload is gone, or is another, asks for it anew instead of failing for good', async () => {
+  for (const found of [null, 'c'.repeat(64)]) {
+    const { tenantId, nodeId, commandId } = await handOut();
+    await database.query(`INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256, verified_at) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5, now())`, [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)]);
+    const removed: string[] = [];
+    const put = () => (found === null ? Promise.reject(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })) : Promise.resolve({ bytes: 1, sha256: found }));
+    const blobs = { put, delete: async (key: string) => void removed.push(key), partials: { read: () => Readable.from([]), delete: async (id: string) => void removed.push(id) } } as unknown as Blobs;
+    const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+    await expect(results.complete({ tenantId, nodeId }, commandId, { ...pong, uploads: ['b.png'] } as never, [])).rejects.toMatchObject({ code: 'checksum_mismatch' });
+    expect(await database.query('SELECT 1 FROM artifact_uploads WHERE command_id = $1', [commandId])).toEqual([]);
+    expect(removed).toHaveLength(found === null ? 1 : 2);
+    expect(await database.query('SELECT status FROM node_commands WHERE id = $1', [commandId])).toEqual([{ status: 'leased' }]);
+  }
+});

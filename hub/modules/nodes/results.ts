@@ -10,6 +10,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
+import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { artifacts, nodeCommands } from '../../platform/db/schema.ts';
@@ -23,7 +24,7 @@ import { readDeviceCommand, unknownCommand } from './device-command.ts';
 import type { DeviceCommand } from './device-command.ts';
 import { takeLateResult } from './late-result.ts';
 import type { DeviceIdentity } from './store.ts';
-import { findVerified, releaseUploads } from './uploads.ts';
+import { findVerified, forgetUpload, releaseUploads } from './uploads.ts';
 
 /** An artefact that came as a part of a multipart body, and is removed with its request. */
 export interface UploadedFile {
@@ -39,7 +40,8 @@ interface IncomingArtifact {
   contentType: string;
   /** Room that it takes and that was not taken before. */
   newBytes: number;
-  sha256?: string;
+  /** The upload that it comes from, and what was uploaded. */
+  upload?: { id: string; sha256: string };
   content(): Buffer | Readable;
 }
 
@@ -114,7 +116,7 @@ export class CommandResults {
       return { name, contentType, newBytes: content.length, content: () => content };
     });
     const sent = files.map(({ name, contentType, bytes, open }): IncomingArtifact => ({ name, contentType, newBytes: bytes, content: open }));
-    const uploaded = (await findVerified(tx, commandId, result.uploads ?? [])).map(({ id, name, contentType, sha256 }): IncomingArtifact => ({ name, contentType, newBytes: 0, sha256, content: () => this.#deps.blobs.partials.read(id) }));
+    const uploaded = (await findVerified(tx, commandId, result.uploads ?? [])).map(({ id, name, contentType, sha256 }): IncomingArtifact => ({ name, contentType, newBytes: 0, upload: { id, sha256 }, content: () => this.#deps.blobs.partials.read(id) }));
     const all = [...inline, ...sent, ...uploaded];
     const refuse = (message: string) => new AppError('validation_failed', `body.artifacts ${message}.`, { details: [{ path: 'body.artifacts', message }] });
     if (all.length > maxArtifacts) throw refuse(`are more than ${maxArtifacts} with those uploaded`);
@@ -125,12 +127,20 @@ export class CommandResults {
   }
 
   async #store(tenantId: string, incoming: IncomingArtifact[], stored: StoredArtifact[]): Promise<void> {
-    for (const { name, contentType, sha256: announced, content } of incoming) {
+    for (const { name, contentType, upload, content } of incoming) {
       const id = newId();
-      const { bytes, sha256 } = await this.#deps.blobs.put(`${tenantId}/${id}`, content(), { maxBytes: maxArtifactBytes });
-      stored.push({ id, name, contentType, bytes, sha256 });
-      if (announced !== undefined && announced !== sha256) throw new AppError('validation_failed', `${name} changed after it was uploaded; upload it again.`);
+      const put = this.#deps.blobs.put(`${tenantId}/${id}`, content(), { maxBytes: maxArtifactBytes });
+      const found = upload === undefined ? await put : await put.catch(ignoreMissing);
+      if (found !== undefined) stored.push({ id, name, contentType, ...found });
+      if (upload !== undefined && found?.sha256 !== upload.sha256) throw await this.#uploadLost(tenantId, upload.id, name);
     }
+  }
+
+  /** Lets the device begin anew with an artefact of which something else is here than what it uploaded. */
+  async #uploadLost(tenantId: string, uploadId: string, name: string): Promise<AppError> {
+    await this.#deps.db.workspace(tenantId, (tx) => forgetUpload(tx, uploadId));
+    await this.#deps.blobs.partials.delete(uploadId);
+    return new AppError('checksum_mismatch', `What was uploaded of ${name} is not here any more; upload it again.`);
   }
 
   async #discard(tenantId: string, stored: StoredArtifact[]): Promise<void> {

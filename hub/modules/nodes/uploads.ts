@@ -100,7 +100,9 @@ export class ArtifactUploads {
       ),
     );
     for (const { id } of rows) await blobs.partials.delete(id);
-    return rows.length + (await blobs.partials.sweep(orphanedAfterMs));
+    // An upload that is asked for again and again lives on, although nobody writes to it.
+    const findOwned = async (ids: string[]) => new Set((await db.systemStatement<{ id: string }>('find_uploads', 'SELECT id FROM artifact_uploads WHERE id = ANY($1::uuid[])', [ids])).map(({ id }) => id));
+    return rows.length + (await blobs.partials.sweep(orphanedAfterMs, findOwned));
   }
 
   /** The room for an upload, taken once; with other facts than before it begins anew. */
@@ -178,6 +180,11 @@ export async function findVerified(tx: Transaction, commandId: string, names: st
 export async function releaseUploads(tx: Transaction, commandId: string): Promise<string[]> {
   const released = await tx.delete(artifactUploads).where(eq(artifactUploads.commandId, commandId)).returning({ id: artifactUploads.id });
   return released.map(({ id }) => id);
+}
+
+/** Ends one upload, so that its artefact can be uploaded anew. */
+export async function forgetUpload(tx: Transaction, uploadId: string): Promise<void> {
+  await tx.delete(artifactUploads).where(eq(artifactUploads.id, uploadId));
 }
 
 async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, open, readdir, readlink, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readlink, rm, utimes } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -44,4 +44,21 @@ test.runIf(process.platform === 'linux')('bytes are stored once they and their n
   onTestFinished(() => spy.mockRestore());
   await blobs.put(key, Buffer.from('x'), { maxBytes: 1 });
   expect(synced).toEqual([expect.stringContaining(join(folder, '.unfinished/')), dirname(join(folder, key)), folder]);
+});
+
+test('bytes in pieces that nobody wrote to for long are removed, but for those that somebody still owns', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { partials } = await createFileBlobs(folder);
+  const [owned, forgotten, young] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [string, string, string];
+  async function* piece() {
+    yield Buffer.from('x');
+  }
+  for (const id of [owned, forgotten, young]) await partials.write(id, 0, piece(), { maxBytes: 10 });
+  const long = new Date(Date.now() - 60_000);
+  for (const id of [owned, forgotten]) await utimes(join(folder, '.uploads', id), long, long);
+  const asked: string[][] = [];
+  expect(await partials.sweep(30_000, async (ids) => (asked.push(ids.toSorted()), new Set([owned])))).toBe(1);
+  expect(asked).toEqual([[owned, forgotten]]);
+  expect(await Promise.all([owned, forgotten, young].map((id) => partials.size(id)))).toEqual([1, 0, 1]);
 });

@@ -19,8 +19,8 @@ export interface PartialBlobs {
   /** Streams the bytes; only once none is written any more. */
   read(id: string): Readable;
   delete(id: string): Promise<void>;
-  /** Removes what nobody wrote to for so long: its owner died, or forgot it. */
-  sweep(olderThanMs: number): Promise<number>;
+  /** Removes what nobody wrote to for so long, but for what `findOwned` answers of it: its owner died, or forgot it. */
+  sweep(olderThanMs: number, findOwned: (ids: string[]) => Promise<ReadonlySet<string>>): Promise<number>;
 }
 
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -70,16 +70,16 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
       await rm(pathOf(id), { force: true });
     },
 
-    async sweep(olderThanMs) {
-      let removed = 0;
+    async sweep(olderThanMs, findOwned) {
+      const old: string[] = [];
       for (const name of await readdir(folder)) {
-        const path = join(folder, name);
-        const facts = await stat(path).catch(ignoreMissing);
-        if (facts === undefined || Date.now() - facts.mtimeMs <= olderThanMs) continue;
-        await rm(path, { force: true });
-        removed += 1;
+        const facts = await stat(join(folder, name)).catch(ignoreMissing);
+        if (facts !== undefined && Date.now() - facts.mtimeMs > olderThanMs) old.push(name);
       }
-      return removed;
+      const owned = old.length === 0 ? new Set() : await findOwned(old.filter((name) => idPattern.test(name)));
+      const forgotten = old.filter((name) => !owned.has(name));
+      for (const name of forgotten) await rm(join(folder, name), { force: true });
+      return forgotten.length;
     },
   };
 }
@@ -95,6 +95,7 @@ export function noRoomFor(error: unknown): AppError | undefined {
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? new AppError('unavailable', 'The disk of the hub has no room for more artefacts; send the bytes again later, once its operator made room.', { cause: error, retryAfterSeconds: 30, internal: { part: 'artifacts' } }) : undefined;
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+/** Answers nothing where there is no such file. */
+export function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;
 }
