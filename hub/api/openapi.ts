@@ -1,11 +1,11 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { operations } from '../../shared/contract/api.ts';
-import { errorBody } from '../../shared/contract/common.ts';
+import { errorBody, listQuery } from '../../shared/contract/common.ts';
 import type { Caller, Operation } from '../../shared/contract/define.ts';
 import { errorCodes, reasonPhrase } from '../../shared/errors.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
-
-type Json = Record<string, unknown>;
+import { SchemaComponents } from './openapi-components.ts';
+import type { Json } from './openapi-components.ts';
 
 const securitySchemes: Record<string, Json> = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer key_live_automations_…`' },
@@ -49,98 +49,123 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   return [...codes].toSorted();
 }
 
-/** Whole numbers carry the bounds of exact ones, which say nothing to a reader and make odd examples. */
-function withoutSafeBounds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSafeBounds);
-  if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([key, bound]) => !((key === 'minimum' && bound === Number.MIN_SAFE_INTEGER) || (key === 'maximum' && bound === Number.MAX_SAFE_INTEGER)));
-  return Object.fromEntries(kept.map(([key, item]) => [key, withoutSafeBounds(item)]));
-}
+/** What each tag gathers. */
+const tagDescriptions: Record<string, string> = {
+  Workflows: 'A trigger and the steps that it starts; every change makes a version.',
+  Sequences: 'Steps over time, run through a workflow of their own.',
+  Runs: 'What workflows do: started, followed, cancelled, retried and replayed.',
+  Flows: 'The ledger entry that a run and its retries share.',
+  'Inbound hook': 'Starts workflows from outside.',
+  Approvals: 'What waits for a person, and what they decided.',
+  Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',
+  Agents: 'Prompts, models and tools that agent steps use.',
+  'Tool profiles': 'Which skills an agent may call.',
+  Models: 'Models that a workspace uses, and the order in which they are tried.',
+  Sessions: 'Conversations of agents with people, with their transcripts.',
+  Memory: 'Values that runs and agents remember.',
+  Channels: 'Chat and mail providers that messages come from and go to.',
+  'Messages and logs': 'What left the platform, and what runs logged; as lists and live.',
+  'Skill packs': 'Workflows to install, with what they may do.',
+  Insight: 'How well all goes, and what is left to set up.',
+  'Companion nodes': 'People\'s machines that workflows reach: pairing, commands, results.',
+  Artefacts: 'Screenshots, recordings and files that commands brought.',
+  Dashboard: 'Automations for signed-in people.',
+  'Audit log': 'Who changed what.',
+  Marketing: 'Contact lists and campaigns.',
+  'Workspaces and people': 'Sign-up, sign-in and members.',
+  'API tokens': 'Keys of API clients.',
+  Entitlements: 'Which products a workspace may use.',
+  Health: 'For load balancers and supervisors.',
+};
 
-/** Requests are closed to what is not known; answers are open, because a later version of the hub may say more. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, {
-    target: 'openapi-3.0',
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
-      if (io === 'output' && jsonSchema.additionalProperties === false) jsonSchema.additionalProperties = true;
-    },
-  }) as Json;
-  return withoutSafeBounds(json) as Json;
+/** Responses of the document by their status; every error has the same body. */
+const errorResponses = new Map([...new Set(Object.values(errorCodes).map(({ status }) => status))].toSorted((left, right) => left - right).map((status) => [status, reasonPhrase(status).replaceAll(/[^A-Za-z]/g, '')]));
+
+const idempotencyKey: Json = { name: 'Idempotency-Key', in: 'header', required: false, description: 'The same key within 24 hours answers what the first request was answered', schema: { type: 'string', maxLength: 255 } };
+
+/** Parameters that many operations have, by their names in the document. */
+const sharedParameters: Record<string, Json> = { IdempotencyKey: idempotencyKey, ...Object.fromEntries(['Limit', 'Cursor'].map((name) => [name, parametersIn('query', listQuery).find((parameter) => parameter['name'] === name.toLowerCase()) as Json])) };
+const sharedParameterNames = new Map(Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]));
+
+function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return { name, in: place, required: place === 'path' || required.includes(name), ...(description === undefined ? {} : { description }), schema: rest };
+  });
 }
 
 function parametersOf(operation: Operation): Json[] {
-  const of = (place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] => {
-    if (schema === undefined) return [];
-    const { properties = {}, required = [] } = schemaOf(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
-    return Object.entries(properties).map(([name, property]) => {
-      const { description, ...rest } = property;
-      return { name, in: place, required: place === 'path' || required.includes(name), ...(description === undefined ? {} : { description }), schema: rest };
-    });
-  };
-  const idempotency: Json[] =
-    operation.method === 'POST' && (operation.caller === 'token' || operation.caller === 'hook')
-      ? [{ name: 'Idempotency-Key', in: 'header', required: false, description: 'The same key within 24 hours answers what the first request was answered', schema: { type: 'string', maxLength: 255 } }]
-      : [];
-  return [...of('path', operation.params), ...of('query', operation.query), ...idempotency];
+  const takesKey = operation.method === 'POST' && (operation.caller === 'token' || operation.caller === 'hook');
+  const parameters = [...parametersIn('path', operation.params), ...parametersIn('query', operation.query), ...(takesKey ? [idempotencyKey] : [])];
+  return parameters.map((parameter) => {
+    const shared = sharedParameterNames.get(JSON.stringify(parameter));
+    return shared === undefined ? parameter : { $ref: `#/components/parameters/${shared}` };
+  });
 }
 
-function responsesOf(operation: Operation): Json {
-  const responses: Json = {
-    200:
-      operation.binaryResponse === undefined
-        ? { description: 'OK', content: { 'application/json': { schema: schemaOf(operation.response, 'output') } } }
-        : { description: 'The bytes', content: { [operation.binaryResponse]: { schema: { type: 'string', format: 'binary' } } } },
-  };
-  const byStatus = Map.groupBy(errorCodesOf(operation), (code) => errorCodes[code].status);
-  for (const [status, codes] of [...byStatus].toSorted(([left], [right]) => left - right)) {
-    responses[status] = { description: `${reasonPhrase(status)}: ${codes.map((code) => `\`${code}\``).join(', ')}`, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
-  }
-  return responses;
+function descriptionOf(operation: Operation, codes: readonly ErrorCode[]): string {
+  const needs =
+    operation.permission !== undefined
+      ? `Needs the permission \`${operation.permission}\`.`
+      : operation.role === undefined
+        ? undefined
+        : `Needs the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}.`;
+  const errors = codes.length === 0 ? undefined : `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
+  return [operation.description, needs, errors].filter((part) => part !== undefined).join('\n\n');
 }
 
-function describeOperation(operation: Operation): Json {
-  const needs = operation.permission === undefined ? operation.role === undefined ? '' : `Needs the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}.` : `Needs the permission \`${operation.permission}\`.`;
-  const description = [operation.description, needs].filter((part) => part !== undefined && part !== '').join('\n\n');
+const bytes = { schema: { type: 'string', format: 'binary' } };
+const multipartResult = {
+  schema: { type: 'object', required: ['result'], properties: { result: { type: 'string', description: 'The JSON body, without artifacts' } }, additionalProperties: { type: 'string', format: 'binary' } },
+};
+
+function requestOf(operation: Operation, components: SchemaComponents): Json | null {
+  if (operation.upload === true) return { required: false, content: { 'application/octet-stream': bytes } };
+  if (operation.body === undefined) return null;
   return {
-    operationId: operation.id,
-    tags: [operation.tag],
-    summary: operation.summary,
-    ...(description === '' ? {} : { description }),
-    security: callerSecurity[operation.caller],
-    parameters: parametersOf(operation),
-    ...(operation.upload === true ? { requestBody: { required: false, content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } } } : {}),
-    ...(operation.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: operation.bodyOptional !== true,
-            content: {
-              'application/json': { schema: schemaOf(operation.body, 'input') },
-              ...(operation.multipart === true
-                ? { 'multipart/form-data': { schema: { type: 'object', required: ['result'], properties: { result: { type: 'string', description: 'The JSON body, without artifacts' } }, additionalProperties: { type: 'string', format: 'binary' } } } }
-                : {}),
-            },
-          },
-        }),
-    responses: responsesOf(operation),
+    required: operation.bodyOptional !== true,
+    content: { 'application/json': { schema: components.describe(operation.body, 'input') }, ...(operation.multipart === true ? { 'multipart/form-data': multipartResult } : {}) },
   };
+}
+
+function answerOf(operation: Operation, components: SchemaComponents): Json {
+  if (operation.binaryResponse !== undefined) return { description: 'The bytes', content: { [operation.binaryResponse]: bytes } };
+  return { description: 'OK', content: { 'application/json': { schema: components.describe(operation.response, 'output') } } };
 }
 
 /** The OpenAPI 3.0.3 document of every operation. */
 export function openApiDocument(): Json {
+  const components = new SchemaComponents();
+  components.describe(errorBody, 'output');
+  const described = operations.map((operation) => ({ operation, request: requestOf(operation, components), answer: answerOf(operation, components) }));
+  const { schemas, refer } = components.finish();
   const paths: Record<string, Json> = {};
-  for (const operation of operations) {
-    paths[operation.path] ??= {};
-    (paths[operation.path] as Json)[operation.method.toLowerCase()] = describeOperation(operation);
+  for (const { operation, request, answer } of described) {
+    const codes = errorCodesOf(operation);
+    const parameters = parametersOf(operation);
+    const statuses = [...new Set(codes.map((code) => errorCodes[code].status))].toSorted((left, right) => left - right);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = {
+      operationId: operation.id,
+      tags: [operation.tag],
+      summary: operation.summary,
+      description: descriptionOf(operation, codes),
+      security: callerSecurity[operation.caller],
+      ...(parameters.length === 0 ? {} : { parameters }),
+      ...(request === null ? {} : { requestBody: refer(request, 'input') }),
+      responses: { 200: refer(answer, 'output'), ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }])) },
+    };
   }
+  const used = new Set(operations.flatMap((operation) => errorCodesOf(operation).map((code) => errorCodes[code].status)));
+  const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   return {
     openapi: '3.0.3',
     info: {
       title: 'Outrigger',
       version: '1.6.0',
       description: 'Durable workflows that reach real machines. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`.',
+      contact: { name: 'Whoever operates this hub' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [
@@ -148,8 +173,13 @@ export function openApiDocument(): Json {
       { url: 'https://{host}', description: 'Production', variables: { host: { default: 'hub.example.com' } } },
       { url: 'https://{host}', description: 'Staging', variables: { host: { default: 'staging.hub.example.com' } } },
     ],
-    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name })),
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
-    components: { securitySchemes, schemas: { Error: schemaOf(errorBody, 'output') } },
+    components: {
+      securitySchemes,
+      parameters: sharedParameters,
+      responses: Object.fromEntries([...errorResponses].filter(([status]) => used.has(status)).map(([status, name]) => [name, { description: reasonPhrase(status), content: error }])),
+      schemas,
+    },
   };
 }

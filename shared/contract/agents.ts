@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const agentTag = { tag: 'Agents', caller: 'token', permission: 'automations:manage' } as const;
 const profileTag = { tag: 'Tool profiles', caller: 'token', permission: 'automations:manage' } as const;
@@ -9,7 +9,7 @@ const routeKey = text(1, 200).describe(
   'Which inbound messages it answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most exact one wins',
 );
 
-export const agent = z.object({
+export const agent = named('Agent', z.object({
   id,
   name: z.string(),
   systemPrompt: z.string(),
@@ -18,7 +18,7 @@ export const agent = z.object({
   model: z.string().nullable().describe('Id of a model of the workspace; the failover order when null'),
   createdAt: timestamp,
   updatedAt: timestamp,
-});
+}));
 export type Agent = z.output<typeof agent>;
 
 const agentFields = {
@@ -29,17 +29,17 @@ const agentFields = {
   model: text(1, 100).nullable(),
 };
 
-export const createAgentBody = z.strictObject({
+export const createAgentBody = named('CreateAgent', z.strictObject({
   ...agentFields,
   systemPrompt: agentFields.systemPrompt.default(''),
   toolProfileId: agentFields.toolProfileId.default(null),
   routeKeys: agentFields.routeKeys.default([]),
   model: agentFields.model.default(null),
-});
-export const updateAgentBody = z
+}));
+export const updateAgentBody = named('UpdateAgent', z
   .strictObject(agentFields)
   .partial()
-  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field'));
 
 export const agents = defineResource({
   listAutomationAgents: { ...agentTag, method: 'GET', path: '/v1/automations/agents', summary: 'List agents', query: listQuery, response: page(agent) },
@@ -50,15 +50,15 @@ export const agents = defineResource({
 
 const globs = z.array(text(1, 100).regex(/^[a-z0-9_.*-]+$/i, 'must be a skill id such as memory.read, or a pattern such as browser.*')).max(200);
 
-export const toolProfile = z.object({ id, name: z.string(), allow: z.array(z.string()), deny: z.array(z.string()), createdAt: timestamp, updatedAt: timestamp });
+export const toolProfile = named('ToolProfile', z.object({ id, name: z.string(), allow: z.array(z.string()), deny: z.array(z.string()), createdAt: timestamp, updatedAt: timestamp }));
 export type ToolProfile = z.output<typeof toolProfile>;
 
-export const putToolProfileBody = z.strictObject({
+export const putToolProfileBody = named('PutToolProfile', z.strictObject({
   id: id.optional().describe('Changes this profile; a new one when left out'),
   name,
   allow: globs.describe('Skills that may be called; `*` stands for any part of a name'),
   deny: globs.default([]).describe('Wins over allow'),
-});
+}));
 
 /** What of a profile is changed; the rest stays. */
 export const patchToolProfileBody = z

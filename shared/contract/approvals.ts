@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { id, idParams, listQuery, page, text, timestamp } from './common.ts';
+import { id, idParams, listQuery, named, page, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Approvals', caller: 'token', permission: 'automations:manage' } as const;
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] as const;
 
-export const approval = z.object({
+export const approval = named('Approval', z.object({
   id,
   runId: id,
   stepIndex: z.int(),
@@ -25,11 +25,11 @@ export const approval = z.object({
   decidedAt: timestamp.nullable(),
   note: z.string().nullable(),
   createdAt: timestamp,
-});
+}));
 export type Approval = z.output<typeof approval>;
 
 export const approvalListQuery = listQuery.extend({ status: z.enum(approvalStatuses).optional(), runId: id.optional() });
-export const decideBody = z.strictObject({ decision: z.enum(['approved', 'rejected'], 'must be approved or rejected'), note: text(0, 2000).optional() });
+export const decideBody = named('DecideApproval', z.strictObject({ decision: z.enum(['approved', 'rejected'], 'must be approved or rejected'), note: text(0, 2000).optional() }));
 
 export const approvals = defineResource({
   listAutomationApprovals: {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonObject } from '../json.ts';
 import { channelProviders } from './channel-providers.ts';
 import { defineResource } from './define.ts';
-import { id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+import { id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Channels', caller: 'token', permission: 'automations:manage' } as const;
 
@@ -32,7 +32,7 @@ export const channelConfigs = {
 export const secretAddresses: Readonly<Record<string, readonly string[]>> = { apiBaseUrl: ['botToken', 'accessToken'], url: ['signingSecret'] };
 export const channelSecrets: readonly string[] = ['botToken', 'signingSecret', 'accessToken', 'appSecret', 'verifyToken', 'inboundSecret'];
 
-export const channel = z.object({
+export const channel = named('Channel', z.object({
   id,
   provider: z.enum(channelProviders),
   name: z.string(),
@@ -42,16 +42,16 @@ export const channel = z.object({
   inboundPath: z.string().describe('Where the provider sends its messages to, under the address of the hub'),
   createdAt: timestamp,
   updatedAt: timestamp,
-});
+}));
 export type Channel = z.output<typeof channel>;
 
-export const putChannelBody = z.strictObject({
+export const putChannelBody = named('PutChannel', z.strictObject({
   id: id.optional().describe('Changes this channel; a new one when left out'),
   provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
   name,
   config: jsonObject.default({}).describe('By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url'),
   active: z.boolean().default(true),
-});
+}));
 
 export const channels = defineResource({
   listAutomationChannels: { ...manage, method: 'GET', path: '/v1/automations/channels', summary: 'List channels', query: listQuery.extend({ provider: z.enum(channelProviders).optional() }), response: page(channel) },

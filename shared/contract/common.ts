@@ -32,20 +32,33 @@ export const listQuery = z.strictObject({
   cursor: text(1, 500).describe('`meta.nextCursor` of the page before').optional(),
 });
 
+/** Gives a schema the name under which the OpenAPI document, and so generated clients, know it. */
+export const named = <Schema extends z.ZodType>(schemaName: string, schema: Schema): Schema => schema.meta({ id: schemaName });
+
+/** The name of a schema that has one. */
+export const nameOf = (schema: z.ZodType): string | undefined => z.globalRegistry.get(schema)?.id;
+
+export const pageMeta = named('PageMeta', z.object({ limit: z.int(), nextCursor: z.string().nullable() }));
+const pages = new WeakMap<z.ZodType, z.ZodType>();
+
 /** A page of rows: `nextCursor` is null on the last one. */
-export const page = <Row extends z.ZodType>(row: Row) =>
-  z.object({
-    data: z.array(row),
-    meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }),
-  });
+export function page<Row extends z.ZodType>(row: Row) {
+  const make = () => z.object({ data: z.array(row), meta: pageMeta });
+  const known = pages.get(row) as ReturnType<typeof make> | undefined;
+  if (known !== undefined) return known;
+  const rowName = nameOf(row);
+  const made = rowName === undefined ? make() : named(`${rowName}Page`, make());
+  pages.set(row, made);
+  return made;
+}
 
-export const deleted = z.object({ id, deleted: z.literal(true) });
+export const deleted = named('Deleted', z.object({ id, deleted: z.literal(true) }));
 
-export const errorBody = z.object({
+export const errorBody = named('Error', z.object({
   statusCode: z.int(),
   error: z.string().describe('The reason phrase of the status'),
   message: z.string().describe('For people: what is wrong and what to do'),
   requestId: z.string(),
   code: z.string().describe('For programs: stable'),
   details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-});
+}));

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { id, idParams, listQuery, page, timestamp } from './common.ts';
+import { id, idParams, listQuery, named, page, timestamp } from './common.ts';
 import { runStatuses } from './run-status.ts';
-import { runSummaryShape } from './runs.ts';
+import { runSummary } from './runs.ts';
 
 const manage = { tag: 'Flows', caller: 'token', permission: 'automations:manage' } as const;
 
 /** The ledger entry that a run and its retries share; the revision grows with each retry. */
-const flow = z.object({ id, workflowId: id, revision: z.int(), status: z.enum(runStatuses).describe('That of the latest run'), createdAt: timestamp, updatedAt: timestamp });
+const flow = named('Flow', z.object({ id, workflowId: id, revision: z.int(), status: z.enum(runStatuses).describe('That of the latest run'), createdAt: timestamp, updatedAt: timestamp }));
 
 export const flows = defineResource({
   listAutomationFlows: { ...manage, method: 'GET', path: '/v1/automations/flows', summary: 'List flows', query: listQuery.extend({ workflowId: id.optional() }), response: page(flow) },
-  getAutomationFlow: { ...manage, method: 'GET', path: '/v1/automations/flows/{id}', summary: 'Read a flow with its runs', params: idParams, response: flow.extend({ runs: z.array(z.object(runSummaryShape)).describe('First attempt first') }) },
+  getAutomationFlow: { ...manage, method: 'GET', path: '/v1/automations/flows/{id}', summary: 'Read a flow with its runs', params: idParams, response: named('FlowWithRuns', flow.extend({ runs: z.array(runSummary).describe('First attempt first') })) },
 });

@@ -5,11 +5,11 @@ import { approval, approvalListQuery, decideBody } from './approvals.ts';
 import { channel } from './channels.ts';
 import { channelProviders } from './channel-providers.ts';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, listQuery, named, page, text, timestamp } from './common.ts';
 import { slo } from './insight.ts';
 import { node } from './nodes.ts';
 import { policy, putPolicyBody } from './policies.ts';
-import { runSummaryShape, runs } from './runs.ts';
+import { runSummary, runs } from './runs.ts';
 import { createSequenceBody, sequence } from './sequences.ts';
 import { sessionListQuery, sessionSummary } from './sessions.ts';
 import { workflow, workflows } from './workflows.ts';
@@ -17,11 +17,11 @@ import { workflow, workflows } from './workflows.ts';
 const member = { tag: 'Dashboard', caller: 'session', role: 'agent', entitlement: 'automations' } as const;
 const admin = { ...member, role: 'admin' } as const;
 
+const auditEntry = named('AuditEntry', z.object({ id, actor: z.string(), action: z.string(), targetType: z.string(), targetId: z.string(), details: jsonObject, createdAt: timestamp }));
+
 /** What can be changed under /growth/automations/{resource}/{id}; all but the first three need the role admin. */
 export const growthResources = ['workflows', 'sequences', 'agents', 'tool-profiles', 'channels', 'nodes', 'sessions'] as const;
 const resourceParams = z.strictObject({ resource: z.enum(growthResources, `must be one of ${growthResources.join(', ')}`), id });
-
-const runSummary = z.object(runSummaryShape);
 
 export const growth = defineResource({
   growthListWorkflows: { ...member, method: 'GET', path: '/growth/automations/workflows', summary: 'List workflows', query: workflows.listAutomationWorkflows.query, response: page(workflow) },
@@ -111,6 +111,6 @@ export const growth = defineResource({
     summary: 'Who changed what',
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({ actor: text(1, 200).optional(), targetType: text(1, 100).optional(), targetId: text(1, 200).optional() }),
-    response: page(z.object({ id, actor: z.string(), action: z.string(), targetType: z.string(), targetId: z.string(), details: jsonObject, createdAt: timestamp })),
+    response: page(auditEntry),
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineResource, entitlementNames, permissions, products, roles } from './define.ts';
-import { deleted, id, instant, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const tag = 'Workspaces and people';
 
@@ -8,18 +8,18 @@ const email = z.email('must be an email address').max(254).transform((value) => 
 const password = text(12, 256).describe('At least 12 characters');
 const role = z.enum(roles, 'must be admin or agent');
 
-export const session = z.object({
+export const session = named('SignedIn', z.object({
   token: z.string().describe('The workspace JWT'),
   expiresAt: timestamp,
   tenantId: id,
   user: z.object({ id, email: z.string(), role }),
-});
+}));
 
 const tenantParams = z.strictObject({ tenantId: id });
 
 export const environments = ['live', 'test'] as const;
 
-export const apiToken = z.object({
+export const apiToken = named('ApiToken', z.object({
   id,
   name: z.string(),
   product: z.enum(products),
@@ -30,9 +30,9 @@ export const apiToken = z.object({
   expiresAt: timestamp.nullable(),
   lastUsedAt: timestamp.nullable(),
   createdAt: timestamp,
-});
+}));
 
-const entitlements = z.strictObject(Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<(typeof entitlementNames)[number], z.ZodBoolean>);
+const entitlements = named('Entitlements', z.strictObject(Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<(typeof entitlementNames)[number], z.ZodBoolean>));
 
 export const identity = defineResource({
   signUp: {
@@ -108,15 +108,15 @@ export const identity = defineResource({
     summary: 'Create an API token',
     description: 'The key is in this answer only.',
     params: tenantParams,
-    body: z.strictObject({
+    body: named('CreateApiToken', z.strictObject({
       name,
       product: z.enum(products),
       environment: z.enum(environments).default('live'),
       permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
       expiresAt: instant.optional(),
       ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
-    }),
-    response: apiToken.extend({ key: z.string() }),
+    })),
+    response: named('CreatedApiToken', apiToken.extend({ key: z.string() })),
   },
   listApiTokens: {
     tag: 'API tokens',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject } from '../json.ts';
 import { defineResource } from './define.ts';
-import { timestamp } from './common.ts';
+import { named, timestamp } from './common.ts';
 
 const manage = { tag: 'Insight', caller: 'token', permission: 'automations:manage' } as const;
 
@@ -10,9 +10,9 @@ export type SloWindow = keyof typeof sloWindows;
 const windowName = z.enum(Object.keys(sloWindows) as [SloWindow, ...SloWindow[]], `must be one of ${Object.keys(sloWindows).join(', ')}`);
 export const sloQuery = z.strictObject({ window: windowName.default('24h') });
 
-const latency = z.object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }).describe('Milliseconds, to within 10 %; null without a run');
+const latency = named('Latency', z.object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }).describe('Milliseconds, to within 10 %; null without a run'));
 
-export const slo = z.object({
+export const slo = named('Slo', z.object({
   window: windowName,
   from: timestamp,
   to: timestamp,
@@ -20,10 +20,10 @@ export const slo = z.object({
   latencyMs: z.object({ queue: latency.describe('From acceptance to the start'), run: latency.describe('From the start to the end') }),
   nodes: z.object({ online: z.int(), total: z.int(), commandLatencyMs: latency.describe('From handing a command out to its result') }),
   webhooks: z.object({ delivered: z.int(), failed: z.int() }),
-});
+}));
 export type Slo = z.output<typeof slo>;
 
-export const onboarding = z.object({
+export const onboarding = named('Onboarding', z.object({
   complete: z.boolean(),
   steps: z.array(
     z.object({
@@ -36,7 +36,7 @@ export const onboarding = z.object({
   ),
   next: z.string().nullable().describe('Id of the first step that is not done'),
   counts: z.object({ workflows: z.int(), nodesOnline: z.int(), nodes: z.int(), models: z.int(), channels: z.int(), agents: z.int(), packs: z.int(), runsSucceeded: z.boolean() }),
-});
+}));
 
 export const insight = defineResource({
   getAutomationSlo: { ...manage, method: 'GET', path: '/v1/automations/slo', summary: 'How runs, nodes and deliveries did', query: sloQuery, response: slo },

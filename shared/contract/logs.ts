@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject } from '../json.ts';
 import { defineResource } from './define.ts';
-import { id, instant, listQuery, page, text, timestamp } from './common.ts';
+import { id, instant, listQuery, named, page, text, timestamp } from './common.ts';
 import { logLevels } from './steps.ts';
 
 const manage = { tag: 'Messages and logs', caller: 'token', permission: 'automations:manage' } as const;
@@ -9,7 +9,7 @@ const manage = { tag: 'Messages and logs', caller: 'token', permission: 'automat
 const ofRun = { runId: id.optional(), workflowId: id.optional() };
 const period = { from: instant.optional().describe('At this time or later'), to: instant.optional().describe('Before this time') };
 
-const message = z.object({
+const message = named('OutgoingMessage', z.object({
   id,
   runId: id.nullable(),
   workflowId: id.nullable(),
@@ -19,9 +19,9 @@ const message = z.object({
   status: z.enum(['delivered', 'simulated', 'failed']).describe('`simulated` in the test environment, where nothing leaves'),
   summary: jsonObject,
   createdAt: timestamp,
-});
+}));
 
-export const logLine = z.object({ id, runId: id, workflowId: id.nullable(), stepIndex: z.int(), level: z.enum(logLevels), message: z.string(), createdAt: timestamp });
+export const logLine = named('LogLine', z.object({ id, runId: id, workflowId: id.nullable(), stepIndex: z.int(), level: z.enum(logLevels), message: z.string(), createdAt: timestamp }));
 
 const logFilter = { ...ofRun, level: z.enum(logLevels).optional() };
 

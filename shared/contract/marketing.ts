@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { jsonObject } from '../json.ts';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const member = { tag: 'Marketing', caller: 'session', role: 'agent', entitlement: 'marketing' } as const;
 
 const email = z.email('must be an email address').max(254).transform((value) => value.toLowerCase());
 
-const contactList = z.object({ id, name: z.string(), contacts: z.int(), unsubscribed: z.int(), createdAt: timestamp, updatedAt: timestamp });
-const contact = z.object({ id, email: z.string(), name: z.string().nullable(), attributes: jsonObject, unsubscribedAt: timestamp.nullable(), createdAt: timestamp });
+const contactList = named('ContactList', z.object({ id, name: z.string(), contacts: z.int(), unsubscribed: z.int(), createdAt: timestamp, updatedAt: timestamp }));
+const contact = named('Contact', z.object({ id, email: z.string(), name: z.string().nullable(), attributes: jsonObject, unsubscribedAt: timestamp.nullable(), createdAt: timestamp }));
 
 const campaignFields = { name, listId: id, subject: text(1, 500), html: text(1, 500_000).nullable(), text: text(1, 100_000).nullable() };
-const campaign = z.object({
+const campaign = named('Campaign', z.object({
   id,
   name: z.string(),
   listId: id,
@@ -21,7 +21,7 @@ const campaign = z.object({
   mails: z.object({ sent: z.int(), simulated: z.int(), failed: z.int(), unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again') }),
   createdAt: timestamp,
   updatedAt: timestamp,
-});
+}));
 
 const listContacts = z.strictObject({ id });
 

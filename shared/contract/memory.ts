@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { id, listQuery, page, text, timestamp } from './common.ts';
+import { id, listQuery, named, page, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Memory', caller: 'token', permission: 'automations:manage' } as const;
 
@@ -12,7 +12,7 @@ export const maxMemoryEntries = 10_000;
 
 export const memoryValue = jsonValue.refine((value) => JSON.stringify(value).length <= maxMemoryValueBytes, `must have at most ${maxMemoryValueBytes} characters as JSON`);
 
-const entry = z.object({ key: z.string(), value: jsonValue, sessionId: id.nullable(), expiresAt: timestamp.nullable(), updatedAt: timestamp });
+const entry = named('MemoryEntry', z.object({ key: z.string(), value: jsonValue, sessionId: id.nullable(), expiresAt: timestamp.nullable(), updatedAt: timestamp }));
 
 export const memory = defineResource({
   listAutomationMemory: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { text, timestamp } from './common.ts';
+import { named, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Models', caller: 'token', permission: 'automations:manage' } as const;
 
@@ -12,7 +12,7 @@ const baseUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https a
 
 const shape = { id: modelId, provider: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`), model: text(1, 200).describe('As the provider names it') };
 
-export const putModelsBody = z
+export const putModelsBody = named('PutModels', z
   .strictObject({
     models: z
       .array(z.strictObject({ ...shape, baseUrl: baseUrl.optional().describe('Needed for openai-compatible'), apiKey: text(1, 1000).optional().describe('Write only; the one that was set before for the same provider and baseUrl is kept when left out') }))
@@ -29,14 +29,14 @@ export const putModelsBody = z
       if (!ids.includes(id)) context.addIssue({ code: 'custom', path: ['order', index], message: 'is not the id of one of models' });
       if (order.indexOf(id) !== index) context.addIssue({ code: 'custom', path: ['order', index], message: 'stands there twice' });
     });
-  });
+  }));
 
-const models = z.object({
+const models = named('Models', z.object({
   models: z.array(z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean() })),
   order: z.array(z.string()),
   fallback: z.object({ model: z.string() }).nullable().describe('The model of the hub itself, used where the workspace has none'),
   updatedAt: timestamp.nullable(),
-});
+}));
 
 export const modelConfigurations = defineResource({
   getAutomationModels: { ...manage, method: 'GET', path: '/v1/automations/models', summary: 'Read the models and their failover order', response: models },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const tag = 'Companion nodes';
 const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
@@ -11,26 +11,26 @@ export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const
  * What a device says of itself. It is hostile input: show it as text only. What devices send may have fields that this version does
  * not know yet, here and in the bodies below; they are left out.
  */
-export const deviceInfo = z.object({
+export const deviceInfo = named('DeviceInfo', z.object({
   name: text(1, 200),
   platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
   arch: text(1, 50),
   osVersion: text(0, 200),
   appVersion: text(1, 50),
   capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
-});
+}));
 
 /** Facts of a heartbeat; every one may be missing. */
-export const deviceFacts = z.object({
+export const deviceFacts = named('DeviceFacts', z.object({
   cpu: z.object({ model: text(0, 200), cores: z.int().min(0).max(4096), loadPercent: z.number().min(0).max(100) }).optional(),
   memory: z.object({ totalBytes: z.int().min(0), availableBytes: z.int().min(0) }).optional(),
   disks: z.array(z.object({ mount: text(0, 500), totalBytes: z.int().min(0), usedBytes: z.int().min(0) })).max(50).optional(),
   battery: z.object({ percent: z.number().min(0).max(100), charging: z.boolean() }).nullable().optional(),
   displays: z.array(z.object({ index: z.int().min(0), name: text(0, 200), width: z.int().min(0), height: z.int().min(0) })).max(16).optional(),
   uptimeSeconds: z.number().min(0).optional(),
-});
+}));
 
-export const node = z.object({
+export const node = named('Node', z.object({
   id,
   name: z.string(),
   status: z.enum(nodeStatuses),
@@ -43,28 +43,28 @@ export const node = z.object({
   lastSeenAt: timestamp.nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
-});
+}));
 
 /** Pace that the hub asks of a device, in seconds. */
-export const hubPace = z.object({ pollSeconds: z.int(), heartbeatSeconds: z.int() });
+export const hubPace = named('HubPace', z.object({ pollSeconds: z.int(), heartbeatSeconds: z.int() }));
 
 /** An approval that travels with a command that needs one; the device checks `requestHash` against what it would run. */
-export const commandApproval = z.object({
+export const commandApproval = named('CommandApproval', z.object({
   id,
   requestHash: z.string().regex(/^[0-9a-f]{64}$/).describe('SHA-256 of the canonical JSON of node, argv, cwd, env, stdin and timeoutMs'),
   approvedBy: z.string(),
   approvedAt: timestamp,
-});
+}));
 export type CommandApproval = z.output<typeof commandApproval>;
 
-export const polledCommand = z.object({
+export const polledCommand = named('Command', z.object({
   id,
   type: z.string(),
   input: z.record(z.string(), z.unknown()),
   expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
   leaseSeconds: z.int(),
   approval: commandApproval.optional(),
-});
+}));
 
 /** Codes of a command that failed on, or on the way to, a device. A device may use others of its own. */
 const commandErrorCodes = [
@@ -83,7 +83,7 @@ export const maxArtifacts = 16;
 export const maxArtifactBytes = 256 * 1024 * 1024;
 
 /** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
-export const commandResult = z.object({
+export const commandResult = named('CommandResult', z.object({
   status: z.enum(['succeeded', 'failed']),
   output: z.unknown().optional().describe('As the command promises'),
   error: z
@@ -94,7 +94,7 @@ export const commandResult = z.object({
     .max(maxArtifacts)
     .optional(),
   uploads: z.array(artifactName).max(maxArtifacts).optional().describe('Names of artefacts that were uploaded before the result'),
-});
+}));
 export type CommandResult = z.output<typeof commandResult>;
 
 /** What a device says of an artefact that it uploads in pieces; the same with every piece. */
@@ -106,12 +106,12 @@ const uploadQuery = z.strictObject({
 });
 export type UploadFacts = z.output<typeof uploadQuery>;
 
-const uploadState = z.object({
+const uploadState = named('UploadState', z.object({
   name: z.string(),
   received: z.int().describe('Bytes that the hub has: where the next piece begins'),
   bytes: z.int().nullable().describe('Size of the whole artefact; null before the first piece'),
   complete: z.boolean().describe('All bytes are there and have the checksum; a result may name the artefact in `uploads`'),
-});
+}));
 
 const bodyLimitBytes = 12 * 1024 * 1024;
 const uploadParams = z.strictObject({ id, commandId: id, name: artifactName });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { id, listQuery, name, page, text } from './common.ts';
+import { id, listQuery, name, named, page, text } from './common.ts';
 import { workflow } from './workflows.ts';
 
 const manage = { tag: 'Skill packs', caller: 'token', permission: 'automations:manage' } as const;
@@ -46,10 +46,10 @@ export const packManifest = z.strictObject({
 });
 export type PackManifest = z.output<typeof packManifest>;
 
-const grants = z.object({ skills: z.array(z.object({ id: z.string(), title: z.string(), effect: z.string() })), hosts: z.array(z.string()), secrets: z.array(z.string()), nodePowers: z.array(z.enum(nodePowers)), approvals: z.boolean().describe('Whether a person approves something in each run') });
+const grants = named('PackGrants', z.object({ skills: z.array(z.object({ id: z.string(), title: z.string(), effect: z.string() })), hosts: z.array(z.string()), secrets: z.array(z.string()), nodePowers: z.array(z.enum(nodePowers)), approvals: z.boolean().describe('Whether a person approves something in each run') }));
 export type PackGrants = z.output<typeof grants>;
 
-const pack = packManifest.extend({ source: z.enum(['shipped', 'published']), installedVersion: z.string().nullable() });
+const pack = named('Pack', packManifest.extend({ source: z.enum(['shipped', 'published']), installedVersion: z.string().nullable() }));
 export type Pack = z.output<typeof pack>;
 
 const problem = z.object({ path: z.string(), message: z.string() });

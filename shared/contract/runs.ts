@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { id, idParams, instant, listQuery, page, text, timestamp } from './common.ts';
+import { id, idParams, instant, listQuery, named, page, text, timestamp } from './common.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
 
 const tag = 'Runs';
 const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
 
 /** Why a run or a step failed; `code` is stable, `message` is for people. */
-export const failure = z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() });
+export const failure = named('Failure', z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }));
 
-export const stepResult = z.object({
+export const stepResult = named('StepResult', z.object({
   index: z.int(),
   id: z.string().nullable(),
   type: z.string(),
@@ -22,10 +22,10 @@ export const stepResult = z.object({
   output: jsonValue.nullable(),
   outputText: z.string().nullable(),
   error: failure.nullable(),
-});
+}));
 export type StepResult = z.output<typeof stepResult>;
 
-export const runSummaryShape = {
+const runSummaryShape = {
   id,
   workflowId: id,
   workflowVersion: z.int(),
@@ -42,12 +42,15 @@ export const runSummaryShape = {
   finishedAt: timestamp.nullable(),
 };
 
-export const run = z.object({
+/** A run without its inputs and step results. */
+export const runSummary = named('RunSummary', z.object(runSummaryShape));
+
+export const run = named('Run', z.object({
   ...runSummaryShape,
   context: z.string().nullable(),
   payload: jsonObject.nullable(),
   stepsResultJson: z.array(stepResult),
-});
+}));
 export type Run = z.output<typeof run>;
 
 export const runs = defineResource({
@@ -63,7 +66,7 @@ export const runs = defineResource({
       from: instant.optional().describe('Queued at this time or later'),
       to: instant.optional().describe('Queued before this time'),
     }),
-    response: page(z.object(runSummaryShape)),
+    response: page(runSummary),
   },
   getAutomationRun: {
     ...manage,

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, listQuery, name, page, timestamp } from './common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, timestamp } from './common.ts';
 import { runStatuses } from './run-status.ts';
 import { step, steps } from './steps.ts';
 import { runBody } from './workflows.ts';
 
 const manage = { tag: 'Sequences', caller: 'token', permission: 'automations:manage' } as const;
 
-export const sequence = z.object({
+export const sequence = named('Sequence', z.object({
   id,
   name: z.string(),
   steps: z.array(step).describe('Each may wait `delaySeconds` before it begins'),
   workflowId: id.nullable().describe('The workflow that running it made; null before its first run'),
   createdAt: timestamp,
   updatedAt: timestamp,
-});
+}));
 export type Sequence = z.output<typeof sequence>;
 
-export const createSequenceBody = z.strictObject({ name, steps });
-export const updateSequenceBody = z
+export const createSequenceBody = named('CreateSequence', z.strictObject({ name, steps }));
+export const updateSequenceBody = named('UpdateSequence', z
   .strictObject({ name: name.optional(), steps: steps.optional() })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps');
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'));
 
 export const sequences = defineResource({
   listAutomationSequences: { ...manage, method: 'GET', path: '/v1/automations/sequences', summary: 'List sequences', query: listQuery, response: page(sequence) },

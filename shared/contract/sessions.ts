@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineResource } from './define.ts';
-import { id, idParams, listQuery, page, text, timestamp } from './common.ts';
+import { id, idParams, listQuery, named, page, pageMeta, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Sessions', caller: 'token', permission: 'automations:manage' } as const;
 
@@ -9,9 +9,9 @@ export type SessionScope = (typeof sessionScopes)[number];
 const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
 
 const summaryShape = { id, scope, key: z.string(), title: z.string(), memorySummary: z.string().describe('What is remembered of the older part of the transcript'), createdAt: timestamp, updatedAt: timestamp };
-export const sessionSummary = z.object(summaryShape);
+export const sessionSummary = named('Session', z.object(summaryShape));
 
-export const sessionMessage = z.object({ id, role: z.enum(['user', 'assistant', 'system']), content: z.string(), runId: id.nullable(), createdAt: timestamp });
+export const sessionMessage = named('SessionMessage', z.object({ id, role: z.enum(['user', 'assistant', 'system']), content: z.string(), runId: id.nullable(), createdAt: timestamp }));
 
 export const sessionListQuery = listQuery.extend({ scope: scope.optional(), key: text(1, 200).optional() });
 
@@ -37,7 +37,7 @@ export const sessions = defineResource({
       limit: z.coerce.number().int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
       after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the page before'),
     }),
-    response: z.object({ ...summaryShape, transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }) }) }),
+    response: named('SessionWithTranscript', z.object({ ...summaryShape, transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }) })),
     errors: ['invalid_cursor'],
   },
 });

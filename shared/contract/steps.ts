@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject } from '../json.ts';
 import { channelProviders } from './channel-providers.ts';
-import { id, name, text } from './common.ts';
+import { id, name, named, text } from './common.ts';
 
 /** The steps of workflows and sequences. */
 
@@ -29,12 +29,12 @@ const stepOptions = {
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
-export const step = z.discriminatedUnion(
+export const step = named('Step', z.discriminatedUnion(
   'type',
   [
-    z.strictObject({ type: z.literal('skill'), skillId: text(1, 100), input: jsonObject.default({}), ...stepOptions }),
-    z.strictObject({ type: z.literal('log'), message: text(1, 10_000), level: z.enum(logLevels).default('info'), ...stepOptions }),
-    z.strictObject({
+    named('SkillStep', z.strictObject({ type: z.literal('skill'), skillId: text(1, 100), input: jsonObject.default({}), ...stepOptions })),
+    named('LogStep', z.strictObject({ type: z.literal('log'), message: text(1, 10_000), level: z.enum(logLevels).default('info'), ...stepOptions })),
+    named('ApprovalStep', z.strictObject({
       type: z.literal('approval'),
       title: text(1, 200),
       message: text(0, 10_000).default(''),
@@ -45,8 +45,8 @@ export const step = z.discriminatedUnion(
       escalateAfterSeconds: z.int().min(1).max(30 * 86_400).optional().describe('From then on those in escalateTo may decide as well'),
       escalateTo: z.array(approver).min(1).max(50).optional(),
       ...stepOptions,
-    }),
-    z.strictObject({
+    })),
+    named('AgentStep', z.strictObject({
       type: z.literal('agent'),
       agentId: id.optional().describe('Whose system prompt, model and tools; a plain one when left out'),
       prompt: text(1, 50_000),
@@ -55,8 +55,8 @@ export const step = z.discriminatedUnion(
       maxTokens: z.int().min(1).max(10_000_000).optional().describe('Tokens in all, in and out'),
       sessionId: text(1, 200).optional().describe('The session whose transcript it continues; that of the inbound message when left out'),
       ...stepOptions,
-    }),
-    z.strictObject({
+    })),
+    named('DeliverStep', z.strictObject({
       type: z.literal('deliver'),
       provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
       channelId: text(1, 200).optional().describe('Which channel of the provider; its only active one when left out. email without a channel goes out by email.send'),
@@ -65,10 +65,10 @@ export const step = z.discriminatedUnion(
       text: text(1, 20_000),
       mediaUrl: text(1, 4000).optional(),
       ...stepOptions,
-    }),
+    })),
   ],
   'must be a step whose type is skill, deliver, log, agent or approval',
-);
+));
 export type Step = z.output<typeof step>;
 
 export const steps = z.array(step).min(1, 'must have at least one step').max(200, 'must have at most 200 steps');

@@ -12,6 +12,8 @@ export const system = defineResource({
     method: 'GET',
     path: '/healthz',
     summary: 'Whether this process lives',
+    description: 'Asks nothing else: neither database nor queue.',
+    errors: ['request_timeout'],
     response: z.object({ status: z.literal('ok'), version: z.string(), uptimeSeconds: z.number() }),
   },
   readReadiness: {
@@ -19,8 +21,9 @@ export const system = defineResource({
     caller: 'public',
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether work can be accepted; 503 names the part that is down. Degraded: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some',
+    summary: 'Whether work can be accepted',
+    description: '503 names the part that is down. `degraded`: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some.',
     response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
-    errors: ['unavailable'],
+    errors: ['unavailable', 'request_timeout'],
   },
 });

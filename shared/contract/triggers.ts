@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../time-zone.ts';
 import { jsonValue } from '../json.ts';
 import { chatEventTypes } from './chat-events.ts';
-import { id, instant, text } from './common.ts';
+import { id, instant, named, text } from './common.ts';
 import { channelProviders } from './channel-providers.ts';
 
 /** What starts a workflow by itself. */
@@ -19,15 +19,15 @@ const scheduleOptions = {
 
 const cronFields = /^\s*\S+(\s+\S+){4}\s*$/;
 
-export const schedule = z.discriminatedUnion(
+export const schedule = named('Schedule', z.discriminatedUnion(
   'kind',
   [
-    z.strictObject({ kind: z.literal('interval'), everySeconds: z.int('must be a whole number of seconds').min(1, 'must be from 1 to 31536000').max(31_536_000, 'must be from 1 to 31536000'), ...scheduleOptions }),
-    z.strictObject({ kind: z.literal('cron'), cron: text(1, 200).refine((value) => cronFields.test(value), 'must have five fields: minute, hour, day of the month, month, day of the week'), ...scheduleOptions }),
-    z.strictObject({ kind: z.literal('at'), at: instant, ...scheduleOptions }),
+    named('IntervalSchedule', z.strictObject({ kind: z.literal('interval'), everySeconds: z.int('must be a whole number of seconds').min(1, 'must be from 1 to 31536000').max(31_536_000, 'must be from 1 to 31536000'), ...scheduleOptions })),
+    named('CronSchedule', z.strictObject({ kind: z.literal('cron'), cron: text(1, 200).refine((value) => cronFields.test(value), 'must have five fields: minute, hour, day of the month, month, day of the week'), ...scheduleOptions })),
+    named('OnceSchedule', z.strictObject({ kind: z.literal('at'), at: instant, ...scheduleOptions })),
   ],
   'must be a schedule whose kind is interval, cron or at',
-);
+));
 export type Schedule = z.output<typeof schedule>;
 
 const eventFilter = z
@@ -35,24 +35,24 @@ const eventFilter = z
   .refine((filter) => Object.keys(filter).length <= 20, 'must name at most 20 fields')
   .describe('Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one');
 
-export const trigger = z.discriminatedUnion(
+export const trigger = named('Trigger', z.discriminatedUnion(
   'type',
   [
-    z.strictObject({ schemaVersion, type: z.literal('manual') }),
-    z.strictObject({ schemaVersion, type: z.literal('schedule'), schedule }),
-    z.strictObject({ schemaVersion, type: z.literal('heartbeat'), schedule }),
-    z.strictObject({ schemaVersion, type: z.literal('event'), event: z.strictObject({ type: z.enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`), filter: eventFilter.optional() }) }),
-    z.strictObject({
+    named('ManualTrigger', z.strictObject({ schemaVersion, type: z.literal('manual') })),
+    named('ScheduleTrigger', z.strictObject({ schemaVersion, type: z.literal('schedule'), schedule })),
+    named('HeartbeatTrigger', z.strictObject({ schemaVersion, type: z.literal('heartbeat'), schedule })),
+    named('EventTrigger', z.strictObject({ schemaVersion, type: z.literal('event'), event: z.strictObject({ type: z.enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`), filter: eventFilter.optional() }) })),
+    named('WebhookTrigger', z.strictObject({
       schemaVersion,
       type: z.literal('webhook'),
       webhook: z.strictObject({ token: text(16, 200).describe('Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it') }),
-    }),
-    z.strictObject({
+    })),
+    named('ChannelTrigger', z.strictObject({
       schemaVersion,
       type: z.literal('channel'),
       channel: z.strictObject({ channelId: id.optional(), provider: z.enum(channelProviders).optional() }).default({}).describe('Which channels start it; every one when left out'),
-    }),
+    })),
   ],
   'must be a trigger whose type is manual, schedule, heartbeat, event, webhook or channel',
-);
+));
 export type Trigger = z.output<typeof trigger>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
-import { deleted, id, idParams, instant, listQuery, name, page, text, timestamp } from './common.ts';
+import { deleted, id, idParams, instant, listQuery, name, named, page, text, timestamp } from './common.ts';
 import { runStatuses } from './run-status.ts';
 import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
@@ -10,7 +10,7 @@ const tag = 'Workflows';
 const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
 
 /** How many runs of a workflow there may be, and what becomes of one too many. */
-export const workflowLimits = z
+export const workflowLimits = named('WorkflowLimits', z
   .strictObject({
     maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
     maxRunsPerMinute: z.int().min(1, 'must be from 1 to 100000').max(100_000, 'must be from 1 to 100000').optional().describe('Runs that begin within any minute'),
@@ -20,10 +20,10 @@ export const workflowLimits = z
       .describe('`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way'),
   })
   .refine((limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined, 'give maxConcurrentRuns or maxRunsPerMinute')
-  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns');
+  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns'));
 export type WorkflowLimits = z.output<typeof workflowLimits>;
 
-export const workflow = z.object({
+export const workflow = named('Workflow', z.object({
   id,
   name: z.string(),
   active: z.boolean(),
@@ -35,21 +35,21 @@ export const workflow = z.object({
   createdAt: timestamp,
   updatedAt: timestamp,
   nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
-});
+}));
 export type Workflow = z.output<typeof workflow>;
 
-const createBody = z.strictObject({
+const createBody = named('CreateWorkflow', z.strictObject({
   name,
   active: z.boolean().default(true),
   triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
   stepsJson: steps,
   limits: workflowLimits.nullable().optional(),
-});
+}));
 
-export const runBody = z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() });
+export const runBody = named('RunInput', z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }));
 
 /** What a run would do. */
-const dryRun = z.object({
+const dryRun = named('DryRun', z.object({
   dryRun: z.literal(true),
   runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
   steps: z.array(
@@ -66,10 +66,10 @@ const dryRun = z.object({
       problems: z.array(z.string()),
     }),
   ),
-});
+}));
 export type DryRun = z.output<typeof dryRun>;
 
-const started = z.object({ runId: id, status: z.enum(runStatuses) });
+const started = named('StartedRun', z.object({ runId: id, status: z.enum(runStatuses) }));
 const runAnswer = z.union([started, dryRun]);
 
 /** What a caller that asked for no dry run was answered: the run. @throws TypeError for a dry run. */

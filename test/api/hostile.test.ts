@@ -8,6 +8,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 
 interface Schema {
+  $ref?: string;
   type?: string;
   enum?: unknown[];
   properties?: Record<string, Schema>;
@@ -51,6 +52,7 @@ const nasty = fc.oneof(
 /** Values that fit a schema more or less: most are right, so that the wrong ones get far in. */
 function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   const right = (): fc.Arbitrary<unknown> => {
+    if (schema.$ref !== undefined) return fitting(document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema, depth);
     if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
     const choices = schema.oneOf ?? schema.anyOf;
     if (choices !== undefined) return fc.oneof(...choices.map((choice) => fitting(choice, depth + 1)));
@@ -80,8 +82,14 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   return depth > 8 ? nasty : fc.oneof({ weight: 6, arbitrary: right() }, { weight: 1, arbitrary: nasty });
 }
 
-type Described = { requestBody?: { content: Record<string, { schema: Schema }> }; parameters: { name: string; in: string; schema: Schema }[] };
-const document = openApiDocument() as unknown as { paths: Record<string, Record<string, Described>> };
+interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  schema: Schema;
+}
+type Described = { requestBody?: { content: Record<string, { schema: Schema }> }; parameters?: Parameter[] };
+const document = openApiDocument() as unknown as { paths: Record<string, Record<string, Described>>; components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } };
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** What a request must never do, apart from failing: hold the test up. */
 const tame: Record<string, Record<string, unknown>> = { getAutomationRun: { waitSeconds: 0 }, pollAutomationNodeCommands: { wait: 0 } };
@@ -90,7 +98,8 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(`%s
   const described = document.paths[operation.path]?.[operation.method.toLowerCase()] as Described;
   const body = described.requestBody?.content['application/json']?.schema;
   const takesBytes = described.requestBody?.content['application/octet-stream'] !== undefined;
-  const queryFields = described.parameters.filter((parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined);
+  const parameters = (described.parameters ?? []).map((parameter) => (parameter.$ref === undefined ? parameter : (document.components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter)));
+  const queryFields = parameters.filter((parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined);
   const input = fc.record({
     body: body === undefined ? fc.constant(undefined) : fitting(body),
     bytes: nastyText,
