@@ -1,3 +1,4 @@
+import canonicalize from 'canonicalize';
 import { z } from 'zod';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
@@ -96,21 +97,11 @@ export const jsonObject = z
   .meta({ type: 'object', additionalProperties: {} });
 
 /**
- * The one text form of a JSON value: keys sorted, no white space. Two parties that hash it agree on what was hashed.
- * @throws TypeError when the value is not JSON.
+ * The one text form of a JSON value (RFC 8785): two parties that hash it agree on what was hashed.
+ * @throws Error when the value is not JSON, or holds half of a surrogate pair.
  */
 export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new TypeError('not JSON: a number that is not finite');
-    return JSON.stringify(value);
-  }
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value === 'object') {
-    const entries = Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .toSorted(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
-  }
-  throw new TypeError(`not JSON: ${typeof value}`);
+  const text = canonicalize(value);
+  if (text === undefined) throw new TypeError(`not JSON: ${typeof value}`);
+  return text;
 }

@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
+import { all as proxyAddresses } from 'proxy-addr';
 import { productEntitlement } from '../../shared/contract/define.ts';
 import type { Operation, Permission, Product } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
@@ -120,13 +122,7 @@ export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
   if (!hosts.isSafe(request)) throw new AppError('origin_not_allowed', 'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.');
 }
 
-export function cookieOf(request: Request, name: string): string | null {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const [key, value] = pair.trim().split('=', 2);
-    if (key === name && value !== undefined && value !== '') return value;
-  }
-  return null;
-}
+export const cookieOf = (request: Request, name: string): string | null => parseCookie(request.headers.cookie ?? '')[name] || null;
 
 /** Whether an address lies in a CIDR block, or is the address that the block names. */
 export function contains(block: string, address: string): boolean {
@@ -144,17 +140,11 @@ function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
 }
 
-/** The caller's address: that of the connection, or what trusted proxies say of it, nearest first. */
+/** The caller's address: that of the connection, or what trusted proxies say of it, nearest first, as far as they name addresses. */
 export function clientAddress(request: Request, trustedProxies: readonly string[]): string {
-  const normal = (text: string) => (ipaddr.isValid(text) ? ipaddr.process(text).toString() : text);
-  let address = normal(request.socket.remoteAddress ?? '');
-  const forwarded = (request.headers['x-forwarded-for'] ?? '').toString().split(',').map((part) => part.trim()).filter((part) => part !== '');
-  while (forwarded.length > 0 && trustedProxies.some((proxy) => contains(proxy, address))) {
-    const next = forwarded.pop() as string;
-    if (!ipaddr.isValid(next)) break;
-    address = normal(next);
-  }
-  return address;
+  const isTrusted = (address: string) => trustedProxies.some((proxy) => contains(proxy, address));
+  const address = proxyAddresses(request, isTrusted).findLast((part) => ipaddr.isValid(part));
+  return address === undefined ? (request.socket.remoteAddress ?? '') : ipaddr.process(address).toString();
 }
 
 /** Compares secrets in a time that tells nothing of them. */

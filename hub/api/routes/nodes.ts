@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
@@ -57,30 +57,24 @@ function unlessSent(response: Response, undo: () => void): void {
   });
 }
 
-/** One byte range of a file of `bytes` bytes; null for all of it. @throws AppError `range_not_satisfiable`. */
-export function parseRange(header: string | undefined, bytes: number): { start: number; end: number } | null {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
-  // Several ranges at once, and what is no range, may be ignored.
-  if (match === null || (match[1] === '' && match[2] === '')) return null;
-  const [, first = '', last = ''] = match;
-  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1);
-  if (start > end || start >= bytes) {
-    throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, { headers: { 'Content-Range': `bytes */${bytes}` } });
-  }
-  return { start, end };
+/** The one byte range that a request asks for of a file of `bytes` bytes; null for all of it, also where several or none that makes sense are asked for. @throws AppError `range_not_satisfiable`. */
+function rangeOf(request: Request, bytes: number): { start: number; end: number } | null {
+  const ranges = request.range(bytes);
+  if (ranges === -1) throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, { headers: { 'Content-Range': `bytes */${bytes}` } });
+  const [range] = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges : [];
+  return range ?? null;
 }
 
 export const artifactRoutes = ({ artifacts }: NodeFaces) =>
   implement(artifactsResource, {
     async getAutomationArtifact({ principal, params, refused, raw: { request, response } }) {
       const artifact = await artifacts.find(principal.tenantId, params.id);
-      const range = parseRange(request.headers.range, artifact.bytes);
+      const range = rangeOf(request, artifact.bytes);
+      // What a device sent is not to be run as a page of this hub.
+      response.attachment(artifact.name);
       response.set({
         'Content-Type': artifact.contentType,
         'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
-        // What a device sent is not to be run as a page of this hub.
-        'Content-Disposition': `attachment; filename="${artifact.name}"`,
         'X-Content-Type-Options': 'nosniff',
         'Accept-Ranges': 'bytes',
         'Cache-Control': 'private, immutable, max-age=31536000',

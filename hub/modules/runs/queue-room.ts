@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { RecentlyUsed } from '../../platform/recently-used.ts';
 
 /** What a process knows of the room of a workspace. */
 interface Room {
@@ -24,7 +24,7 @@ const retryAfterSeconds = 5;
  */
 export class QueueRoom {
   readonly #most: number;
-  readonly #rooms = new RecentlyUsed<Room>(maxWorkspaces);
+  readonly #rooms = new LRUCache<string, Room>({ max: maxWorkspaces });
 
   /** @param most runs of one workspace that are queued at once; 0 for any number. */
   constructor(most: number) {

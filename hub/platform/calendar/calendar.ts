@@ -1,5 +1,5 @@
 import { CronExpressionParser } from 'cron-parser';
-import { RecentlyUsed } from '../recently-used.ts';
+import { LRUCache } from 'lru-cache';
 
 /**
  * When things are due, in any time zone. A time of day that a change to summer time leaves out counts as the time that the
@@ -12,8 +12,8 @@ const dayMs = 86_400_000;
 const maxSteps = 400;
 
 /** A formatter takes some 70 KiB: one for each zone that is in use, whatever way it is spelled. */
-const formatters = new RecentlyUsed<Intl.DateTimeFormat>(64);
-const canonicalNames = new RecentlyUsed<string>(1_000);
+const formatters = new LRUCache<string, Intl.DateTimeFormat>({ max: 64 });
+const canonicalNames = new LRUCache<string, string>({ max: 1_000 });
 
 /** The one spelling of a zone: `america/new_york` and `US/Eastern` are `America/New_York`. @throws RangeError when there is no such zone. */
 function canonicalName(timezone: string): string {

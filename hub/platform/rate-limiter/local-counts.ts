@@ -1,4 +1,4 @@
-import { RecentlyUsed } from '../recently-used.ts';
+import { LRUCache } from 'lru-cache';
 import { stateOf } from './rate-limiter.ts';
 import type { RateLimit, RateLimitState } from './rate-limiter.ts';
 
@@ -16,7 +16,7 @@ const maxWindowSeconds = 3_600;
 
 /** The counts of this process, for while the store that all processes share is away. */
 export class LocalCounts {
-  readonly #counts = new RecentlyUsed<Count>(maxKeys);
+  readonly #counts = new LRUCache<string, Count>({ max: maxKeys });
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -45,6 +45,6 @@ export class LocalCounts {
 
   prune(): void {
     const oldest = this.#now() / 1000 - maxWindowSeconds;
-    this.#counts.drop(({ start }) => start < oldest);
+    for (const [key, { start }] of this.#counts.entries()) if (start < oldest) this.#counts.delete(key);
   }
 }
