@@ -5,6 +5,7 @@ import spectralRulesets from '@stoplight/spectral-rulesets';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../shared/contract/api.ts';
+import type { Operation } from '../../shared/contract/define.ts';
 import { openApiDocument } from './openapi.ts';
 
 const source = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
@@ -16,7 +17,7 @@ interface Schema {
   discriminator?: { propertyName: string; mapping: Record<string, string> };
 }
 interface Body {
-  content: Record<string, { schema: Schema }>;
+  content: Record<string, { schema: Schema; example?: unknown }>;
 }
 const document = JSON.parse(source) as {
   tags: { name: string; description?: string }[];
@@ -45,6 +46,14 @@ describe('the OpenAPI document', () => {
     const spectral = new spectralCore.Spectral();
     spectral.setRuleset({ extends: [spectralRulesets.oas as never], rules: {} });
     expect((await spectral.run(source)).map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
+  });
+
+  test.each(operations.map((operation) => [operation.id, operation] as const))('describes %s, with an example of each body that the contract takes', (_id, operation: Operation) => {
+    const { description, requestBody, responses } = described.find(({ operationId }) => operationId === operation.id) as (typeof described)[number];
+    expect(description).not.toBe('');
+    const exampleIn = (body: Body | undefined) => body?.content['application/json']?.example;
+    if (operation.body !== undefined) expect(operation.body.safeParse(exampleIn(requestBody)).error?.issues).toBeUndefined();
+    if (operation.binaryResponse === undefined) expect(operation.response.safeParse(exampleIn(responses['200'])).error?.issues).toBeUndefined();
   });
 
   test('names its schemas, and says each once', () => {

@@ -6,6 +6,7 @@ import { errorCodes, reasonPhrase } from '../../shared/errors.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
 import { SchemaComponents } from './openapi-components.ts';
 import type { Json } from './openapi-components.ts';
+import { Examples } from './openapi-examples.ts';
 
 const securitySchemes: Record<string, Json> = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'An API token: `Authorization: Bearer key_live_automations_…`' },
@@ -135,6 +136,13 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
   return { description: 'OK', content: { 'application/json': { schema: components.describe(operation.response, 'output') } } };
 }
 
+/** A body with an example of its JSON. */
+function withExample(body: Json, examples: Examples): Json {
+  const { content } = body as { content: Record<string, { schema: Json }> };
+  const json = content['application/json'];
+  return json === undefined ? body : { ...body, content: { ...content, 'application/json': { ...json, example: examples.of(json.schema) } } };
+}
+
 /** The OpenAPI 3.0.3 document of every operation. */
 export function openApiDocument(): Json {
   const components = new SchemaComponents();
@@ -142,6 +150,7 @@ export function openApiDocument(): Json {
   const described = operations.map((operation) => ({ operation, request: requestOf(operation, components), answer: answerOf(operation, components) }));
   const { schemas, refer } = components.finish();
   const paths: Record<string, Json> = {};
+  const examples = new Examples((reference) => schemas[reference.split('/').at(-1) as string]);
   for (const { operation, request, answer } of described) {
     const codes = errorCodesOf(operation);
     const parameters = parametersOf(operation);
@@ -153,8 +162,8 @@ export function openApiDocument(): Json {
       description: descriptionOf(operation, codes),
       security: callerSecurity[operation.caller],
       ...(parameters.length === 0 ? {} : { parameters }),
-      ...(request === null ? {} : { requestBody: refer(request, 'input') }),
-      responses: { 200: refer(answer, 'output'), ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }])) },
+      ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
+      responses: { 200: withExample(refer(answer, 'output'), examples), ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }])) },
     };
   }
   const used = new Set(operations.flatMap((operation) => errorCodesOf(operation).map((code) => errorCodes[code].status)));

@@ -39,7 +39,7 @@ export const createAgentBody = named('CreateAgent', z.strictObject({
 export const updateAgentBody = named('UpdateAgent', z
   .strictObject(agentFields)
   .partial()
-  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field'));
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field'), { model: 'main' });
 
 export const agents = defineResource({
   listAutomationAgents: { ...agentTag, method: 'GET', path: '/v1/automations/agents', summary: 'List agents', query: listQuery, response: page(agent) },

@@ -33,7 +33,8 @@ export const listQuery = z.strictObject({
 });
 
 /** Gives a schema the name under which the OpenAPI document, and so generated clients, know it. */
-export const named = <Schema extends z.ZodType>(schemaName: string, schema: Schema): Schema => schema.meta({ id: schemaName });
+export const named = <Schema extends z.ZodType>(schemaName: string, schema: Schema, example?: z.input<Schema>): Schema =>
+  schema.meta({ id: schemaName, ...(example === undefined ? {} : { example }) });
 
 /** The name of a schema that has one. */
 export const nameOf = (schema: z.ZodType): string | undefined => z.globalRegistry.get(schema)?.id;

@@ -51,7 +51,8 @@ export const marketing = defineResource({
     description: '{{name}}, {{email}} and {{attributes.<name>}} stand for what the contact has.',
     body: z
       .strictObject({ ...campaignFields, html: campaignFields.html.default(null), text: campaignFields.text.default(null) })
-      .refine((body) => body.html !== null || body.text !== null, { message: 'give html or text', path: ['text'] }),
+      .refine((body) => body.html !== null || body.text !== null, { message: 'give html or text', path: ['text'] })
+      .meta({ example: { name: 'Spring letter', listId: '01980000-0000-7000-8000-000000000004', subject: 'Spring is here', text: 'Hello {{name}}' } }),
     response: campaign,
     errors: ['workspace_limit_reached'],
   },
@@ -64,7 +65,8 @@ export const marketing = defineResource({
     body: z
       .strictObject(campaignFields)
       .partial()
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field'),
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field')
+      .meta({ example: { subject: 'Spring is here' } }),
     response: campaign,
   },
   deleteCampaign: { ...member, method: 'DELETE', path: '/growth/marketing/campaigns/{id}', summary: 'Delete a campaign', params: idParams, response: deleted },

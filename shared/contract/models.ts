@@ -29,7 +29,7 @@ export const putModelsBody = named('PutModels', z
       if (!ids.includes(id)) context.addIssue({ code: 'custom', path: ['order', index], message: 'is not the id of one of models' });
       if (order.indexOf(id) !== index) context.addIssue({ code: 'custom', path: ['order', index], message: 'stands there twice' });
     });
-  }));
+  }), { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-…' }], order: ['main'] });
 
 const models = named('Models', z.object({
   models: z.array(z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean() })),

@@ -51,7 +51,7 @@ export const hubPace = named('HubPace', z.object({ pollSeconds: z.int(), heartbe
 /** An approval that travels with a command that needs one; the device checks `requestHash` against what it would run. */
 export const commandApproval = named('CommandApproval', z.object({
   id,
-  requestHash: z.string().regex(/^[0-9a-f]{64}$/).describe('SHA-256 of the canonical JSON of node, argv, cwd, env, stdin and timeoutMs'),
+  requestHash: z.string().regex(/^[0-9a-f]{64}$/).meta({ description: 'SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs', example: 'ab'.repeat(32) }),
   approvedBy: z.string(),
   approvedAt: timestamp,
 }));
@@ -159,7 +159,8 @@ export const nodes = defineResource({
     params: idParams,
     body: z
       .strictObject({ name: name.optional(), allowSystem: z.boolean().optional(), allowBrowser: z.boolean().optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allowSystem, allowBrowser'),
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allowSystem, allowBrowser')
+      .meta({ example: { name: 'front desk', allowBrowser: true } }),
     response: node,
   },
   deleteAutomationNode: {

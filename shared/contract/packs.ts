@@ -9,8 +9,8 @@ const manage = { tag: 'Skill packs', caller: 'token', permission: 'automations:m
 export const nodePowers = ['ping', 'screen', 'camera', 'audio', 'files', 'browser', 'system'] as const;
 export type NodePower = (typeof nodePowers)[number];
 
-const packId = text(1, 100).regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens');
-const version = z.string().regex(/^\d{1,6}\.\d{1,6}\.\d{1,6}$/, 'must be a version such as 1.0.0');
+const packId = text(1, 100).regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens').meta({ example: 'site-uptime-watch' });
+const version = z.string().regex(/^\d{1,6}\.\d{1,6}\.\d{1,6}$/, 'must be a version such as 1.0.0').meta({ example: '1.0.0' });
 
 const inputProperty = z.strictObject({
   type: z.enum(['string', 'number', 'integer', 'boolean', 'array'], 'must be string, number, integer, boolean or array'),

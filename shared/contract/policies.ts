@@ -5,12 +5,12 @@ import { id, named, text, timestamp } from './common.ts';
 
 const manage = { tag: 'Policy', caller: 'token', permission: 'automations:manage' } as const;
 
-const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:00');
+const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:00').meta({ example: '22:00' });
 
 export const quietHours = named('QuietHours', z
   .strictObject({
     from: clock,
-    to: clock.describe('Earlier than `from` when it lies on the next day'),
+    to: clock.meta({ description: 'Earlier than `from` when it lies on the next day', example: '06:00' }),
     timezone: text(1, 100).refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').default('UTC'),
     days: z.array(z.int().min(0).max(6)).min(1).max(7).optional().describe('Days of the week on which they begin, 0 for Sunday; every day when left out'),
   })
@@ -22,7 +22,7 @@ export const retention = named('Retention', z
     maxAgeDays: z.int().min(1, 'must be from 1 to 3650').max(3650, 'must be from 1 to 3650').optional(),
     maxRuns: z.int().min(1, 'must be at least 1').max(100_000_000).optional(),
   })
-  .refine((value) => value.maxAgeDays !== undefined || value.maxRuns !== undefined, 'give maxAgeDays or maxRuns'));
+  .refine((value) => value.maxAgeDays !== undefined || value.maxRuns !== undefined, 'give maxAgeDays or maxRuns'), { maxAgeDays: 90 });
 export type Retention = z.output<typeof retention>;
 
 export const putPolicyBody = named('PutPolicy', z.strictObject({

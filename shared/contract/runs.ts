@@ -144,7 +144,8 @@ export const hooks = defineResource({
         payload: jsonObject.optional(),
         idempotencyKey: text(1, 255).optional(),
       })
-      .refine((body) => body.workflowId !== undefined || body.event !== undefined, { message: 'give workflowId or event', path: ['workflowId'] }),
+      .refine((body) => body.workflowId !== undefined || body.event !== undefined, { message: 'give workflowId or event', path: ['workflowId'] })
+      .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),
     response: z.object({
       runId: id,
       status: z.enum(runStatuses),

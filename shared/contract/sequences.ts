@@ -17,10 +17,10 @@ export const sequence = named('Sequence', z.object({
 }));
 export type Sequence = z.output<typeof sequence>;
 
-export const createSequenceBody = named('CreateSequence', z.strictObject({ name, steps }));
+export const createSequenceBody = named('CreateSequence', z.strictObject({ name, steps }), { name: 'Welcome', steps: [{ type: 'log', message: 'day one' }, { type: 'log', message: 'day two', delaySeconds: 86_400 }] });
 export const updateSequenceBody = named('UpdateSequence', z
   .strictObject({ name: name.optional(), steps: steps.optional() })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'));
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'), { name: 'Welcome' });
 
 export const sequences = defineResource({
   listAutomationSequences: { ...manage, method: 'GET', path: '/v1/automations/sequences', summary: 'List sequences', query: listQuery, response: page(sequence) },

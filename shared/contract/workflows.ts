@@ -20,7 +20,7 @@ export const workflowLimits = named('WorkflowLimits', z
       .describe('`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way'),
   })
   .refine((limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined, 'give maxConcurrentRuns or maxRunsPerMinute')
-  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns'));
+  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns'), { maxConcurrentRuns: 1, onLimit: 'queue' });
 export type WorkflowLimits = z.output<typeof workflowLimits>;
 
 export const workflow = named('Workflow', z.object({
@@ -44,7 +44,11 @@ const createBody = named('CreateWorkflow', z.strictObject({
   triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
   stepsJson: steps,
   limits: workflowLimits.nullable().optional(),
-}));
+}), {
+  name: 'Late invoices',
+  triggerJson: { type: 'webhook', webhook: { token: 'a-long-random-secret' } },
+  stepsJson: [{ type: 'log', message: 'Invoice {{payload.invoice}} is late' }, { type: 'approval', title: 'Send the reminder?' }],
+});
 
 export const runBody = named('RunInput', z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }));
 
@@ -110,7 +114,8 @@ export const workflows = defineResource({
     params: idParams,
     body: z
       .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional(), limits: workflowLimits.nullable().optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson, limits'),
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson, limits')
+      .meta({ example: { active: false } }),
     response: workflow,
     errors: ['workspace_limit_reached'],
   },
