@@ -3,8 +3,8 @@ import { parseCookie } from 'cookie';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { all as proxyAddresses } from 'proxy-addr';
-import { productEntitlement } from '../../shared/contract/define.ts';
-import type { Operation, Permission, Product } from '../../shared/contract/define.ts';
+import { entitlementOf, productEntitlement, productOf } from '../../shared/contract/define.ts';
+import type { Caller, Operation, Permission } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import { parseApiKey } from '../modules/identity/index.ts';
 import type { Identity, SessionIdentity, TokenIdentity } from '../modules/identity/index.ts';
@@ -24,11 +24,27 @@ const webhookTokenHeader = 'x-service-automation-token';
 /** Headers by which a channel or its provider proves itself. */
 const channelProofs = [webhookTokenHeader, 'x-telegram-bot-api-secret-token', 'x-slack-signature', 'x-hub-signature-256'];
 
-const permissionProducts: Record<string, Product> = { chat: 'chat', visitors: 'chat', webhooks: 'chat', ai: 'ai', automations: 'automations', voice: 'voice' };
-
 /** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
-export async function authenticate(deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
-  switch (operation.caller) {
+export function authenticate(deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
+  return authenticateAs(callerOf(operation, request), deps, operation, request, address, params);
+}
+
+/** As whom a request presents itself, of those whom the operation takes. */
+function callerOf({ callers }: Operation, request: Request): Caller {
+  const [first] = callers;
+  const takesBoth = callers.includes('token') && callers.includes('session');
+  if (!takesBoth) return first;
+  if (request.headers['x-api-key'] !== undefined) return 'token';
+  const bearer = bearerOf(request);
+  if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
+  return cookieOf(request, sessionCookie) === null ? 'token' : 'session';
+}
+
+/** A workspace JWT; API keys have no dots. */
+const looksLikeJwt = (text: string) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+
+async function authenticateAs(caller: Caller, deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
+  switch (caller) {
     case 'public':
     case 'pairing':
       return { kind: 'public' };
@@ -78,7 +94,7 @@ async function authenticateToken({ identity }: AuthDependencies, operation: Oper
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
   const token: TokenIdentity = await identity.authenticateToken(parsed.secret);
   const permission = operation.permission as Permission;
-  const product = permissionProducts[permission.split(':')[0] as string] as Product;
+  const product = productOf(permission);
   if (token.product !== product) throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
   if (!token.permissions.includes(permission)) throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
   if (!token.entitlements[productEntitlement[product]]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
@@ -97,7 +113,8 @@ async function authenticateSession({ identity, hosts }: AuthDependencies, operat
   const session: SessionIdentity = await identity.authenticateSession(token);
   const { tenantId } = params;
   if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
-  if (operation.entitlement !== undefined && !session.entitlements[operation.entitlement]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${operation.entitlement}.`);
+  const entitlement = entitlementOf(operation);
+  if (entitlement !== undefined && !session.entitlements[entitlement]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin') throw new AppError('role_required', 'This needs the role admin.');
   return { kind: 'session', ...session };
 }

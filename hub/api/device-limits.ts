@@ -1,4 +1,4 @@
-import { RecentlyUsed } from '../platform/recently-used.ts';
+import { LRUCache } from 'lru-cache';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { tooMany } from './address-limits.ts';
 
@@ -12,7 +12,7 @@ const maxDevices = 20_000;
 
 /** Limits by device, shared by all hub processes. */
 export function createDeviceLimiter(rateLimiter: RateLimiter, perMinute: number): DeviceLimiter {
-  const recent = new RecentlyUsed<{ window: number; count: number }>(maxDevices);
+  const recent = new LRUCache<string, { window: number; count: number }>({ max: maxDevices });
   const uncounted = Math.ceil(perMinute * uncountedShare);
   return async (nodeId) => {
     const window = Math.floor(performance.now() / (windowSeconds * 1000));

@@ -46,6 +46,7 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
 /** The credential whose keys a request uses; null for callers that have no keys of their own. */
 export function idempotentCallerOf(principal: Principal): string | null {
   if (principal.kind === 'token') return `token:${principal.tokenId}`;
+  if (principal.kind === 'session') return `user:${principal.user.id}`;
   if (principal.kind === 'webhook-token') return `webhook:${createHash('sha256').update(principal.token).digest('hex')}`;
   return null;
 }

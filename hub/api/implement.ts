@@ -23,7 +23,7 @@ type PrincipalKinds = {
   platform: 'public';
 };
 
-export type PrincipalOf<Shape> = Shape extends { caller: infer Caller extends keyof PrincipalKinds } ? Extract<Principal, { kind: PrincipalKinds[Caller] }> : Principal;
+export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller extends keyof PrincipalKinds)[] } ? Extract<Principal, { kind: PrincipalKinds[Caller] }> : Principal;
 
 /** A request as a handler gets it: parsed by the contract, its caller known. */
 export type OperationRequest<Shape> = OperationInput<Shape> & {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { operations } from '../../shared/contract/api.ts';
 import { errorBody, listQuery } from '../../shared/contract/common.ts';
+import { takes } from '../../shared/contract/define.ts';
 import type { Caller, Operation } from '../../shared/contract/define.ts';
 import { errorCodes, reasonPhrase } from '../../shared/errors.ts';
 import type { ErrorCode } from '../../shared/errors.ts';
@@ -36,17 +37,18 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   if (operation.body !== undefined) add('invalid_json', 'payload_too_large', 'unsupported_media_type');
   if (operation.params !== undefined) add('not_found');
   if (operation.query !== undefined && 'cursor' in operation.query.shape) add('invalid_cursor');
-  if (operation.caller === 'token' || operation.caller === 'hook' || operation.caller === 'channel') {
+  if (takes(operation, 'token', 'hook', 'channel')) {
     add('unauthenticated', 'invalid_token', 'token_expired', 'token_revoked', 'missing_permission', 'wrong_product', 'product_not_entitled', 'ip_not_allowed', 'rate_limited');
     if (operation.method === 'POST') add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   }
-  if (operation.caller === 'session') add('unauthenticated', 'rate_limited');
+  if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
+  if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
-  if (operation.caller === 'device') add('unauthenticated', 'device_secret_invalid', 'rate_limited');
-  if (operation.caller === 'platform') add('unauthenticated');
+  if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
+  if (takes(operation, 'platform')) add('unauthenticated');
   if (operation.ipLimit !== undefined) add('rate_limited');
-  if (operation.caller !== 'public' || operation.body !== undefined) add('unavailable');
+  if (!takes(operation, 'public') || operation.body !== undefined) add('unavailable');
   return [...codes].toSorted();
 }
 
@@ -98,7 +100,7 @@ function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined):
 }
 
 function parametersOf(operation: Operation): Json[] {
-  const takesKey = operation.method === 'POST' && (operation.caller === 'token' || operation.caller === 'hook');
+  const takesKey = operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
   const parameters = [...parametersIn('path', operation.params), ...parametersIn('query', operation.query), ...(takesKey ? [idempotencyKey] : [])];
   return parameters.map((parameter) => {
     const shared = sharedParameterNames.get(JSON.stringify(parameter));
@@ -107,12 +109,9 @@ function parametersOf(operation: Operation): Json[] {
 }
 
 function descriptionOf(operation: Operation, codes: readonly ErrorCode[]): string {
-  const needs =
-    operation.permission !== undefined
-      ? `Needs the permission \`${operation.permission}\`.`
-      : operation.role === undefined
-        ? undefined
-        : `Needs the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}.`;
+  const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
+  const ofSession = operation.role === undefined ? undefined : `the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}`;
+  const needs = ofToken !== undefined && ofSession !== undefined ? `A key needs ${ofToken}, a person ${ofSession}.` : (ofToken ?? ofSession) === undefined ? undefined : `Needs ${ofToken ?? ofSession}.`;
   const errors = codes.length === 0 ? undefined : `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
   return [operation.description, needs, errors].filter((part) => part !== undefined).join('\n\n');
 }
@@ -160,7 +159,7 @@ export function openApiDocument(): Json {
       tags: [operation.tag],
       summary: operation.summary,
       description: descriptionOf(operation, codes),
-      security: callerSecurity[operation.caller],
+      security: operation.callers.flatMap((caller) => callerSecurity[caller]),
       ...(parameters.length === 0 ? {} : { parameters }),
       ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
       responses: { 200: withExample(refer(answer, 'output'), examples), ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }])) },

@@ -248,7 +248,7 @@ function idempotentRequest(operation: Operation, request: Request, principal: Pr
   const caller = operation.method === 'POST' ? idempotentCallerOf(principal) : null;
   const key = caller === null ? null : idempotencyKeyOf(request.headers['idempotency-key']);
   if (caller === null || key === null) return null;
-  return { caller, tenantId: principal.kind === 'token' ? principal.tenantId : null, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
+  return { caller, tenantId: principal.kind === 'token' || principal.kind === 'session' ? principal.tenantId : null, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
 }
 
 /** What a handler's result is sent as; undefined when it wrote the answer itself. */

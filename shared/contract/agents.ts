@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { defineResource } from './define.ts';
 import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
-const agentTag = { tag: 'Agents', caller: 'token', permission: 'automations:manage' } as const;
-const profileTag = { tag: 'Tool profiles', caller: 'token', permission: 'automations:manage' } as const;
+const agentTag = { tag: 'Agents', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
+const profileTag = { tag: 'Tool profiles', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 const routeKey = text(1, 200).describe(
   'Which inbound messages it answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most exact one wins',
@@ -67,5 +67,5 @@ export const patchToolProfileBody = z
 
 export const toolProfiles = defineResource({
   listAutomationToolProfiles: { ...profileTag, method: 'GET', path: '/v1/automations/tool-profiles', summary: 'List tool profiles', query: listQuery, response: page(toolProfile) },
-  putAutomationToolProfile: { ...profileTag, method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found', 'workspace_limit_reached'] },
+  putAutomationToolProfile: { ...profileTag, role: 'admin', method: 'POST', path: '/v1/automations/tool-profiles', summary: 'Create or change a tool profile', body: putToolProfileBody, response: toolProfile, errors: ['not_found', 'workspace_limit_reached'] },
 });

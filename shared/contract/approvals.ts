@@ -3,7 +3,7 @@ import { jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
 import { id, idParams, listQuery, named, page, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Approvals', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Approvals', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] as const;
 

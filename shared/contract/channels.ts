@@ -4,7 +4,7 @@ import { channelProviders } from './channel-providers.ts';
 import { defineResource } from './define.ts';
 import { id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Channels', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Channels', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 const secret = (what: string) => text(1, 2000).describe(`${what}; write only`);
 const inboundSecret = text(16, 200).describe('Callers of the inbound endpoint send it as X-Service-Automation-Token; at least 16 characters, write only');
@@ -55,10 +55,10 @@ export const putChannelBody = named('PutChannel', z.strictObject({
 
 export const channels = defineResource({
   listAutomationChannels: { ...manage, method: 'GET', path: '/v1/automations/channels', summary: 'List channels', query: listQuery.extend({ provider: z.enum(channelProviders).optional() }), response: page(channel) },
-  putAutomationChannel: { ...manage, method: 'POST', path: '/v1/automations/channels', summary: 'Create or change a channel', body: putChannelBody, response: channel, errors: ['not_found', 'workspace_limit_reached'] },
+  putAutomationChannel: { ...manage, role: 'admin', method: 'POST', path: '/v1/automations/channels', summary: 'Create or change a channel', body: putChannelBody, response: channel, errors: ['not_found', 'workspace_limit_reached'] },
   receiveAutomationChannelMessage: {
     tag: 'Channels',
-    caller: 'channel',
+    callers: ['channel'],
     permission: 'automations:manage',
     method: 'POST',
     path: '/v1/automations/channels/{id}/inbound',
@@ -75,7 +75,7 @@ export const channels = defineResource({
   },
   verifyAutomationChannel: {
     tag: 'Channels',
-    caller: 'public',
+    callers: ['public'],
     method: 'GET',
     path: '/v1/automations/channels/{id}/inbound',
     summary: 'Answer the check that WhatsApp makes when its webhook is set up',

@@ -40,6 +40,9 @@ export const productEntitlement: Record<Product, Entitlement> = {
   voice: 'business_calling',
 };
 
+/** The product that a permission belongs to. */
+export const productOf = (permission: Permission): Product => products.find((product) => productPermissions[product].includes(permission)) as Product;
+
 export const roles = ['admin', 'agent'] as const;
 export type Role = (typeof roles)[number];
 
@@ -50,11 +53,12 @@ interface OperationShape {
   tag: string;
   summary: string;
   description?: string;
-  caller: Caller;
+  /** Who may call it; each brings what it needs: a token its permission, a session its role. */
+  callers: readonly [Caller, ...Caller[]];
   permission?: Permission;
   /** The least role of a session caller; `agent` means any member. */
   role?: Role;
-  /** What the workspace of a session caller must be entitled to; a token's product brings its own. */
+  /** What the workspace of a session caller must be entitled to, where no permission says it. */
   entitlement?: Entitlement;
   params?: z.ZodObject;
   query?: z.ZodObject;
@@ -81,6 +85,12 @@ interface OperationShape {
 export type Operation<Shape extends OperationShape = OperationShape> = Shape & { id: string };
 
 export type Resource = Record<string, Operation>;
+
+/** What the workspace of whoever calls an operation must be entitled to. */
+export const entitlementOf = ({ entitlement, permission }: Operation): Entitlement | undefined => entitlement ?? (permission === undefined ? undefined : productEntitlement[productOf(permission)]);
+
+/** Whether an operation takes a kind of caller. */
+export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean => callers.some((caller) => kinds.includes(caller));
 
 /** Declares the operations of one resource; each key is the operation's id, unique over the whole API. */
 export function defineResource<const Shapes extends Record<string, OperationShape>>(

@@ -4,7 +4,7 @@ import { id, idParams, listQuery, named, page, timestamp } from './common.ts';
 import { runStatuses } from './run-status.ts';
 import { runSummary } from './runs.ts';
 
-const manage = { tag: 'Flows', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Flows', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 /** The ledger entry that a run and its retries share; the revision grows with each retry. */
 const flow = named('Flow', z.object({ id, workflowId: id, revision: z.int(), status: z.enum(runStatuses).describe('That of the latest run'), createdAt: timestamp, updatedAt: timestamp }));

@@ -14,7 +14,7 @@ import { createSequenceBody, sequence } from './sequences.ts';
 import { sessionListQuery, sessionSummary } from './sessions.ts';
 import { workflow, workflows } from './workflows.ts';
 
-const member = { tag: 'Dashboard', caller: 'session', role: 'agent', entitlement: 'automations' } as const;
+const member = { tag: 'Dashboard', callers: ['session'], role: 'agent', entitlement: 'automations' } as const;
 const admin = { ...member, role: 'admin' } as const;
 
 const auditEntry = named('AuditEntry', z.object({ id, actor: z.string(), action: z.string(), targetType: z.string(), targetId: z.string(), details: jsonObject, createdAt: timestamp }));
@@ -104,7 +104,7 @@ export const growth = defineResource({
   },
   listAuditLog: {
     tag: 'Audit log',
-    caller: 'session',
+    callers: ['session'],
     role: 'admin',
     method: 'GET',
     path: '/tenants/{tenantId}/audit',

@@ -37,7 +37,7 @@ const entitlements = named('Entitlements', z.strictObject(Object.fromEntries(ent
 export const identity = defineResource({
   signUp: {
     tag,
-    caller: 'public',
+    callers: ['public'],
     method: 'POST',
     path: '/auth/signup',
     summary: 'Make a workspace and its first admin',
@@ -49,7 +49,7 @@ export const identity = defineResource({
   },
   logIn: {
     tag,
-    caller: 'public',
+    callers: ['public'],
     method: 'POST',
     path: '/auth/login',
     summary: 'Sign in',
@@ -60,7 +60,7 @@ export const identity = defineResource({
   },
   redeemSignInLink: {
     tag,
-    caller: 'public',
+    callers: ['public'],
     method: 'POST',
     path: '/auth/link',
     summary: 'Sign in with the code of a one-time link',
@@ -71,7 +71,7 @@ export const identity = defineResource({
   },
   readMe: {
     tag,
-    caller: 'session',
+    callers: ['session'],
     role: 'agent',
     method: 'GET',
     path: '/auth/me',
@@ -80,7 +80,7 @@ export const identity = defineResource({
   },
   logOut: {
     tag,
-    caller: 'session',
+    callers: ['session'],
     role: 'agent',
     method: 'POST',
     path: '/auth/logout',
@@ -89,7 +89,7 @@ export const identity = defineResource({
   },
   addMember: {
     tag,
-    caller: 'session',
+    callers: ['session'],
     role: 'admin',
     method: 'POST',
     path: '/tenants/{tenantId}/members',
@@ -101,7 +101,7 @@ export const identity = defineResource({
   },
   createApiToken: {
     tag: 'API tokens',
-    caller: 'session',
+    callers: ['session'],
     role: 'admin',
     method: 'POST',
     path: '/tenants/{tenantId}/tokens',
@@ -120,7 +120,7 @@ export const identity = defineResource({
   },
   listApiTokens: {
     tag: 'API tokens',
-    caller: 'session',
+    callers: ['session'],
     role: 'admin',
     method: 'GET',
     path: '/tenants/{tenantId}/tokens',
@@ -131,7 +131,7 @@ export const identity = defineResource({
   },
   deleteApiToken: {
     tag: 'API tokens',
-    caller: 'session',
+    callers: ['session'],
     role: 'admin',
     method: 'DELETE',
     path: '/tenants/{tenantId}/tokens/{id}',
@@ -141,7 +141,7 @@ export const identity = defineResource({
   },
   readEntitlements: {
     tag: 'Entitlements',
-    caller: 'session',
+    callers: ['session'],
     role: 'agent',
     method: 'GET',
     path: '/growth/entitlements',
@@ -150,7 +150,7 @@ export const identity = defineResource({
   },
   putEntitlements: {
     tag: 'Entitlements',
-    caller: 'platform',
+    callers: ['platform'],
     method: 'PUT',
     path: '/tenants/{tenantId}/entitlements',
     summary: 'Set what a workspace is entitled to (platform admin key)',

@@ -3,7 +3,7 @@ import { jsonObject } from '../json.ts';
 import { defineResource } from './define.ts';
 import { named, timestamp } from './common.ts';
 
-const manage = { tag: 'Insight', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Insight', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const sloWindows = { '1h': 3_600, '24h': 86_400, '7d': 7 * 86_400, '30d': 30 * 86_400 } as const;
 export type SloWindow = keyof typeof sloWindows;

@@ -4,7 +4,7 @@ import { defineResource } from './define.ts';
 import { id, instant, listQuery, named, page, text, timestamp } from './common.ts';
 import { logLevels } from './steps.ts';
 
-const manage = { tag: 'Messages and logs', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Messages and logs', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 const ofRun = { runId: id.optional(), workflowId: id.optional() };
 const period = { from: instant.optional().describe('At this time or later'), to: instant.optional().describe('Before this time') };

@@ -3,7 +3,7 @@ import { jsonObject } from '../json.ts';
 import { defineResource } from './define.ts';
 import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
-const member = { tag: 'Marketing', caller: 'session', role: 'agent', entitlement: 'marketing' } as const;
+const member = { tag: 'Marketing', callers: ['session'], role: 'agent', entitlement: 'marketing' } as const;
 
 const email = z.email('must be an email address').max(254).transform((value) => value.toLowerCase());
 

@@ -3,7 +3,7 @@ import { jsonValue } from '../json.ts';
 import { defineResource } from './define.ts';
 import { id, listQuery, named, page, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Memory', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Memory', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 /** Greatest value, as JSON text. */
 export const maxMemoryValueBytes = 64 * 1024;

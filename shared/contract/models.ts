@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineResource } from './define.ts';
 import { named, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Models', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Models', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const modelProviders = ['openai-compatible', 'openai', 'anthropic'] as const;
 export type ModelProvider = (typeof modelProviders)[number];
@@ -40,5 +40,5 @@ const models = named('Models', z.object({
 
 export const modelConfigurations = defineResource({
   getAutomationModels: { ...manage, method: 'GET', path: '/v1/automations/models', summary: 'Read the models and their failover order', response: models },
-  putAutomationModels: { ...manage, method: 'PUT', path: '/v1/automations/models', summary: 'Set the models and their failover order', body: putModelsBody, response: models },
+  putAutomationModels: { ...manage, role: 'admin', method: 'PUT', path: '/v1/automations/models', summary: 'Set the models and their failover order', body: putModelsBody, response: models },
 });

@@ -3,7 +3,7 @@ import { defineResource } from './define.ts';
 import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from './common.ts';
 
 const tag = 'Companion nodes';
-const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const;
 
@@ -127,6 +127,7 @@ export const nodes = defineResource({
   },
   createAutomationNode: {
     ...manage,
+    role: 'admin',
     method: 'POST',
     path: '/v1/automations/nodes',
     summary: 'Create a pairing code for a new node',
@@ -138,7 +139,7 @@ export const nodes = defineResource({
   },
   claimAutomationNode: {
     tag,
-    caller: 'pairing',
+    callers: ['pairing'],
     method: 'POST',
     path: '/v1/automations/nodes/claim',
     summary: 'Claim a pairing code (the device calls this)',
@@ -153,6 +154,7 @@ export const nodes = defineResource({
   },
   updateAutomationNode: {
     ...manage,
+    role: 'admin',
     method: 'PATCH',
     path: '/v1/automations/nodes/{id}',
     summary: 'Rename a node, or change what it may do',
@@ -165,6 +167,7 @@ export const nodes = defineResource({
   },
   deleteAutomationNode: {
     ...manage,
+    role: 'admin',
     method: 'DELETE',
     path: '/v1/automations/nodes/{id}',
     summary: 'Revoke a node',
@@ -174,7 +177,7 @@ export const nodes = defineResource({
   },
   heartbeatAutomationNode: {
     tag,
-    caller: 'device',
+    callers: ['device'],
     method: 'POST',
     path: '/v1/automations/nodes/{id}/heartbeat',
     summary: 'Report facts and extend the leases of running commands (the device calls this)',
@@ -195,7 +198,7 @@ export const nodes = defineResource({
   },
   pollAutomationNodeCommands: {
     tag,
-    caller: 'device',
+    callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands',
     summary: 'Long poll for commands (the device calls this)',
@@ -223,7 +226,7 @@ export const nodes = defineResource({
   },
   completeAutomationNodeCommand: {
     tag,
-    caller: 'device',
+    callers: ['device'],
     method: 'POST',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/result',
     summary: 'Report the result of a command (the device calls this)',
@@ -238,7 +241,7 @@ export const nodes = defineResource({
   },
   readAutomationNodeUpload: {
     tag,
-    caller: 'device',
+    callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
     summary: 'Ask how much of an artefact the hub has (the device calls this)',
@@ -248,7 +251,7 @@ export const nodes = defineResource({
   },
   uploadAutomationNodeArtifact: {
     tag,
-    caller: 'device',
+    callers: ['device'],
     method: 'PUT',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
     summary: 'Upload a piece of an artefact (the device calls this)',

@@ -4,7 +4,7 @@ import { defineResource } from './define.ts';
 import { id, listQuery, name, named, page, text } from './common.ts';
 import { workflow } from './workflows.ts';
 
-const manage = { tag: 'Skill packs', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Skill packs', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const nodePowers = ['ping', 'screen', 'camera', 'audio', 'files', 'browser', 'system'] as const;
 export type NodePower = (typeof nodePowers)[number];
@@ -59,6 +59,7 @@ export const packs = defineResource({
   listAutomationSkills: { ...manage, method: 'GET', path: '/v1/automations/skills', summary: 'List skill packs', query: listQuery, response: page(pack) },
   installAutomationSkill: {
     ...manage,
+    role: 'admin',
     method: 'POST',
     path: '/v1/automations/skills/install',
     summary: 'Install a pack',
@@ -92,6 +93,7 @@ export const packs = defineResource({
   },
   postAutomationSkillSdk: {
     ...manage,
+    role: 'admin',
     method: 'POST',
     path: '/v1/automations/skills/sdk',
     summary: 'Check a pack, or publish it in this workspace',

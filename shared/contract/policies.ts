@@ -3,7 +3,7 @@ import { isTimeZone } from '../time-zone.ts';
 import { defineResource } from './define.ts';
 import { id, named, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Policy', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Policy', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:00').meta({ example: '22:00' });
 
@@ -39,5 +39,5 @@ export type Policy = z.output<typeof policy>;
 
 export const policies = defineResource({
   getAutomationPolicy: { ...manage, method: 'GET', path: '/v1/automations/policies', summary: 'Read the policy of the workspace', response: policy },
-  putAutomationPolicy: { ...manage, method: 'PUT', path: '/v1/automations/policies', summary: 'Set the policy of the workspace', description: 'What is left out goes back to its default.', body: putPolicyBody, response: policy },
+  putAutomationPolicy: { ...manage, role: 'admin', method: 'PUT', path: '/v1/automations/policies', summary: 'Set the policy of the workspace', description: 'What is left out goes back to its default.', body: putPolicyBody, response: policy },
 });

@@ -5,7 +5,7 @@ import { id, idParams, instant, listQuery, named, page, text, timestamp } from '
 import { runStatuses, stepStatuses } from './run-status.ts';
 
 const tag = 'Runs';
-const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 /** Why a run or a step failed; `code` is stable, `message` is for people. */
 export const failure = named('Failure', z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }));
@@ -129,7 +129,7 @@ export const runs = defineResource({
 export const hooks = defineResource({
   inboundAutomationHook: {
     tag: 'Inbound hook',
-    caller: 'hook',
+    callers: ['hook'],
     permission: 'automations:manage',
     method: 'POST',
     path: '/v1/automations/hooks/inbound',

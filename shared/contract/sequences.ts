@@ -5,7 +5,7 @@ import { runStatuses } from './run-status.ts';
 import { step, steps } from './steps.ts';
 import { runBody } from './workflows.ts';
 
-const manage = { tag: 'Sequences', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Sequences', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const sequence = named('Sequence', z.object({
   id,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineResource } from './define.ts';
 import { id, idParams, listQuery, named, page, pageMeta, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Sessions', caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag: 'Sessions', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;
 export type SessionScope = (typeof sessionScopes)[number];

@@ -8,7 +8,7 @@ const part = z.object({ ok: z.boolean(), message: z.string().optional() });
 export const system = defineResource({
   readHealth: {
     tag,
-    caller: 'public',
+    callers: ['public'],
     method: 'GET',
     path: '/healthz',
     summary: 'Whether this process lives',
@@ -18,7 +18,7 @@ export const system = defineResource({
   },
   readReadiness: {
     tag,
-    caller: 'public',
+    callers: ['public'],
     method: 'GET',
     path: '/readyz',
     summary: 'Whether work can be accepted',

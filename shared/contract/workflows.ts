@@ -7,7 +7,7 @@ import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
 
 const tag = 'Workflows';
-const manage = { tag, caller: 'token', permission: 'automations:manage' } as const;
+const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 /** How many runs of a workflow there may be, and what becomes of one too many. */
 export const workflowLimits = named('WorkflowLimits', z

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../hub/api/openapi.ts';
 import { operations } from '../../shared/contract/api.ts';
+import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -20,8 +21,8 @@ afterAll(() => hub[Symbol.asyncDispose]());
 const document = openApiDocument() as { paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>> };
 const named = (list: readonly Operation[]) => list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const params = () => ({ tenantId: workspace.tenantId });
-const guarded = operations.filter(({ caller }) => caller !== 'public' && caller !== 'pairing');
-const tokened = operations.filter(({ caller }) => caller === 'token' || caller === 'hook');
+const guarded = operations.filter((operation) => !takes(operation, 'public', 'pairing'));
+const tokened = operations.filter((operation) => takes(operation, 'token', 'hook'));
 
 function expectError(answer: Awaited<ReturnType<typeof send>>, status: number, code?: string): void {
   expect(answer.body).toMatchObject({ statusCode: status, error: expect.any(String) as string, message: expect.any(String) as string, requestId: answer.headers.get('x-request-id') as string, code: code ?? (expect.any(String) as string) });
@@ -68,7 +69,7 @@ describe('every operation', () => {
     }
   });
 
-  test.each(named(operations.filter(({ body, caller }) => body !== undefined && caller !== 'device')))('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
+  test.each(named(operations.filter((operation) => operation.body !== undefined && !takes(operation, 'device'))))('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
     const headers = authorization(operation, workspace);
     const path = pathOf(operation, params());
     const json = { ...headers, 'content-type': 'application/json' };
@@ -94,7 +95,7 @@ describe('every operation', () => {
   test.each(named(operations))('%s is described with its errors', (_name, operation) => {
     const described = document.paths[operation.path]?.[operation.method.toLowerCase()];
     expect(described?.operationId).toBe(operation.id);
-    if (operation.caller !== 'public' && operation.caller !== 'pairing') expect(described?.responses).toHaveProperty('401');
+    if (!takes(operation, 'public', 'pairing')) expect(described?.responses).toHaveProperty('401');
   });
 });
 
@@ -125,16 +126,19 @@ describe('another workspace', () => {
 
   test('finds nothing of ours by any id, and learns nothing from the answer', async () => {
     const theirs = await ids();
-    const probed = operations.filter(({ caller, path }) => caller === 'token' && path.includes('{id}'));
+    const probed = operations.filter((operation) => takes(operation, 'token') && operation.path.includes('{id}'));
     expect(probed.length).toBeGreaterThan(8);
     for (const operation of probed) {
       const kind = /\/v1\/automations\/(\w+)\//.exec(operation.path)?.[1] as string;
-      const probe = (id: string) => send(hub.url, operation.method, pathOf(operation, { id }), { headers: authorization(operation, workspace), ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }) });
-      const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
-      expectError(foreign, 404, 'not_found');
-      expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(unknown.body.message?.replaceAll(missingId, 'ID'));
+      for (const caller of operation.callers) {
+        const headers = authorization(operation, workspace, 'none', caller);
+        const probe = (id: string) => send(hub.url, operation.method, pathOf(operation, { id }), { headers, ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }) });
+        const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
+        expectError(foreign, 404, 'not_found');
+        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(unknown.body.message?.replaceAll(missingId, 'ID'));
+      }
     }
-    for (const operation of operations.filter(({ caller, path }) => caller === 'session' && path.includes('{tenantId}'))) {
+    for (const operation of operations.filter((each) => takes(each, 'session') && each.path.includes('{tenantId}'))) {
       const body = operation.id === 'createApiToken' ? { name: 'x', product: 'chat', permissions: ['chat:read'] } : { email: 'a@b.co', password: '0123456789ab' };
       expectError(await send(hub.url, operation.method, pathOf(operation, { tenantId: other.tenantId }), { headers: authorization(operation, workspace), ...(operation.body === undefined ? {} : { body }) }), 404, 'not_found');
     }

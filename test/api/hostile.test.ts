@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openApiDocument } from '../../hub/api/openapi.ts';
 import { operations } from '../../shared/contract/api.ts';
+import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -123,7 +124,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(`%s
   );
   // Some of it signs out or revokes; the next operation needs its callers back.
   workspace = await hub.workspace();
-  if (operation.caller === 'token' || operation.caller === 'device') {
+  if (takes(operation, 'token', 'device')) {
     // The made-up claims of an earlier operation locked this address out.
     await hub.database.query("delete from rate_limits where key like '%claim%'");
     device = await pair();

@@ -6,14 +6,14 @@ import { finalRunStatuses } from '../../../shared/contract/run-status.ts';
 import { hooks, runs as runsResource } from '../../../shared/contract/runs.ts';
 import { sequences as sequencesResource } from '../../../shared/contract/sequences.ts';
 import { workflows as workflowsResource } from '../../../shared/contract/workflows.ts';
-import type { Approvals } from '../../modules/approvals/index.ts';
+import type { Approvals, Decider } from '../../modules/approvals/index.ts';
 import type { Runs } from '../../modules/runs/index.ts';
 import type { Sequences } from '../../modules/sequences/index.ts';
 import { depthHeader, runHeader } from '../../modules/webhooks/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
 import { streamEvents } from '../event-stream.ts';
 import { actorOf, implement, runCallerOf } from '../implement.ts';
-import type { OperationRequest } from '../implement.ts';
+import type { OperationRequest, Principal } from '../implement.ts';
 
 type List = OperationRequest<typeof workflowsResource.listAutomationWorkflows>;
 type Create = OperationRequest<typeof workflowsResource.createAutomationWorkflow>;
@@ -97,8 +97,12 @@ export const hookRoutes = (workflows: Workflows) =>
     inboundAutomationHook: ({ principal, body, headers }) => workflows.startInbound(principal, body, { depth: depthOf(headers[depthHeader]), runId: runIdOf(headers[runHeader]) }),
   });
 
+/** Who decides: a person by their address, or whoever holds a key. */
+export const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
+  principal.kind === 'session' ? { kind: 'user', actor: actorOf(principal), email: principal.user.email } : { kind: 'token', actor: actorOf(principal) };
+
 export const approvalRoutes = (approvals: Approvals) =>
   implement(approvalsResource, {
     listAutomationApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
-    decideAutomationApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, { kind: 'token', actor: actorOf(principal) }),
+    decideAutomationApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
   });

@@ -25,6 +25,7 @@ import type { Sessions } from '../../modules/sessions/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
 import { parsePart } from '../errors.ts';
 import { actorOf, implement, runCallerOf } from '../implement.ts';
+import { deciderOf } from './automations.ts';
 
 export interface GrowthFaces {
   workflows: Workflows;
@@ -98,7 +99,7 @@ export const growthRoutes = (faces: GrowthFaces) => {
     },
     growthListAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
     growthCreateAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
-    growthDecideApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, { kind: 'user', actor: actorOf(principal), email: principal.user.email }),
+    growthDecideApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
     growthCreateApprovalLinks: ({ principal, params, baseUrl }) => approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
     growthPutPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
     growthRunWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { ...runCallerOf(principal), dryRun: query.dryRun === 'true' }),
