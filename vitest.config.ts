@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'node-agent/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/fixtures/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,

@@ -226,7 +226,7 @@ test('a piece under way ends with its command, which it keeps alive until then',
   let passed = 0;
   const body = async function* body() {
     for (let at = 0; at < whole.length; at += 100_000) {
-      if (at === 100_000) await database.query('update node_commands set lease_expires_at = now() where id = $1', [commandId]);
+      if (at === 100_000) await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [commandId]);
       if (at === 200_000) {
         expect(await left()).toBeGreaterThan(60);
         await workspace.api.call('deleteAutomationNode', { params: { id: device.nodeId } });
@@ -245,7 +245,7 @@ test('a whole result under way ends with its command, too, and keeps it alive un
   const device = await pair();
   const { runId, commandId } = await device.take();
   const uploads = new ArtifactUploads({ db: hub.app.db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(quotaMib * 1024 * 1024), lookEveryMs: 0 });
-  await database.query('update node_commands set lease_expires_at = now() where id = $1', [commandId]);
+  await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [commandId]);
   const passed: number[] = [];
   const body = async function* body() {
     for (let piece = 0; piece < 5; piece += 1) {

@@ -219,8 +219,10 @@ class Server implements PostgresServer {
     this.#guard = undefined;
     if (guard === undefined) return;
     guard.stdin?.end();
-    const late = AbortSignal.timeout(stopDeadlineMs);
-    await Promise.race([this.#exited, delay(stopDeadlineMs, undefined, { signal: late }).catch(() => undefined)]);
+    const over = new AbortController();
+    await Promise.race([this.#exited, delay(stopDeadlineMs, undefined, { signal: over.signal }).catch(() => undefined)]);
+    // A timer that is left would hold up the end of this process.
+    over.abort();
     if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined) process.kill(-guard.pid, 'SIGKILL');
   }
 
