@@ -83,6 +83,8 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
       const dropped = rawPoll('wait=25&max=1');
       const started = begin(skillId);
       await delay(4 + turn * 6);
+      // What has arrived is read, so that it can be told from what has not.
+      await new Promise((done) => setImmediate(done));
       dropped.socket.destroy();
       const runId = await started;
       await written(runId);
