@@ -169,7 +169,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
   });
 });
 
-describe.skipIf(!redisAvailable)('several processes on one database and Redis (needs redis-server)', { timeout: 180_000 }, () => {
+describe.skipIf(!redisAvailable)('several processes on one database and Redis (needs redis-server)', { timeout: 300_000 }, () => {
   let redis: TestRedis;
   beforeAll(async () => {
     redis = await startRedis();
