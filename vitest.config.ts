@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'node-agent/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/fixtures/global-setup.ts'],
     pool: 'forks',
+    // More than the cores of a small machine: much of it waits.
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -14,5 +14,17 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000, interval: 50 } },
     // Programs that tests start keep what was compiled, as they do when their launcher starts them.
     env: { NODE_ENV: 'test', NODE_COMPILE_CACHE: resolve('node_modules/.cache/compile') },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'in process',
+          include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'test/*.test.ts', 'test/api/**/*.test.ts'],
+          // Loading the hub takes longer than most of these files: a worker loads it once.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'processes', include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'] } },
+    ],
   },
 });
