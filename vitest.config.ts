@@ -24,7 +24,13 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'processes', include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'processes',
+          include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'],
+        },
+      },
     ],
   },
 });

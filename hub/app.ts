@@ -13,11 +13,28 @@ import { createHttpServer } from './api/server.ts';
 import type { HttpServer } from './api/server.ts';
 import { createOwnHosts } from './api/own-hosts.ts';
 import { createPages } from './api/pages.ts';
-import { approvalRoutes, flowRoutes, hookRoutes, runRoutes, sequenceRoutes, workflowRoutes } from './api/routes/automations.ts';
+import {
+  approvalRoutes,
+  flowRoutes,
+  hookRoutes,
+  runRoutes,
+  sequenceRoutes,
+  workflowRoutes,
+} from './api/routes/automations.ts';
 import { growthRoutes, marketingRoutes } from './api/routes/growth.ts';
 import { identityRoutes } from './api/routes/identity.ts';
 import { artifactRoutes, nodeRoutes } from './api/routes/nodes.ts';
-import { agentRoutes, channelRoutes, insightRoutes, logRoutes, memoryRoutes, modelRoutes, packRoutes, policyRoutes, sessionRoutes } from './api/routes/resources.ts';
+import {
+  agentRoutes,
+  channelRoutes,
+  insightRoutes,
+  logRoutes,
+  memoryRoutes,
+  modelRoutes,
+  packRoutes,
+  policyRoutes,
+  sessionRoutes,
+} from './api/routes/resources.ts';
 import { systemRoutes } from './api/routes/system.ts';
 import type { Config } from './config.ts';
 import { listDueRuns } from './engine/due-runs.ts';
@@ -48,7 +65,17 @@ import { Insight, rollUp } from './modules/insight/index.ts';
 import { Logs } from './modules/logs/index.ts';
 import { Marketing } from './modules/marketing/index.ts';
 import { createMemory } from './modules/memory/index.ts';
-import { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, foldArtifactRoom, NodeCommands, Nodes, Reachability } from './modules/nodes/index.ts';
+import {
+  ArtifactRoom,
+  Artifacts,
+  ArtifactUploads,
+  CommandResults,
+  Devices,
+  foldArtifactRoom,
+  NodeCommands,
+  Nodes,
+  Reachability,
+} from './modules/nodes/index.ts';
 import { Packs } from './modules/packs/index.ts';
 import { Policies, readPolicy } from './modules/policies/index.ts';
 import { createRuns, wakeForgottenLines } from './modules/runs/index.ts';
@@ -128,14 +155,19 @@ const checkDeadlineMs = 2_000;
  * disposed, in the reverse order; if the start fails, at once.
  * @throws AppError with one line when something that it needs is not to be had.
  */
-export async function createApp(config: Config, { logger, onNotice, bodyLimits, workspaceLimits, serves = true }: AppOptions): Promise<App> {
+export async function createApp(
+  config: Config,
+  { logger, onNotice, bodyLimits, workspaceLimits, serves = true }: AppOptions,
+): Promise<App> {
   await using stack = new AsyncDisposableStack();
   const dispatchAfter: { outbox: Outbox | null } = { outbox: null };
   const dispatch = (jobs: PromisedJob[]) => afterCommit(() => dispatchAfter.outbox?.offer(jobs));
 
   const databaseUrl = config.database.url ?? stack.use(await startPostgresServer({ home: config.home, onNotice })).url;
   await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
-    throw new AppError('unavailable', `The database can't be used: ${reasonOf(error)}; check DATABASE_URL.`, { cause: error });
+    throw new AppError('unavailable', `The database can't be used: ${reasonOf(error)}; check DATABASE_URL.`, {
+      cause: error,
+    });
   });
   const db = stack.use(
     new Database({
@@ -151,19 +183,41 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const cursors = createCursors(secrets.subkey('cursors'));
   const { redisUrl } = config;
   const unreachable = (error: unknown) => {
-    throw new AppError('unavailable', `Redis at ${new URL(redisUrl ?? '').host} can't be used: ${reasonOf(error)}; check REDIS_URL, and that Redis runs there.`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `Redis at ${new URL(redisUrl ?? '').host} can't be used: ${reasonOf(error)}; check REDIS_URL, and that Redis runs there.`,
+      { cause: error },
+    );
   };
-  const events = publishAfterCommit(stack.use(redisUrl === null ? await PostgresEvents.connect(databaseUrl, logger) : await RedisEvents.connect(redisUrl, logger).catch(unreachable)));
+  const events = publishAfterCommit(
+    stack.use(
+      redisUrl === null
+        ? await PostgresEvents.connect(databaseUrl, logger)
+        : await RedisEvents.connect(redisUrl, logger).catch(unreachable),
+    ),
+  );
   const live = stack.use(new LiveTopics(events));
   db.onWritten((topic) => live.written(topic));
-  const rateLimiter = stack.use(redisUrl === null ? createPostgresRateLimiter(db) : await createRedisRateLimiter(redisUrl, logger).catch(unreachable));
+  const rateLimiter = stack.use(
+    redisUrl === null
+      ? createPostgresRateLimiter(db)
+      : await createRedisRateLimiter(redisUrl, logger).catch(unreachable),
+  );
   const egress = stack.use(createEgress({ allowHosts: config.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(config.artifacts.folder ?? join(config.home, 'artifacts')));
   stack.use(new RecoveryWatch(logger, { artifacts: (signal) => blobs.check(signal) }));
 
   const pairingKey = secrets.subkey('pairing');
   const { pollSeconds, heartbeatSeconds } = config.nodes;
-  const identity = new Identity({ db, events, rateLimiter, signInsPerWindow: config.limits.signIn, cursors, sessionKey: secrets.subkey('sessions'), ...config.identity });
+  const identity = new Identity({
+    db,
+    events,
+    rateLimiter,
+    signInsPerWindow: config.limits.signIn,
+    cursors,
+    sessionKey: secrets.subkey('sessions'),
+    ...config.identity,
+  });
   const limits = new WorkspaceLimits(workspaceLimits);
   const nodeCommands = new NodeCommands({ db, events, dispatch });
   const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
@@ -182,7 +236,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const catalog: { skills: SkillCatalog | null } = { skills: null };
   // Skills call workflows' neighbours, and workflows are checked against the skills: whoever comes first reads the other when called.
   const skills: SkillCatalog = { find: (id) => catalog.skills?.find(id), list: () => catalog.skills?.list() ?? [] };
-  const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) => validateSteps(steps, skills, entitlements);
+  const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) =>
+    validateSteps(steps, skills, entitlements);
   const workflows = createWorkflows({
     db,
     cursors,
@@ -191,29 +246,70 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
     logger,
     limits,
     validateSteps: checkSteps,
-    dryRun: async (tx, { tenantId, id, steps }, input) => dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
+    dryRun: async (tx, { tenantId, id, steps }, input) =>
+      dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
   });
   const chatEvents = createChatEvents([(tx, event) => workflows.follow(tx, event)]);
   const mailer = config.mail === null ? null : stack.use(createSmtpMailer(config.mail));
   const email = new Email(db, mailer);
   // The operator chose this address, so it may be any.
-  const ownEgress = config.ai === null ? null : stack.use(createEgress({ allowHosts: [new URL(config.ai.baseUrl).host, new URL(config.ai.baseUrl).hostname] }));
-  const own = config.ai === null || ownEgress === null ? null : { binding: { provider: 'openai-compatible' as const, ...config.ai }, inference: createInference(ownEgress) };
+  const ownEgress =
+    config.ai === null
+      ? null
+      : stack.use(createEgress({ allowHosts: [new URL(config.ai.baseUrl).host, new URL(config.ai.baseUrl).hostname] }));
+  const own =
+    config.ai === null || ownEgress === null
+      ? null
+      : { binding: { provider: 'openai-compatible' as const, ...config.ai }, inference: createInference(ownEgress) };
   const ai = new Ai({ db, secrets, inference: createInference(egress), own });
   const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits, logger });
   const publicUrl = config.http.publicUrl ?? `http://${config.http.host}:${config.http.port}`;
-  const marketing = new Marketing({ db, cursors, mailer, limits, unsubscribeKey: secrets.subkey('unsubscribe'), publicUrl });
+  const marketing = new Marketing({
+    db,
+    cursors,
+    mailer,
+    limits,
+    unsubscribeKey: secrets.subkey('unsubscribe'),
+    publicUrl,
+  });
   const insight = new Insight({ db, heartbeatSeconds, hasOwnModel: own !== null });
   const memory = createMemory(db, cursors);
-  catalog.skills = createSkillCatalog({ runs, memory, deliveries: createDeliveries(db, egress), ai, email, channels, marketing, insight });
+  catalog.skills = createSkillCatalog({
+    runs,
+    memory,
+    deliveries: createDeliveries(db, egress),
+    ai,
+    email,
+    channels,
+    marketing,
+    insight,
+  });
 
   if (!serves) {
     const owned = stack.move();
-    return { url: null, isNew: false, identity, nodes, workflows, chatEvents, db, sweep: async () => undefined, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    return {
+      url: null,
+      isNew: false,
+      identity,
+      nodes,
+      workflows,
+      chatEvents,
+      db,
+      sweep: async () => undefined,
+      [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    };
   }
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
-  const devices = new Devices({ db, events, rateLimiter, commands: nodeCommands, pairingKey, pollSeconds, heartbeatSeconds });
+  const devices = new Devices({
+    db,
+    events,
+    rateLimiter,
+    commands: nodeCommands,
+    pairingKey,
+    pollSeconds,
+    heartbeatSeconds,
+  });
   const room = new ArtifactRoom(config.artifacts.maxWorkspaceBytes);
   const results = new CommandResults({ db, blobs, room, dispatch });
   const uploads = new ArtifactUploads({ db, blobs, room });
@@ -228,14 +324,29 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   const logs = new Logs({ db, cursors, live });
   const audit = new Audit({ db, cursors });
   const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
-  const packSkills = skills.list().map((skill) => ({ id: skill.id, title: skill.title, effect: describeEffect(skill), needsApproval: skill.kind === 'node' && skill.command.needsApproval }));
-  const packs = new Packs({ db, workflows, limits, rules: { skills: packSkills, validateSteps: checkSteps, callOf }, sdkSkills: () => skills.list().map(describeSkill) });
+  const packSkills = skills.list().map((skill) => ({
+    id: skill.id,
+    title: skill.title,
+    effect: describeEffect(skill),
+    needsApproval: skill.kind === 'node' && skill.command.needsApproval,
+  }));
+  const packs = new Packs({
+    db,
+    workflows,
+    limits,
+    rules: { skills: packSkills, validateSteps: checkSteps, callOf },
+    sdkSkills: () => skills.list().map(describeSkill),
+  });
 
   const registry = new Registry();
   const metrics = createMetrics(registry, db);
   stack.defer(() => registry.clear());
   const queue = stack.use(
-    await createBullMqQueue({ backend: redisUrl === null ? { kind: 'postgres', url: databaseUrl } : { kind: 'redis', url: redisUrl }, name: jobCatalog.run.queue, logger }).catch((error: unknown) => {
+    await createBullMqQueue({
+      backend: redisUrl === null ? { kind: 'postgres', url: databaseUrl } : { kind: 'redis', url: redisUrl },
+      name: jobCatalog.run.queue,
+      logger,
+    }).catch((error: unknown) => {
       throw new AppError('unavailable', `The queue can't be used: ${reasonOf(error)}.`, { cause: error });
     }),
   );
@@ -257,7 +368,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
           run: async () => {
             const jobs = await repairRuns(db, { endLeases: leases.mayEnd(Date.now()) });
             leases.looked(Date.now());
-            if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
+            if (jobs.length > 0)
+              logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
             dispatch(jobs);
           },
         },
@@ -266,11 +378,19 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
         { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
         { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
-        { name: 'held runs', everyMs: 30_000, run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })) },
+        {
+          name: 'held runs',
+          everyMs: 30_000,
+          run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })),
+        },
         { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
         { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
         { name: 'retention of rows', everyMs: 60_000, run: (stopping) => pruneAged(retention, stopping) },
-        { name: 'bytes without an artefact', everyMs: 21_600_000, run: (stopping) => removeOrphanBlobs({ db, blobs, logger }, stopping) },
+        {
+          name: 'bytes without an artefact',
+          everyMs: 21_600_000,
+          run: (stopping) => removeOrphanBlobs({ db, blobs, logger }, stopping),
+        },
         { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
         { name: 'room of artefacts', everyMs: 60_000, run: () => foldArtifactRoom(db) },
         { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
@@ -281,7 +401,9 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   );
 
   if (config.role !== 'api') {
-    const mark = stack.use(await WorkingMarks.open(join(config.home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }));
+    const mark = stack.use(
+      await WorkingMarks.open(join(config.home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
+    );
     const engine = new Engine({
       mark,
       db,
@@ -291,7 +413,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       logger,
       dispatch,
       onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
-      startChild: (tx, { tenantId, workflowId, ...request }) => workflows.startWithin(tx, tenantId, workflowId, request),
+      startChild: (tx, { tenantId, workflowId, ...request }) =>
+        workflows.startWithin(tx, tenantId, workflowId, request),
       generate: (request) => ai.generate(request),
       findAgent,
       findToolProfile,
@@ -303,7 +426,10 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       listDue: (after, except) => listDueRuns(db, after, except),
       logger,
     });
-    const worker: QueueWorker = await queue.work({ concurrency: places.maxInLine, handler: ({ data }) => places.accept(jobCatalog.run.data.parse(data)) });
+    const worker: QueueWorker = await queue.work({
+      concurrency: places.maxInLine,
+      handler: ({ data }) => places.accept(jobCatalog.run.data.parse(data)),
+    });
     outbox.preferLocal((job) => places.take(job));
     stack.defer(async () => {
       // Steps that end by themselves in time may; the others are given back for another worker to take.
@@ -315,11 +441,22 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
 
   let url: string | null = null;
   if (config.role !== 'worker') {
-    const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = { database: (signal) => db.ping(signal), queue: (signal) => queue.ping(signal), artifacts: (signal) => blobs.check(signal) };
-    const check = async () => Object.fromEntries(await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await checkPart(run)] as const)));
+    const checks: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
+      database: (signal) => db.ping(signal),
+      queue: (signal) => queue.ping(signal),
+      artifacts: (signal) => blobs.check(signal),
+    };
+    const check = async () =>
+      Object.fromEntries(
+        await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await checkPart(run)] as const)),
+      );
     const faces = { nodes, devices, results, artifacts, uploads, room, partials: blobs.partials };
     const limitAddress = createAddressLimiter(rateLimiter, config.limits);
-    const hosts = createOwnHosts({ publicUrl: config.http.publicUrl, host: config.http.host, listensAt: () => url ?? publicUrl });
+    const hosts = createOwnHosts({
+      publicUrl: config.http.publicUrl,
+      host: config.http.host,
+      listensAt: () => url ?? publicUrl,
+    });
     const server: HttpServer = createHttpServer({
       routes: [
         // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices.
@@ -342,7 +479,20 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         ...logRoutes(logs),
         ...packRoutes(packs),
         ...insightRoutes(insight),
-        ...growthRoutes({ workflows, sequences, runs, agents, approvals, approvalLinks, policies, sessions, channels, nodes, insight, audit }),
+        ...growthRoutes({
+          workflows,
+          sequences,
+          runs,
+          agents,
+          approvals,
+          approvalLinks,
+          policies,
+          sessions,
+          channels,
+          nodes,
+          insight,
+          audit,
+        }),
         ...marketingRoutes(marketing),
       ],
       pages: createPages({
@@ -358,7 +508,12 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
         version,
         down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
       }),
-      auth: { identity, authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret), platformAdminKey: config.secrets.platformAdminKey, hosts },
+      auth: {
+        identity,
+        authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret),
+        platformAdminKey: config.secrets.platformAdminKey,
+        hosts,
+      },
       idempotency: createIdempotency(db, secrets),
       streams: stack.use(new LiveStreams({ events, shares: config.streams })),
       rateLimiter,
@@ -370,7 +525,8 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
       limits: config.limits,
       ...(bodyLimits === undefined ? {} : { bodyLimits }),
       validateResponses: config.http.validateResponses,
-      onFinished: (operation, status, seconds) => metrics.requests.observe({ operation, status: String(status) }, seconds),
+      onFinished: (operation, status, seconds) =>
+        metrics.requests.observe({ operation, status: String(status) }, seconds),
     });
     stack.use(await Reachability.announce(db, logger));
     url = await server.listen(config.http.host, config.http.port);
@@ -378,7 +534,17 @@ export async function createApp(config: Config, { logger, onNotice, bodyLimits, 
   }
   if (isNew) logger.info({ workspace: demoWorkspace }, 'made the demo workspace');
   const owned = stack.move();
-  return { url, isNew, identity, nodes, workflows, chatEvents, db, sweep: () => periodicTasks.runAll(), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return {
+    url,
+    isNew,
+    identity,
+    nodes,
+    workflows,
+    chatEvents,
+    db,
+    sweep: () => periodicTasks.runAll(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
 function createMetrics(registry: Registry, db: Database) {
@@ -395,10 +561,27 @@ function createMetrics(registry: Registry, db: Database) {
       connections.set({ state: 'waited_for' }, waiting);
     },
   });
-  const finished = new Counter({ name: 'outrigger_runs_finished_total', help: 'Runs that ended on this process', labelNames: ['status'], registers: [registry] });
-  const seconds = new Histogram({ name: 'outrigger_run_seconds', help: 'From the acceptance of a run to its end', labelNames: ['status'], buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300], registers: [registry] });
+  const finished = new Counter({
+    name: 'outrigger_runs_finished_total',
+    help: 'Runs that ended on this process',
+    labelNames: ['status'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'outrigger_run_seconds',
+    help: 'From the acceptance of a run to its end',
+    labelNames: ['status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
+    registers: [registry],
+  });
   return {
-    requests: new Histogram({ name: 'outrigger_http_request_seconds', help: 'Duration of requests by operation', labelNames: ['operation', 'status'], buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30], registers: [registry] }),
+    requests: new Histogram({
+      name: 'outrigger_http_request_seconds',
+      help: 'Duration of requests by operation',
+      labelNames: ['operation', 'status'],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers: [registry],
+    }),
     runs: {
       observe(labels: { status: string }, value: number) {
         finished.inc(labels);
@@ -421,15 +604,23 @@ async function checkPart(run: (signal: AbortSignal) => Promise<unknown>): Promis
 async function checkSecretKey(db: Database, fingerprint: string): Promise<void> {
   await db.system(async (tx) => {
     await tx.insert(hubSettings).values({ key: 'secret_key_fingerprint', value: fingerprint }).onConflictDoNothing();
-    const [row] = await tx.select({ value: hubSettings.value }).from(hubSettings).where(eq(hubSettings.key, 'secret_key_fingerprint'));
-    if (row?.value !== fingerprint) throw new AppError('unavailable', 'SECRET_KEY is not the one that this database was set up with; give every process of an installation the same key.');
+    const [row] = await tx
+      .select({ value: hubSettings.value })
+      .from(hubSettings)
+      .where(eq(hubSettings.key, 'secret_key_fingerprint'));
+    if (row?.value !== fingerprint)
+      throw new AppError(
+        'unavailable',
+        'SECRET_KEY is not the one that this database was set up with; give every process of an installation the same key.',
+      );
   });
 }
 
 function reasonOf(error: unknown): string {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
     const { code } = current as { code?: string };
-    if (typeof code === 'string' && code !== '') return `${code}${current.message === '' ? '' : ` (${current.message})`}`;
+    if (typeof code === 'string' && code !== '')
+      return `${code}${current.message === '' ? '' : ` (${current.message})`}`;
   }
   // Nobody's data is under way yet, but a statement that failed would be quoted in full.
   return error instanceof Error && !error.message.startsWith('Failed query') ? error.message : explainError(error);

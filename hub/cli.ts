@@ -39,14 +39,20 @@ async function withApp<Result>(work: (app: App, config: Config) => Promise<Resul
   const database = { url, maxConnections: 4 };
   // Loaded only by what needs it: the whole hub takes a while.
   const { createApp } = await import('./app.ts');
-  await using app = await createApp({ ...config, database }, { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false });
+  await using app = await createApp(
+    { ...config, database },
+    { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false },
+  );
   return await work(app, config);
 }
 
 /** The address of the hub, for what is printed: as it runs, else as it would. */
 function hubAddress(config: Config): string {
   const url = readFolderOwner(config.home)?.url ?? null;
-  return config.http.publicUrl ?? (url !== null && URL.canParse(url) ? url : `http://${config.http.host}:${config.http.port}`);
+  return (
+    config.http.publicUrl ??
+    (url !== null && URL.canParse(url) ? url : `http://${config.http.host}:${config.http.port}`)
+  );
 }
 
 interface Common {
@@ -55,13 +61,30 @@ interface Common {
 }
 
 /** What was given, as the API would take it. @throws AppError `validation_failed` that names each field. */
-function checked<Output>(schema: { safeParse(value: unknown): { success: true; data: Output } | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } } }, given: unknown): Output {
+function checked<Output>(
+  schema: {
+    safeParse(
+      value: unknown,
+    ):
+      | { success: true; data: Output }
+      | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } };
+  },
+  given: unknown,
+): Output {
   const parsed = schema.safeParse(given);
-  if (!parsed.success) throw new AppError('validation_failed', parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
+  if (!parsed.success)
+    throw new AppError(
+      'validation_failed',
+      parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '),
+    );
   return parsed.data;
 }
 
-const program = new Command('outrigger').description('Manages an Outrigger hub from the command line.').version(version).exitOverride().configureHelp({ showGlobalOptions: true });
+const program = new Command('outrigger')
+  .description('Manages an Outrigger hub from the command line.')
+  .version(version)
+  .exitOverride()
+  .configureHelp({ showGlobalOptions: true });
 const json = () => new Option('--json', 'print JSON');
 const workspace = () => new Option('--workspace <name>', 'workspace').default('demo');
 
@@ -87,29 +110,55 @@ token
   .option('--expires <time>', 'ISO 8601 time after which it is refused')
   .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
   .addOption(json())
-  .action(async (options: Common & { product: (typeof products)[number]; environment: 'live' | 'test'; name: string; permission?: string[]; expires?: string; ip?: string[] }) => {
-    const body = checked(identityContract.createApiToken.body, {
-      name: options.name,
-      product: options.product,
-      environment: options.environment,
-      permissions: options.permission ?? productPermissions[options.product],
-      ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
-      ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
-    });
-    const created = await withApp(async ({ identity }) => {
-      const { id } = await identity.findWorkspace(options.workspace);
-      return identity.createToken(id, body, actor);
-    });
-    print(created, options.json, created.key);
-  });
+  .action(
+    async (
+      options: Common & {
+        product: (typeof products)[number];
+        environment: 'live' | 'test';
+        name: string;
+        permission?: string[];
+        expires?: string;
+        ip?: string[];
+      },
+    ) => {
+      const body = checked(identityContract.createApiToken.body, {
+        name: options.name,
+        product: options.product,
+        environment: options.environment,
+        permissions: options.permission ?? productPermissions[options.product],
+        ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
+        ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
+      });
+      const created = await withApp(async ({ identity }) => {
+        const { id } = await identity.findWorkspace(options.workspace);
+        return identity.createToken(id, body, actor);
+      });
+      print(created, options.json, created.key);
+    },
+  );
 token
   .command('list')
   .description('list the tokens of a workspace')
   .addOption(workspace())
   .addOption(json())
   .action(async (options: Common) => {
-    const { data } = await withApp(async ({ identity }) => identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
-    print(data, options.json, table(data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: visibleLine(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' }))));
+    const { data } = await withApp(async ({ identity }) =>
+      identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
+    );
+    print(
+      data,
+      options.json,
+      table(
+        data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({
+          id,
+          name: visibleLine(name),
+          product,
+          environment,
+          key: keyHint,
+          'last used': lastUsedAt ?? 'never',
+        })),
+      ),
+    );
   });
 token
   .command('revoke')
@@ -119,7 +168,9 @@ token
   .addOption(json())
   .action(async (given: string, options: Common) => {
     const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
-    const revoked = await withApp(async ({ identity }) => identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor));
+    const revoked = await withApp(async ({ identity }) =>
+      identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor),
+    );
     print(revoked, options.json, `revoked ${revoked.id}`);
   });
 
@@ -131,13 +182,16 @@ program
   .requiredOption('--name <name>', 'its name')
   .addOption(json())
   .action(async (options: { name: string; json?: boolean }) => {
-    const { workspaceName } = checked(identityContract.signUp.body.pick({ workspaceName: true }), { workspaceName: options.name });
+    const { workspaceName } = checked(identityContract.signUp.body.pick({ workspaceName: true }), {
+      workspaceName: options.name,
+    });
     const created = await withApp(({ identity }) => identity.createWorkspace(workspaceName));
     print(created, options.json, `made workspace ${created.name} (${created.id})`);
   });
 
 /** A person and their password, as the API would take them. @throws AppError `validation_failed`. */
-const checkMember = (member: { email: string; password: string; role?: string }) => checked(identityContract.addMember.body, member);
+const checkMember = (member: { email: string; password: string; role?: string }) =>
+  checked(identityContract.addMember.body, member);
 
 const user = program.command('user').description('people');
 const email = () => new Option('--email <email>', 'email address').makeOptionMandatory();
@@ -151,35 +205,60 @@ user
   .addOption(json())
   .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
     const member = checkMember({ email: options.email, password: await readPassword(), role: options.role });
-    const created = await withApp(async ({ identity }) => identity.addMember((await identity.findWorkspace(options.workspace)).id, member, actor));
+    const created = await withApp(async ({ identity }) =>
+      identity.addMember((await identity.findWorkspace(options.workspace)).id, member, actor),
+    );
     print(created, options.json, `added ${created.email} as ${created.role}`);
   });
 
 user
   .command('password')
-  .description('give a person another password, read from standard input; whoever is signed in as them is signed out at once')
+  .description(
+    'give a person another password, read from standard input; whoever is signed in as them is signed out at once',
+  )
   .addOption(workspace())
   .addOption(email())
   .addOption(json())
   .action(async (options: Common & { email: string }) => {
     const member = checkMember({ email: options.email, password: await readPassword() });
-    const changed = await withApp(async ({ identity }) => identity.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor));
+    const changed = await withApp(async ({ identity }) =>
+      identity.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor),
+    );
     print(changed, options.json, `changed the password of ${changed.email}`);
   });
 
 user
   .command('remove')
-  .description('take a person out of a workspace; they are signed out at once, and the keys are named that they made and may know')
+  .description(
+    'take a person out of a workspace; they are signed out at once, and the keys are named that they made and may know',
+  )
   .addOption(workspace())
   .addOption(email())
   .option('--revoke-keys', 'revoke those keys as well; whatever uses them stops')
   .addOption(json())
   .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
     const revokeKeys = options.revokeKeys === true;
-    const removed = await withApp(async ({ identity }) => identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor, { revokeKeys }));
-    const keys = table(removed.keys.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({ id, name: visibleLine(name), product, environment, key: keyHint, 'last used': lastUsedAt ?? 'never' })));
-    const advice = revokeKeys ? 'Revoked with them, as they may know them:' : 'They made these keys and may know them; make others, then revoke each with: npm run outrigger -- token revoke ID';
-    print(removed, options.json, removed.keys.length === 0 ? `removed ${options.email}` : `removed ${options.email}\n\n${advice}\n\n${keys}`);
+    const removed = await withApp(async ({ identity }) =>
+      identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor, { revokeKeys }),
+    );
+    const keys = table(
+      removed.keys.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({
+        id,
+        name: visibleLine(name),
+        product,
+        environment,
+        key: keyHint,
+        'last used': lastUsedAt ?? 'never',
+      })),
+    );
+    const advice = revokeKeys
+      ? 'Revoked with them, as they may know them:'
+      : 'They made these keys and may know them; make others, then revoke each with: npm run outrigger -- token revoke ID';
+    print(
+      removed,
+      options.json,
+      removed.keys.length === 0 ? `removed ${options.email}` : `removed ${options.email}\n\n${advice}\n\n${keys}`,
+    );
   });
 
 program
@@ -188,7 +267,10 @@ program
   .addOption(workspace())
   .addOption(json())
   .action(async (options: Common) => {
-    const url = await withApp(async ({ identity }, config) => `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`);
+    const url = await withApp(
+      async ({ identity }, config) =>
+        `${hubAddress(config)}/sign-in?code=${await identity.createSignInCode(options.workspace)}`,
+    );
     print({ url }, options.json, url);
   });
 
@@ -209,7 +291,11 @@ node
       const address = hubAddress(config);
       return { pairing: await nodes.createPairing(id, body, address, actor), hub: address };
     });
-    print(pairing, options.json, `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run`);
+    print(
+      pairing,
+      options.json,
+      `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run`,
+    );
   });
 node
   .command('list')
@@ -217,8 +303,23 @@ node
   .addOption(workspace())
   .addOption(json())
   .action(async (options: Common) => {
-    const { data } = await withApp(async ({ identity, nodes }) => nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }));
-    print(data, options.json, table(data.map((row) => ({ id: row.id, name: visibleLine(row.name), status: row.status, system: row.allowSystem ? 'allowed' : '-', browser: row.allowBrowser ? 'allowed' : '-', seen: row.lastSeenAt ?? 'never' }))));
+    const { data } = await withApp(async ({ identity, nodes }) =>
+      nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
+    );
+    print(
+      data,
+      options.json,
+      table(
+        data.map((row) => ({
+          id: row.id,
+          name: visibleLine(row.name),
+          status: row.status,
+          system: row.allowSystem ? 'allowed' : '-',
+          browser: row.allowBrowser ? 'allowed' : '-',
+          seen: row.lastSeenAt ?? 'never',
+        })),
+      ),
+    );
   });
 
 const workflow = program.command('workflow').description('workflows as files');
@@ -230,8 +331,14 @@ workflow
   .option('--out <folder>', 'where to', 'workflows')
   .addOption(json())
   .action(async (wanted: string[], options: Common & { out: string }) => {
-    const written = await withApp(async ({ identity, workflows }) => exportWorkflows(workflows, (await identity.findWorkspace(options.workspace)).id, options.out, wanted));
-    print(written, options.json, written.length === 0 ? 'there are no workflows' : written.map(({ path }) => path).join('\n'));
+    const written = await withApp(async ({ identity, workflows }) =>
+      exportWorkflows(workflows, (await identity.findWorkspace(options.workspace)).id, options.out, wanted),
+    );
+    print(
+      written,
+      options.json,
+      written.length === 0 ? 'there are no workflows' : written.map(({ path }) => path).join('\n'),
+    );
   });
 workflow
   .command('import')
@@ -246,15 +353,29 @@ workflow
       const { id } = await identity.findWorkspace(options.workspace);
       const plans = await planImport(workflows, id, paths);
       const summary = plans.map(({ path, name, action, diff }) => ({ path, name, action, diff }));
-      if (options.json !== true) process.stdout.write(summary.map(({ path, name, diff }) => (diff === '' ? `${path}: ${visibleLine(name)} is unchanged\n` : renderDiff(diff, { plain: (process.env['NO_COLOR'] ?? '') !== '' }))).join(''));
+      if (options.json !== true)
+        process.stdout.write(
+          summary
+            .map(({ path, name, diff }) =>
+              diff === ''
+                ? `${path}: ${visibleLine(name)} is unchanged\n`
+                : renderDiff(diff, { plain: (process.env['NO_COLOR'] ?? '') !== '' }),
+            )
+            .join(''),
+        );
       const changes = plans.filter(({ action }) => action !== 'unchanged').length;
       if (options.dryRun === true || changes === 0) {
         if (options.json === true) print(summary, true, '');
         return;
       }
-      if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`))) throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
+      if (options.yes !== true && !(await confirmed(`Change ${changes} workflow${changes === 1 ? '' : 's'}?`)))
+        throw new AppError('validation_failed', 'nothing was changed; say yes, or give --yes');
       const done = await applyImport(workflows, id, plans, actor);
-      print(done, options.json, done.map(({ id: changed, name, action }) => `${action.padEnd(9)} ${changed} ${visibleLine(name)}`).join('\n'));
+      print(
+        done,
+        options.json,
+        done.map(({ id: changed, name, action }) => `${action.padEnd(9)} ${changed} ${visibleLine(name)}`).join('\n'),
+      );
     });
   });
 
@@ -291,7 +412,11 @@ program
       });
       return `${http.port} is free`;
     });
-    print(checks, options.json, checks.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(10)} ${detail}`).join('\n'));
+    print(
+      checks,
+      options.json,
+      checks.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(10)} ${detail}`).join('\n'),
+    );
     if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
   });
 

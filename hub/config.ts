@@ -27,61 +27,235 @@ const wholeNumber = (min: number, max: number) =>
 const list = (check: (item: string) => boolean, message: string) =>
   z
     .string()
-    .transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+    .transform((text) =>
+      text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
     .refine((items) => items.every(check), message);
 
-const address = (protocols: string[], message: string) => z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
-const isCidr = (text: string) => (text.includes('/') ? ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text) : ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
+const address = (protocols: string[], message: string) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
+const isCidr = (text: string) =>
+  text.includes('/')
+    ? ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
+    : ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
 /** Every setting, once: validation, defaults, and the table in the README come from here. */
 const settings = {
   PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },
-  HOST: { schema: z.string().min(1), default: '127.0.0.1', description: 'Address to listen on; `0.0.0.0` lets other machines in' },
-  PUBLIC_URL: { schema: address(['http:', 'https:'], 'must be an http or https address'), default: '', description: 'Where people and devices reach the hub, when that differs from HOST and PORT' },
-  OUTRIGGER_HOME: { schema: z.string().min(1), default: '.outrigger', description: 'Data folder: embedded database, artefacts, secret key' },
-  DATABASE_URL: { schema: address(['postgres:', 'postgresql:'], 'must be a postgres:// address'), default: '', description: 'PostgreSQL 14 or newer, instead of the embedded one', secret: true },
-  DATABASE_POOL_SIZE: { schema: wholeNumber(2, 500), default: '20', description: 'Connections to the database that a process keeps' },
-  REDIS_URL: { schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'), default: '', description: 'Redis or Valkey for queue, events and rate limits, instead of PostgreSQL', secret: true },
-  SECRET_KEY: { schema: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits; make one with: openssl rand -hex 32'), default: '', description: 'Key that seals secrets at rest; made in the data folder when left out, the same for all processes', secret: true },
-  PLATFORM_ADMIN_KEY: { schema: z.string().min(24, 'must have at least 24 characters'), default: '', description: 'Key of the operator, for entitlements; off when left out', secret: true },
+  HOST: {
+    schema: z.string().min(1),
+    default: '127.0.0.1',
+    description: 'Address to listen on; `0.0.0.0` lets other machines in',
+  },
+  PUBLIC_URL: {
+    schema: address(['http:', 'https:'], 'must be an http or https address'),
+    default: '',
+    description: 'Where people and devices reach the hub, when that differs from HOST and PORT',
+  },
+  OUTRIGGER_HOME: {
+    schema: z.string().min(1),
+    default: '.outrigger',
+    description: 'Data folder: embedded database, artefacts, secret key',
+  },
+  DATABASE_URL: {
+    schema: address(['postgres:', 'postgresql:'], 'must be a postgres:// address'),
+    default: '',
+    description: 'PostgreSQL 14 or newer, instead of the embedded one',
+    secret: true,
+  },
+  DATABASE_POOL_SIZE: {
+    schema: wholeNumber(2, 500),
+    default: '20',
+    description: 'Connections to the database that a process keeps',
+  },
+  REDIS_URL: {
+    schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'),
+    default: '',
+    description: 'Redis or Valkey for queue, events and rate limits, instead of PostgreSQL',
+    secret: true,
+  },
+  SECRET_KEY: {
+    schema: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits; make one with: openssl rand -hex 32'),
+    default: '',
+    description: 'Key that seals secrets at rest; made in the data folder when left out, the same for all processes',
+    secret: true,
+  },
+  PLATFORM_ADMIN_KEY: {
+    schema: z.string().min(24, 'must have at least 24 characters'),
+    default: '',
+    description: 'Key of the operator, for entitlements; off when left out',
+    secret: true,
+  },
   DEFAULT_ENTITLEMENTS: {
-    schema: list((item) => item === 'all' || (entitlementNames as readonly string[]).includes(item), `must be all, or a list of ${entitlementNames.join(', ')}`),
+    schema: list(
+      (item) => item === 'all' || (entitlementNames as readonly string[]).includes(item),
+      `must be all, or a list of ${entitlementNames.join(', ')}`,
+    ),
     default: 'all',
     description: 'What a new workspace is entitled to: `all`, or names joined by commas',
   },
-  SIGN_UP: { schema: z.enum(['closed', 'open'], 'must be closed or open'), default: 'closed', description: '`open` lets anybody who reaches the hub make a workspace' },
-  TRUSTED_PROXIES: { schema: list(isCidr, 'must be addresses or CIDR blocks joined by commas'), default: '', description: 'Proxies whose X-Forwarded-For is believed' },
-  EGRESS_ALLOW_HOSTS: { schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'), default: '', description: 'Hosts that workflows may call over http and at private addresses; for development' },
-  RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '600', description: 'Requests a minute for each API key or session' },
-  HOOK_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Inbound hook calls a minute from one address' },
-  NODE_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 10_000_000), default: '6000', description: 'Requests a minute of each device' },
-  SIGN_IN_RATE_LIMIT_PER_MINUTE: { schema: wholeNumber(1, 1_000_000), default: '30', description: 'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes (from all together ten times as many; then only addresses go on from which its owner signed in before)' },
-  STREAMS_PER_WORKSPACE: { schema: wholeNumber(1, 100_000), default: '200', description: 'Live streams and downloads of one workspace that a process holds open at once' },
-  STREAMS_PER_KEY: { schema: wholeNumber(1, 100_000), default: '100', description: 'The same for each API key or session' },
+  SIGN_UP: {
+    schema: z.enum(['closed', 'open'], 'must be closed or open'),
+    default: 'closed',
+    description: '`open` lets anybody who reaches the hub make a workspace',
+  },
+  TRUSTED_PROXIES: {
+    schema: list(isCidr, 'must be addresses or CIDR blocks joined by commas'),
+    default: '',
+    description: 'Proxies whose X-Forwarded-For is believed',
+  },
+  EGRESS_ALLOW_HOSTS: {
+    schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'),
+    default: '',
+    description: 'Hosts that workflows may call over http and at private addresses; for development',
+  },
+  RATE_LIMIT_PER_MINUTE: {
+    schema: wholeNumber(1, 1_000_000),
+    default: '600',
+    description: 'Requests a minute for each API key or session',
+  },
+  HOOK_RATE_LIMIT_PER_MINUTE: {
+    schema: wholeNumber(1, 10_000_000),
+    default: '6000',
+    description: 'Inbound hook calls a minute from one address',
+  },
+  NODE_RATE_LIMIT_PER_MINUTE: {
+    schema: wholeNumber(1, 10_000_000),
+    default: '6000',
+    description: 'Requests a minute of each device',
+  },
+  SIGN_IN_RATE_LIMIT_PER_MINUTE: {
+    schema: wholeNumber(1, 1_000_000),
+    default: '30',
+    description:
+      'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes (from all together ten times as many; then only addresses go on from which its owner signed in before)',
+  },
+  STREAMS_PER_WORKSPACE: {
+    schema: wholeNumber(1, 100_000),
+    default: '200',
+    description: 'Live streams and downloads of one workspace that a process holds open at once',
+  },
+  STREAMS_PER_KEY: {
+    schema: wholeNumber(1, 100_000),
+    default: '100',
+    description: 'The same for each API key or session',
+  },
   SESSION_HOURS: { schema: wholeNumber(1, 8_760), default: '24', description: 'How long a sign-in lasts' },
-  WORKER_CONCURRENCY: { schema: wholeNumber(1, 1_000), default: '16', description: 'Steps that one worker process works on at a time; those that wait for an answer from outside do not count' },
-  WORKER_MAX_RUNS: { schema: wholeNumber(1, 10_000), default: '256', description: 'Runs that one worker process has in hand at a time, with those that wait for an answer from outside; one workspace at most as many as it leaves free' },
-  QUEUED_RUNS_PER_WORKSPACE: { schema: wholeNumber(0, 100_000_000), default: '20000', description: 'Runs of one workspace that may wait to begin, with those that limits hold back; what is more is refused with 429, and fires of schedules are skipped; 0 for any number' },
-  ARTIFACTS_FOLDER: { schema: z.string().min(1), default: '', description: 'Folder of the artefacts, shared by all processes; in the data folder when left out' },
-  ARTIFACTS_PER_WORKSPACE_MIB: { schema: wholeNumber(1, 1_073_741_824), default: '20480', description: 'Artefacts that a workspace may keep, in MiB' },
+  WORKER_CONCURRENCY: {
+    schema: wholeNumber(1, 1_000),
+    default: '16',
+    description:
+      'Steps that one worker process works on at a time; those that wait for an answer from outside do not count',
+  },
+  WORKER_MAX_RUNS: {
+    schema: wholeNumber(1, 10_000),
+    default: '256',
+    description:
+      'Runs that one worker process has in hand at a time, with those that wait for an answer from outside; one workspace at most as many as it leaves free',
+  },
+  QUEUED_RUNS_PER_WORKSPACE: {
+    schema: wholeNumber(0, 100_000_000),
+    default: '20000',
+    description:
+      'Runs of one workspace that may wait to begin, with those that limits hold back; what is more is refused with 429, and fires of schedules are skipped; 0 for any number',
+  },
+  ARTIFACTS_FOLDER: {
+    schema: z.string().min(1),
+    default: '',
+    description: 'Folder of the artefacts, shared by all processes; in the data folder when left out',
+  },
+  ARTIFACTS_PER_WORKSPACE_MIB: {
+    schema: wholeNumber(1, 1_073_741_824),
+    default: '20480',
+    description: 'Artefacts that a workspace may keep, in MiB',
+  },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
-  NODE_HEARTBEAT_SECONDS: { schema: wholeNumber(1, 300), default: '15', description: 'How often a device reports; after three missed ones it is offline' },
-  AI_BASE_URL: { schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'), default: '', description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol' },
+  NODE_HEARTBEAT_SECONDS: {
+    schema: wholeNumber(1, 300),
+    default: '15',
+    description: 'How often a device reports; after three missed ones it is offline',
+  },
+  AI_BASE_URL: {
+    schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
+    default: '',
+    description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol',
+  },
   AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
-  SMTP_URL: { schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'), default: '', description: 'Mail server, with user and password; without it no mail is sent', secret: true },
-  MAIL_FROM: { schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'), default: '', description: 'Sender of the mails; needed with SMTP_URL' },
-  METRICS_TOKEN: { schema: z.string().min(8, 'must have at least 8 characters'), default: '', description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone', secret: true },
-  RUN_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long ended runs are kept, with all that belongs to them, where the policy of their workspace says nothing else; 0 for ever' },
-  LOG_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long log lines of runs are kept; 0 for ever' },
-  MESSAGE_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long it is kept what left the platform; 0 for ever' },
-  COMMAND_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '30', description: 'How long ended commands to devices are kept; 0 for ever' },
-  ARTIFACT_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '90', description: 'How long artefacts are kept; 0 for ever' },
-  AUDIT_RETENTION_DAYS: { schema: wholeNumber(0, 36_500), default: '365', description: 'How long it is kept who changed what; 0 for ever' },
-  SHUTDOWN_SECONDS: { schema: wholeNumber(1, 600), default: '20', description: 'How long a stop waits for requests and steps under way' },
-  LOG_LEVEL: { schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], 'must be trace, debug, info, warn, error, fatal or silent'), default: 'info', description: 'Least level that is logged' },
-  LOG_FORMAT: { schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'), default: 'auto', description: '`auto` is pretty on a terminal, JSON elsewhere' },
-  NODE_ENV: { schema: z.string(), default: 'production', description: '`development` and `test` check answers against the contract too' },
+  SMTP_URL: {
+    schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'),
+    default: '',
+    description: 'Mail server, with user and password; without it no mail is sent',
+    secret: true,
+  },
+  MAIL_FROM: {
+    schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'),
+    default: '',
+    description: 'Sender of the mails; needed with SMTP_URL',
+  },
+  METRICS_TOKEN: {
+    schema: z.string().min(8, 'must have at least 8 characters'),
+    default: '',
+    description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone',
+    secret: true,
+  },
+  RUN_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '90',
+    description:
+      'How long ended runs are kept, with all that belongs to them, where the policy of their workspace says nothing else; 0 for ever',
+  },
+  LOG_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '90',
+    description: 'How long log lines of runs are kept; 0 for ever',
+  },
+  MESSAGE_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '90',
+    description: 'How long it is kept what left the platform; 0 for ever',
+  },
+  COMMAND_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '30',
+    description: 'How long ended commands to devices are kept; 0 for ever',
+  },
+  ARTIFACT_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '90',
+    description: 'How long artefacts are kept; 0 for ever',
+  },
+  AUDIT_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '365',
+    description: 'How long it is kept who changed what; 0 for ever',
+  },
+  SHUTDOWN_SECONDS: {
+    schema: wholeNumber(1, 600),
+    default: '20',
+    description: 'How long a stop waits for requests and steps under way',
+  },
+  LOG_LEVEL: {
+    schema: z.enum(
+      ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      'must be trace, debug, info, warn, error, fatal or silent',
+    ),
+    default: 'info',
+    description: 'Least level that is logged',
+  },
+  LOG_FORMAT: {
+    schema: z.enum(['auto', 'pretty', 'json'], 'must be auto, pretty or json'),
+    default: 'auto',
+    description: '`auto` is pretty on a terminal, JSON elsewhere',
+  },
+  NODE_ENV: {
+    schema: z.string(),
+    default: 'production',
+    description: '`development` and `test` check answers against the contract too',
+  },
 } satisfies Record<string, Setting>;
 
 type SettingName = keyof typeof settings;
@@ -141,7 +315,9 @@ function readSetting(name: SettingName, { env, readFile }: SettingSources, probl
     try {
       text = readFile(path).trim();
     } catch (error) {
-      problems.push(`${fileName} names a file that can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+      problems.push(
+        `${fileName} names a file that can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+      );
       return undefined;
     }
   }
@@ -162,21 +338,30 @@ function readSetting(name: SettingName, { env, readFile }: SettingSources, probl
  */
 export function parseConfig(sources: SettingSources, options: { role: HubRole; isTerminal: boolean }): Config {
   const problems: string[] = [];
-  const values = Object.fromEntries((Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)])) as Values;
+  const values = Object.fromEntries(
+    (Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)]),
+  ) as Values;
   const together = (one: SettingName, other: SettingName) => {
-    if ((values[one] === undefined) !== (values[other] === undefined)) problems.push(`${values[one] === undefined ? one : other} is needed beside ${values[one] === undefined ? other : one}`);
+    if ((values[one] === undefined) !== (values[other] === undefined))
+      problems.push(
+        `${values[one] === undefined ? one : other} is needed beside ${values[one] === undefined ? other : one}`,
+      );
   };
   together('AI_BASE_URL', 'AI_MODEL');
   together('SMTP_URL', 'MAIL_FROM');
   if (problems.length > 0) throw new ConfigError(problems);
-  const required = <Name extends SettingName>(name: Name) => values[name] as z.output<(typeof settings)[Name]['schema']>;
+  const required = <Name extends SettingName>(name: Name) =>
+    values[name] as z.output<(typeof settings)[Name]['schema']>;
   const noColor = sources.env['NO_COLOR'];
   const entitlements = required('DEFAULT_ENTITLEMENTS');
   const logFormat = required('LOG_FORMAT');
   return {
     role: options.role,
     home: required('OUTRIGGER_HOME'),
-    artifacts: { folder: values.ARTIFACTS_FOLDER ?? null, maxWorkspaceBytes: (values.ARTIFACTS_PER_WORKSPACE_MIB ?? 20_480) * 1024 * 1024 },
+    artifacts: {
+      folder: values.ARTIFACTS_FOLDER ?? null,
+      maxWorkspaceBytes: (values.ARTIFACTS_PER_WORKSPACE_MIB ?? 20_480) * 1024 * 1024,
+    },
     http: {
       host: required('HOST'),
       port: required('PORT'),
@@ -186,12 +371,24 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       metricsToken: values.METRICS_TOKEN ?? null,
       shutdownMs: required('SHUTDOWN_SECONDS') * 1000,
     },
-    limits: { perKey: required('RATE_LIMIT_PER_MINUTE'), hook: required('HOOK_RATE_LIMIT_PER_MINUTE'), device: required('NODE_RATE_LIMIT_PER_MINUTE'), signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE') },
+    limits: {
+      perKey: required('RATE_LIMIT_PER_MINUTE'),
+      hook: required('HOOK_RATE_LIMIT_PER_MINUTE'),
+      device: required('NODE_RATE_LIMIT_PER_MINUTE'),
+      signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE'),
+    },
     streams: { perWorkspace: required('STREAMS_PER_WORKSPACE'), perKey: required('STREAMS_PER_KEY') },
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },
     redisUrl: values.REDIS_URL ?? null,
-    secrets: { key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'), platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null },
-    identity: { signUp: required('SIGN_UP'), sessionHours: required('SESSION_HOURS'), defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]) },
+    secrets: {
+      key: values.SECRET_KEY === undefined ? null : Buffer.from(values.SECRET_KEY, 'hex'),
+      platformAdminKey: values.PLATFORM_ADMIN_KEY ?? null,
+    },
+    identity: {
+      signUp: required('SIGN_UP'),
+      sessionHours: required('SESSION_HOURS'),
+      defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]),
+    },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
@@ -204,8 +401,18 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       artifacts: required('ARTIFACT_RETENTION_DAYS'),
       audit: required('AUDIT_RETENTION_DAYS'),
     },
-    ai: values.AI_BASE_URL === undefined || values.AI_MODEL === undefined ? null : { baseUrl: values.AI_BASE_URL.replace(/\/+$/, ''), model: values.AI_MODEL, apiKey: values.AI_API_KEY ?? null },
-    mail: values.SMTP_URL === undefined || values.MAIL_FROM === undefined ? null : { url: values.SMTP_URL, from: values.MAIL_FROM },
+    ai:
+      values.AI_BASE_URL === undefined || values.AI_MODEL === undefined
+        ? null
+        : {
+            baseUrl: values.AI_BASE_URL.replace(/\/+$/, ''),
+            model: values.AI_MODEL,
+            apiKey: values.AI_API_KEY ?? null,
+          },
+    mail:
+      values.SMTP_URL === undefined || values.MAIL_FROM === undefined
+        ? null
+        : { url: values.SMTP_URL, from: values.MAIL_FROM },
     log: {
       level: required('LOG_LEVEL'),
       format: logFormat === 'auto' ? (options.isTerminal ? 'pretty' : 'json') : logFormat,
@@ -216,9 +423,11 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
 
 /** The settings as a Markdown table, for the README. */
 export function settingsTable(): string {
-  const rows = Object.entries(settings as Record<string, Setting>).map(([name, { default: value, description, secret }]) => {
-    const source = secret === true ? ` (or \`${name}_FILE\`)` : '';
-    return `| \`${name}\`${source} | ${value === '' ? '' : `\`${value}\``} | ${description} |`;
-  });
+  const rows = Object.entries(settings as Record<string, Setting>).map(
+    ([name, { default: value, description, secret }]) => {
+      const source = secret === true ? ` (or \`${name}_FILE\`)` : '';
+      return `| \`${name}\`${source} | ${value === '' ? '' : `\`${value}\``} | ${description} |`;
+    },
+  );
   return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n');
 }

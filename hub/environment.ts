@@ -14,7 +14,11 @@ export function readEnvironment(env: Record<string, string | undefined>, path = 
     text = readFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { env, readFile };
-    throw new AppError('unavailable', `${path} can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `${path} can't be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`,
+      { cause: error },
+    );
   }
   for (const [index, line] of text.split('\n').entries()) {
     if (!/^\s*(#.*|(export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=.*)?$/.test(line.replace(/\r$/, ''))) {

@@ -41,7 +41,14 @@ function explain(error: unknown): string {
 function readArguments(): { role: HubRole; port: string | undefined } {
   let values: { role?: string; port?: string; help?: boolean; version?: boolean };
   try {
-    ({ values } = parseArgs({ options: { role: { type: 'string' }, port: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } } }));
+    ({ values } = parseArgs({
+      options: {
+        role: { type: 'string' },
+        port: { type: 'string' },
+        help: { type: 'boolean' },
+        version: { type: 'boolean' },
+      },
+    }));
   } catch (error) {
     refuse(`${(error as Error).message.split('\n')[0]} See --help.`);
   }
@@ -50,7 +57,8 @@ function readArguments(): { role: HubRole; port: string | undefined } {
     process.exit(0);
   }
   const role = values.role ?? 'all';
-  if (role !== 'all' && role !== 'api' && role !== 'worker') refuse(`--role must be api, worker or all (it is "${role}").`);
+  if (role !== 'all' && role !== 'api' && role !== 'worker')
+    refuse(`--role must be api, worker or all (it is "${role}").`);
   return { role, port: values.port };
 }
 
@@ -76,7 +84,10 @@ async function greet(app: App, config: Config): Promise<void> {
     lines.push('  Sign in            npm run outrigger -- link');
   }
   if (config.role === 'all') {
-    lines.push('  Pair this machine  npm run outrigger -- node pair', `                     npm run companion -- pair CODE --hub ${address} && npm run companion -- run`);
+    lines.push(
+      '  Pair this machine  npm run outrigger -- node pair',
+      `                     npm run companion -- pair CODE --hub ${address} && npm run companion -- run`,
+    );
   }
   process.stdout.write(`${lines.join('\n')}\n`);
 }

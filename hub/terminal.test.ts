@@ -19,6 +19,7 @@ test('a password that is typed is asked for and not shown, and one that is piped
 
 test('nothing but a yes is one: no line, no terminal, no answer to Ctrl-C or Ctrl-D', async () => {
   for (const keys of ['y\r', 'YES\r']) expect(await confirmed('Sure?', typed(keys))).toBe(true);
-  for (const keys of ['\r', 'n\r', 'yesterday\r', '\u0003', '\u0004']) expect(await confirmed('Sure?', typed(keys))).toBe(false);
+  for (const keys of ['\r', 'n\r', 'yesterday\r', '\u0003', '\u0004'])
+    expect(await confirmed('Sure?', typed(keys))).toBe(false);
   expect(await confirmed('Sure?', typed('y\r', false))).toBe(false);
 });

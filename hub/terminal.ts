@@ -15,7 +15,11 @@ export function table(rows: Record<string, string>[]): string {
   if (first === undefined) return 'none';
   const columns = Object.keys(first);
   const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? '').length)));
-  const line = (cells: string[]) => cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd();
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n');
 }
 
@@ -35,7 +39,11 @@ interface Terminal {
 const ownTerminal: Terminal = { input: process.stdin, output: process.stderr };
 
 /** Asks for a line on the terminal, which shows what is typed unless that is hidden; null when the person turned away (Ctrl-C, Ctrl-D). */
-async function ask({ input, output }: Terminal, question: string, { hidden }: { hidden: boolean }): Promise<string | null> {
+async function ask(
+  { input, output }: Terminal,
+  question: string,
+  { hidden }: { hidden: boolean },
+): Promise<string | null> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input, output: hidden ? nowhere : output, terminal: true });
   try {
@@ -52,12 +60,16 @@ async function ask({ input, output }: Terminal, question: string, { hidden }: { 
 
 /** Asks on the terminal; no without one. */
 export async function confirmed(question: string, terminal = ownTerminal): Promise<boolean> {
-  return terminal.input.isTTY === true && /^y(es)?$/i.test(((await ask(terminal, `${question} [y/N] `, { hidden: false })) ?? '').trim());
+  return (
+    terminal.input.isTTY === true &&
+    /^y(es)?$/i.test(((await ask(terminal, `${question} [y/N] `, { hidden: false })) ?? '').trim())
+  );
 }
 
 /** The first line of standard input; on a terminal asked for, and not shown. */
 export async function readPassword(terminal = ownTerminal): Promise<string> {
-  if (terminal.input.isTTY === true) return (await ask(terminal, 'Password (at least 12 characters): ', { hidden: true })) ?? '';
+  if (terminal.input.isTTY === true)
+    return (await ask(terminal, 'Password (at least 12 characters): ', { hidden: true })) ?? '';
   let password = '';
   for await (const chunk of terminal.input) {
     password += String(chunk);

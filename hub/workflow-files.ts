@@ -34,11 +34,17 @@ export interface PlannedImport {
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([key, item]) => [key, sorted(item)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
 }
 
 /** The text of a workflow's file. */
-export function workflowFile(workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits'>): string {
+export function workflowFile(
+  workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits'>,
+): string {
   const { id, name, active, triggerJson, stepsJson, limits } = workflow;
   const trigger = triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: keptToken } } : triggerJson;
   return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits) }, null, 2)}\n`;
@@ -55,22 +61,38 @@ async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow
   return all;
 }
 
-const slug = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '').slice(0, 60) || 'workflow';
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 60) || 'workflow';
 
 /**
  * Writes workflows into a folder, a file each; those that are named by id or name, or all of them.
  * @throws AppError `not_found` for one that there is not, `unavailable` for a folder that can't be written.
  */
-export async function exportWorkflows(workflows: Workflows, tenantId: string, folder: string, wanted: string[]): Promise<{ id: string; name: string; path: string }[]> {
+export async function exportWorkflows(
+  workflows: Workflows,
+  tenantId: string,
+  folder: string,
+  wanted: string[],
+): Promise<{ id: string; name: string; path: string }[]> {
   const all = await listAll(workflows, tenantId);
   const missing = wanted.find((item) => !all.some(({ id, name }) => id === item || name === item));
   if (missing !== undefined) throw new AppError('not_found', `There is no workflow ${missing} in this workspace.`);
   const refuse = (error: NodeJS.ErrnoException) => {
-    throw new AppError('unavailable', `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`,
+      { cause: error },
+    );
   };
   await mkdir(folder, { recursive: true }).catch(refuse);
   const written: { id: string; name: string; path: string }[] = [];
-  for (const workflow of all.filter(({ id, name }) => wanted.length === 0 || wanted.includes(id) || wanted.includes(name))) {
+  for (const workflow of all.filter(
+    ({ id, name }) => wanted.length === 0 || wanted.includes(id) || wanted.includes(name),
+  )) {
     // The end of the id keeps two workflows of one name apart.
     const path = join(folder, `${slug(workflow.name)}-${workflow.id.slice(-6)}.workflow.json`);
     await writeFile(path, workflowFile(workflow)).catch(refuse);
@@ -110,24 +132,49 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
     if (!body.success) throw refuse(problems(body.error));
     const { triggerJson } = body.data;
     if (triggerJson.type === 'webhook' && triggerJson.webhook.token === keptToken) {
-      triggerJson.webhook.token = before?.triggerJson.type === 'webhook' ? before.triggerJson.webhook.token : randomBytes(24).toString('base64url');
+      triggerJson.webhook.token =
+        before?.triggerJson.type === 'webhook'
+          ? before.triggerJson.webhook.token
+          : randomBytes(24).toString('base64url');
     }
     const after = workflowFile({ id: before?.id ?? id ?? 'new', ...body.data, limits: body.data.limits ?? null });
     const old = before === undefined ? '' : workflowFile(before);
     const action = before === undefined ? 'create' : old === after ? 'unchanged' : 'update';
-    plans.push({ path, name: body.data.name, id: before?.id ?? null, action, diff: action === 'unchanged' ? '' : createTwoFilesPatch(before === undefined ? '/dev/null' : 'in the hub', path, old, after, '', '', { context: 3 }), body: body.data });
+    plans.push({
+      path,
+      name: body.data.name,
+      id: before?.id ?? null,
+      action,
+      diff:
+        action === 'unchanged'
+          ? ''
+          : createTwoFilesPatch(before === undefined ? '/dev/null' : 'in the hub', path, old, after, '', '', {
+              context: 3,
+            }),
+      body: body.data,
+    });
   }
   return plans;
 }
 
 /** Carries a plan out. @throws AppError as creating and changing a workflow do. */
-export async function applyImport(workflows: Workflows, tenantId: string, plans: PlannedImport[], actor: string): Promise<{ id: string; name: string; action: PlannedImport['action'] }[]> {
+export async function applyImport(
+  workflows: Workflows,
+  tenantId: string,
+  plans: PlannedImport[],
+  actor: string,
+): Promise<{ id: string; name: string; action: PlannedImport['action'] }[]> {
   const done: { id: string; name: string; action: PlannedImport['action'] }[] = [];
   const caller = { actor, environment: 'live' as const };
   for (const { id, name, action, body } of plans) {
     if (action === 'unchanged') done.push({ id: id as string, name, action });
     else if (id === null) done.push({ id: (await workflows.create(tenantId, body, caller)).id, name, action });
-    else done.push({ id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, caller)).id, name, action });
+    else
+      done.push({
+        id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, caller)).id,
+        name,
+        action,
+      });
   }
   return done;
 }

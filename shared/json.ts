@@ -37,7 +37,9 @@ export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonVal
     if (typeof inner === 'string') return toStorableText(inner);
     if (Array.isArray(inner)) return inner.map((item) => store(item, depth + 1));
     if (typeof inner !== 'object') throw new UnstorableError(`not JSON: ${typeof inner}`);
-    return Object.fromEntries(Object.entries(inner).map(([key, item]) => [toStorableText(key), store(item, depth + 1)]));
+    return Object.fromEntries(
+      Object.entries(inner).map(([key, item]) => [toStorableText(key), store(item, depth + 1)]),
+    );
   };
   return store(value, 0);
 }
@@ -90,7 +92,8 @@ export const jsonValue = z
 export const jsonObject = z
   .custom<Record<string, unknown>>()
   .check(({ value, issues }) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) issues.push({ code: 'invalid_type', expected: 'record', input: value, message: 'must be an object' });
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      issues.push({ code: 'invalid_type', expected: 'record', input: value, message: 'must be an object' });
     else if (!isJsonValue(value, 0)) issues.push({ code: 'custom', input: value, message: jsonMessage });
   })
   .transform((value) => value as JsonObject)

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { TemplateScope } from './template.ts';
-import { findTemplateProblems, isTruthy, maxRenderedLength, maxRenderedTotal, renderKnownTemplates, renderTemplates, TemplateError } from './template.ts';
+import {
+  findTemplateProblems,
+  isTruthy,
+  maxRenderedLength,
+  maxRenderedTotal,
+  renderKnownTemplates,
+  renderTemplates,
+  TemplateError,
+} from './template.ts';
 
 const scope: TemplateScope = {
   context: 'ctx',
@@ -15,7 +23,17 @@ const scope: TemplateScope = {
 
 describe('templates', () => {
   test('keep the type of a whole reference and become text inside other text', () => {
-    expect(renderTemplates({ whole: '{{payload.a}}', index: '{{ payload.a.b.0 }}', text: 'n={{payload.a.b.0}} o={{payload.a.b.1}} z={{payload.a.b.1.c}}.', list: ['{{steps.one.output.id}}'] }, scope)).toEqual({
+    expect(
+      renderTemplates(
+        {
+          whole: '{{payload.a}}',
+          index: '{{ payload.a.b.0 }}',
+          text: 'n={{payload.a.b.0}} o={{payload.a.b.1}} z={{payload.a.b.1.c}}.',
+          list: ['{{steps.one.output.id}}'],
+        },
+        scope,
+      ),
+    ).toEqual({
       whole: { b: [10, { c: null }] },
       index: 10,
       text: 'n=10 o={"c":null} z=.',
@@ -23,7 +41,21 @@ describe('templates', () => {
     });
   });
 
-  test.each(['{{payload.missing}}', '{{payload.a.b.5}}', '{{payload.text.length}}', '{{payload.constructor}}', '{{payload.__proto__}}', '{{payload.a.b.map}}', '{{steps.two.output}}', '{{unknown}}', '{{}}', '{{payload..a}}', '{{1+1}}', '{{payload.a', '{{payload["a"]}}'])('fail by name at %s', (template) => {
+  test.each([
+    '{{payload.missing}}',
+    '{{payload.a.b.5}}',
+    '{{payload.text.length}}',
+    '{{payload.constructor}}',
+    '{{payload.__proto__}}',
+    '{{payload.a.b.map}}',
+    '{{steps.two.output}}',
+    '{{unknown}}',
+    '{{}}',
+    '{{payload..a}}',
+    '{{1+1}}',
+    '{{payload.a',
+    '{{payload["a"]}}',
+  ])('fail by name at %s', (template) => {
     expect(() => renderTemplates(template, scope)).toThrow(TemplateError);
   });
 
@@ -41,7 +73,12 @@ describe('templates', () => {
   });
 
   test('are checked before anything runs, with the path of each problem', () => {
-    expect(findTemplateProblems({ a: ['{{payload.x}}', '{{steps.one.output}}', '{{steps.later.output}}'], b: '{{nope}}' }, new Set(['one'])).map(({ path }) => path)).toEqual([['a', 2], ['b']]);
+    expect(
+      findTemplateProblems(
+        { a: ['{{payload.x}}', '{{steps.one.output}}', '{{steps.later.output}}'], b: '{{nope}}' },
+        new Set(['one']),
+      ).map(({ path }) => path),
+    ).toEqual([['a', 2], ['b']]);
   });
 
   describe('are bounded before they are joined', () => {
@@ -51,28 +88,37 @@ describe('templates', () => {
       'one text of texts': '{{payload.text}} '.repeat(12_000),
       'many texts': Array.from({ length: 12_000 }, () => 'a {{payload}}'),
       'many whole references': Array.from({ length: 12_000 }, () => '{{payload.tree}}'),
-      'many whole references to text': Object.fromEntries(Array.from({ length: 12_000 }, (_none, index) => [`key${index}`, '{{payload.text}}'])),
+      'many whole references to text': Object.fromEntries(
+        Array.from({ length: 12_000 }, (_none, index) => [`key${index}`, '{{payload.text}}']),
+      ),
     };
     const renderers = {
       'at a run': (value: never) => renderTemplates(value, big),
       'at a dry run': (value: never) => renderKnownTemplates(value, big),
     };
 
-    test.each(Object.keys(renderers).flatMap((when) => Object.keys(values).map((what) => [when, what] as const)))('%s: %s', (when, what) => {
-      const stringify = vi.spyOn(JSON, 'stringify');
-      try {
-        expect(() => renderers[when as keyof typeof renderers](values[what as keyof typeof values] as never)).toThrow(new RegExp(`longer than (${maxRenderedLength}|${maxRenderedTotal}) characters`));
-        // Each text that was made has a megabyte: as many as fit, and none beyond.
-        expect(stringify.mock.calls.length).toBeLessThanOrEqual(maxRenderedTotal / 1_000_000 + 1);
-      } finally {
-        stringify.mockRestore();
-      }
-    });
+    test.each(Object.keys(renderers).flatMap((when) => Object.keys(values).map((what) => [when, what] as const)))(
+      '%s: %s',
+      (when, what) => {
+        const stringify = vi.spyOn(JSON, 'stringify');
+        try {
+          expect(() => renderers[when as keyof typeof renderers](values[what as keyof typeof values] as never)).toThrow(
+            new RegExp(`longer than (${maxRenderedLength}|${maxRenderedTotal}) characters`),
+          );
+          // Each text that was made has a megabyte: as many as fit, and none beyond.
+          expect(stringify.mock.calls.length).toBeLessThanOrEqual(maxRenderedTotal / 1_000_000 + 1);
+        } finally {
+          stringify.mockRestore();
+        }
+      },
+    );
 
     test('up to the bound, and not below it', () => {
       const exact = { ...scope, payload: { text: 'x'.repeat(maxRenderedLength / 4) } };
       expect((renderTemplates('{{payload.text}}'.repeat(4), exact) as string).length).toBe(maxRenderedLength);
-      expect(() => renderTemplates(`${'{{payload.text}}'.repeat(4)}.`, exact)).toThrow(`longer than ${maxRenderedLength}`);
+      expect(() => renderTemplates(`${'{{payload.text}}'.repeat(4)}.`, exact)).toThrow(
+        `longer than ${maxRenderedLength}`,
+      );
     });
   });
 

@@ -46,7 +46,11 @@ export class RenderBudget {
   /** @throws TemplateError that names the limit. */
   spend(characters: number, template: string): void {
     this.#left -= characters;
-    if (this.#left < 0) throw new TemplateError(`the rendered values are longer than ${this.#limit} characters in all; refer to less of what came before`, template.slice(0, 80));
+    if (this.#left < 0)
+      throw new TemplateError(
+        `the rendered values are longer than ${this.#limit} characters in all; refer to less of what came before`,
+        template.slice(0, 80),
+      );
   }
 }
 
@@ -60,7 +64,10 @@ function parseReference(reference: string): string[] {
   const segments = path.split('.');
   for (const segment of segments) {
     if (!segmentPattern.test(segment)) {
-      throw new TemplateError(`{{${path.slice(0, 80)}}} is not a reference: use names joined by dots, such as {{payload.order.id}}`, path);
+      throw new TemplateError(
+        `{{${path.slice(0, 80)}}} is not a reference: use names joined by dots, such as {{payload.order.id}}`,
+        path,
+      );
     }
   }
   const root = segments[0] as string;
@@ -108,7 +115,8 @@ function follow(segments: readonly string[], scope: KnownScope): { value: JsonVa
 
 function lookUp(reference: string, segments: string[], scope: TemplateScope): JsonValue {
   const found = follow(segments, scope);
-  if ('missing' in found) throw new TemplateError(`{{${reference}}} is unknown: there is no "${found.missing}" there`, reference);
+  if ('missing' in found)
+    throw new TemplateError(`{{${reference}}} is unknown: there is no "${found.missing}" there`, reference);
   return found.value;
 }
 
@@ -122,10 +130,19 @@ function asText(value: JsonValue, room: number): string | null {
   return text.length > room ? null : text;
 }
 
-const tooLong = (text: string) => new TemplateError(`the rendered text is longer than ${maxRenderedLength} characters; refer to less of what came before`, text.slice(0, 80));
+const tooLong = (text: string) =>
+  new TemplateError(
+    `the rendered text is longer than ${maxRenderedLength} characters; refer to less of what came before`,
+    text.slice(0, 80),
+  );
 
 /** Fills in the parts of one text: a single reference keeps the type of what it refers to. `find` answers what a reference stands for, or a text to stand in its place. */
-function fillParts(text: string, parts: readonly TemplatePart[], budget: RenderBudget, find: (part: Exclude<TemplatePart, string>) => JsonValue): JsonValue {
+function fillParts(
+  text: string,
+  parts: readonly TemplatePart[],
+  budget: RenderBudget,
+  find: (part: Exclude<TemplatePart, string>) => JsonValue,
+): JsonValue {
   const [first] = parts;
   if (parts.length === 1 && typeof first === 'object') {
     const found = find(first);
@@ -175,7 +192,11 @@ export type KnownScope = Partial<TemplateScope>;
  * unknown even though their first name is known.
  * @throws TemplateError on more than the budget, before that much is made.
  */
-export function renderKnownTemplates(value: JsonValue, known: KnownScope, budget = new RenderBudget()): { value: JsonValue; unresolved: string[] } {
+export function renderKnownTemplates(
+  value: JsonValue,
+  known: KnownScope,
+  budget = new RenderBudget(),
+): { value: JsonValue; unresolved: string[] } {
   const unresolved = new Set<string>();
   // Nothing is thrown for what is not known: a template may hold a hundred thousand such references.
   const keep = ({ reference, segments }: Exclude<TemplatePart, string>): JsonValue => {
@@ -186,7 +207,8 @@ export function renderKnownTemplates(value: JsonValue, known: KnownScope, budget
   };
   const render = (item: JsonValue): JsonValue => {
     if (Array.isArray(item)) return item.map(render);
-    if (typeof item === 'object' && item !== null) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
+    if (typeof item === 'object' && item !== null)
+      return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
     if (typeof item === 'string' && hasTemplate(item)) return fillParts(item, splitTemplate(item), budget, keep);
     if (typeof item === 'string') budget.spend(item.length, item);
     return item;
@@ -212,7 +234,11 @@ export interface TemplateProblem {
  * What is wrong with the templates of a value before anything runs: syntax, unknown first names, and steps that are not
  * among `earlierStepIds`.
  */
-export function findTemplateProblems(value: unknown, earlierStepIds: ReadonlySet<string>, path: (string | number)[] = []): TemplateProblem[] {
+export function findTemplateProblems(
+  value: unknown,
+  earlierStepIds: ReadonlySet<string>,
+  path: (string | number)[] = [],
+): TemplateProblem[] {
   if (typeof value === 'string') {
     if (!hasTemplate(value)) return [];
     try {
@@ -220,14 +246,20 @@ export function findTemplateProblems(value: unknown, earlierStepIds: ReadonlySet
         if (typeof part === 'string' || part.segments[0] !== 'steps') return [];
         const stepId = part.segments[1];
         if (stepId !== undefined && earlierStepIds.has(stepId)) return [];
-        return [{ path, message: `{{${part.reference}}} refers to a step that does not come earlier; give that step an "id" and refer to it as {{steps.<id>.output}}` }];
+        return [
+          {
+            path,
+            message: `{{${part.reference}}} refers to a step that does not come earlier; give that step an "id" and refer to it as {{steps.<id>.output}}`,
+          },
+        ];
       });
     } catch (error) {
       if (error instanceof TemplateError) return [{ path, message: error.message }];
       throw error;
     }
   }
-  if (Array.isArray(value)) return value.flatMap((item, index) => findTemplateProblems(item, earlierStepIds, [...path, index]));
+  if (Array.isArray(value))
+    return value.flatMap((item, index) => findTemplateProblems(item, earlierStepIds, [...path, index]));
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value).flatMap(([key, item]) => findTemplateProblems(item, earlierStepIds, [...path, key]));
   }

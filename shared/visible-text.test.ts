@@ -24,7 +24,8 @@ describe('text from outside is shown as what it is', () => {
   });
 
   test('with the letters, digits and signs of every script as they are, and lines as lines', () => {
-    for (const plain of ['Grüße, 東京　駅 שלום العربية हिन्दी 👍 €–“x”', 'é e\u0301']) expect([visibleText(plain), visibleLine(plain)]).toEqual([plain, plain]);
+    for (const plain of ['Grüße, 東京　駅 שלום العربية हिन्दी 👍 €–“x”', 'é e\u0301'])
+      expect([visibleText(plain), visibleLine(plain)]).toEqual([plain, plain]);
     expect(visibleText('a\r\n\tb\rc')).toBe('a\n\tb⟨U+000D⟩c');
     expect(visibleLine('a\nb\tc')).toBe('a⟨U+000A⟩b⟨U+0009⟩c');
   });
@@ -34,6 +35,13 @@ describe('text from outside is shown as what it is', () => {
   });
 
   test('once and for all: what was shown is shown the same again', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => visibleText(visibleText(text)) === visibleText(text) && visibleLine(visibleLine(text)) === visibleLine(text)), { numRuns: 40 });
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 40 }),
+        (text) =>
+          visibleText(visibleText(text)) === visibleText(text) && visibleLine(visibleLine(text)) === visibleLine(text),
+      ),
+      { numRuns: 40 },
+    );
   });
 });

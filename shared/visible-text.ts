@@ -8,7 +8,8 @@ const inText = new RegExp(String.raw`(?:(?![\t\n])[${marks}\p{Cc}])+`, 'gu');
 const inLine = new RegExp(String.raw`[${marks}\p{Cc}]+`, 'gu');
 const mostNamed = 8;
 
-const codePoint = (character: string) => `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
+const codePoint = (character: string) =>
+  `U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')}`;
 
 /** How a mark is written where it stands. */
 export type MarkWriter = (name: string) => string;

@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { findCycle, importsOf } from './architecture/imports.ts';
 import { refusal, rules } from './architecture/rules.ts';
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], { encoding: 'utf8' })
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], {
+  encoding: 'utf8',
+})
   .split('\n')
   .filter((path) => path !== '' && existsSync(path))
   .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
@@ -15,9 +17,12 @@ describe('the import table', () => {
     expect(files.flatMap(importsOf).flatMap((found) => refusal(found) ?? [])).toEqual([]);
   });
 
-  test.each(rules.map((rule) => [rule.name, rule] as const))('refuses a forbidden import planted in %s', (_name, rule) => {
-    expect(refusal(rule.forbids)).toContain(rule.forbids.from);
-  });
+  test.each(rules.map((rule) => [rule.name, rule] as const))(
+    'refuses a forbidden import planted in %s',
+    (_name, rule) => {
+      expect(refusal(rule.forbids)).toContain(rule.forbids.from);
+    },
+  );
 
   test.each([
     ['a static import', "import { x } from '../hub/app.ts';"],
@@ -28,16 +33,30 @@ describe('the import table', () => {
     ['a require', "const app = require('../hub/app.ts');"],
     ['a computed import', 'await import(name);'],
   ])('sees %s', (_form, text) => {
-    expect(importsOf({ path: 'shared/planted.ts', text }).map(refusal)).toEqual([expect.stringContaining('shared/planted.ts may not import')]);
+    expect(importsOf({ path: 'shared/planted.ts', text }).map(refusal)).toEqual([
+      expect.stringContaining('shared/planted.ts may not import'),
+    ]);
   });
 
   test('lets nobody import in a circle', () => {
     expect(findCycle(files.filter(({ path }) => !path.startsWith('test/')).flatMap(importsOf))).toBeNull();
-    expect(findCycle([{ from: 'a.ts', target: 'b.ts' }, { from: 'b.ts', target: 'a.ts' }])).toEqual(['a.ts', 'b.ts', 'a.ts']);
+    expect(
+      findCycle([
+        { from: 'a.ts', target: 'b.ts' },
+        { from: 'b.ts', target: 'a.ts' },
+      ]),
+    ).toEqual(['a.ts', 'b.ts', 'a.ts']);
   });
 
   test('lets only entry points of the hub read the environment', () => {
-    const readers = files.filter(({ path, text }) => path.startsWith('hub/') && text.includes('process.env')).map(({ path }) => path);
-    expect(readers.filter((path) => !['hub/main.ts', 'hub/cli.ts'].includes(path) && !path.startsWith('hub/demo/') && !path.endsWith('.test.ts'))).toEqual([]);
+    const readers = files
+      .filter(({ path, text }) => path.startsWith('hub/') && text.includes('process.env'))
+      .map(({ path }) => path);
+    expect(
+      readers.filter(
+        (path) =>
+          !['hub/main.ts', 'hub/cli.ts'].includes(path) && !path.startsWith('hub/demo/') && !path.endsWith('.test.ts'),
+      ),
+    ).toEqual([]);
   });
 });

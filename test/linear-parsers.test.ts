@@ -15,14 +15,39 @@ function workPerCharacter(text: string, parse: (text: CountingText) => unknown):
   return counting.visited / Math.max(1, text.length);
 }
 
-const pieces = fc.array(fc.constantFrom('{{', '}}', '{', '}', 'payload', '.', ' ', '\n', 'TOOL_CALL:x|', 'TOOL_CALL:memory.read|{', 'FINAL:', '"', '\\', '[', ']', '{"a":1}', 'text'), { minLength: 1, maxLength: 12 });
+const pieces = fc.array(
+  fc.constantFrom(
+    '{{',
+    '}}',
+    '{',
+    '}',
+    'payload',
+    '.',
+    ' ',
+    '\n',
+    'TOOL_CALL:x|',
+    'TOOL_CALL:memory.read|{',
+    'FINAL:',
+    '"',
+    '\\',
+    '[',
+    ']',
+    '{"a":1}',
+    'text',
+  ),
+  { minLength: 1, maxLength: 12 },
+);
 
 describe('the work of a parser grows with its input and no faster', () => {
   const parsers = { template: splitTemplate, 'answer of a model': parseTurn } as const;
 
   test.each(Object.entries(parsers))('%s', (_name, parse) => {
     fc.assert(
-      fc.property(pieces, fc.constantFrom(10, 100, 1_000), (unit, times) => workPerCharacter(unit.join('').repeat(times), parse) <= 6),
+      fc.property(
+        pieces,
+        fc.constantFrom(10, 100, 1_000),
+        (unit, times) => workPerCharacter(unit.join('').repeat(times), parse) <= 6,
+      ),
       { numRuns: 300 },
     );
   });

@@ -77,7 +77,13 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-report-'));
   const reportPath = join(folder, 'report.json');
   try {
-    const code = await run('vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`, ...chosen]);
+    const code = await run('vitest', [
+      'run',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${reportPath}`,
+      ...chosen,
+    ]);
     const report = readReport(reportPath);
     if (report === null) tally.failed.push(`the test runner ended with exit code ${code} and no report`);
     else {

@@ -12,15 +12,30 @@ const claimsPerMinute = 60;
 const pagesPerMinute = 240;
 
 /** Limits by address, or by /64 for IPv6, shared by all hub processes. */
-export function createAddressLimiter(rateLimiter: RateLimiter, limits: { hook: number; signIn: number }): AddressLimiter {
-  const perMinute: Record<AddressLimit, number> = { 'sign-in': limits.signIn, claim: claimsPerMinute, hook: limits.hook, page: pagesPerMinute };
+export function createAddressLimiter(
+  rateLimiter: RateLimiter,
+  limits: { hook: number; signIn: number },
+): AddressLimiter {
+  const perMinute: Record<AddressLimit, number> = {
+    'sign-in': limits.signIn,
+    claim: claimsPerMinute,
+    hook: limits.hook,
+    page: pagesPerMinute,
+  };
   return async (kind, address) => {
-    const state = await rateLimiter.take(`${kind}:${addressBlock(address)}`, { limit: perMinute[kind], windowSeconds: 60 });
+    const state = await rateLimiter.take(`${kind}:${addressBlock(address)}`, {
+      limit: perMinute[kind],
+      windowSeconds: 60,
+    });
     if (!state.allowed) throw tooMany(state, 'this address');
   };
 }
 
 export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
-  return new AppError('rate_limited', `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`, { retryAfterSeconds });
+  return new AppError(
+    'rate_limited',
+    `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds },
+  );
 }

@@ -22,10 +22,21 @@ export const sessionCookie = 'outrigger_session';
 const webhookTokenHeader = 'x-service-automation-token';
 
 /** Headers by which a channel or its provider proves itself. */
-const channelProofs = [webhookTokenHeader, 'x-telegram-bot-api-secret-token', 'x-slack-signature', 'x-hub-signature-256'];
+const channelProofs = [
+  webhookTokenHeader,
+  'x-telegram-bot-api-secret-token',
+  'x-slack-signature',
+  'x-hub-signature-256',
+];
 
 /** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
-export function authenticate(deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
+export function authenticate(
+  deps: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  address: string,
+  params: Record<string, string>,
+): Promise<Principal> {
   return authenticateAs(callerOf(operation, request), deps, operation, request, address, params);
 }
 
@@ -43,7 +54,14 @@ function callerOf({ callers }: Operation, request: Request): Caller {
 /** A workspace JWT; API keys have no dots. */
 const looksLikeJwt = (text: string) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
-async function authenticateAs(caller: Caller, deps: AuthDependencies, operation: Operation, request: Request, address: string, params: Record<string, string>): Promise<Principal> {
+async function authenticateAs(
+  caller: Caller,
+  deps: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  address: string,
+  params: Record<string, string>,
+): Promise<Principal> {
   switch (caller) {
     case 'public':
     case 'pairing':
@@ -67,7 +85,10 @@ async function authenticateAs(caller: Caller, deps: AuthDependencies, operation:
     case 'platform': {
       const presented = bearerOf(request);
       if (deps.platformAdminKey === null || presented === null || !equals(presented, deps.platformAdminKey)) {
-        throw new AppError('unauthenticated', 'This needs the platform admin key, as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.');
+        throw new AppError(
+          'unauthenticated',
+          'This needs the platform admin key, as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.',
+        );
       }
       return { kind: 'public' };
     }
@@ -83,47 +104,71 @@ function apiKeyOf(request: Request): string {
   const bearer = bearerOf(request);
   const header = request.headers['x-api-key'];
   const key = typeof header === 'string' && header !== '' ? header : null;
-  if (bearer !== null && key !== null && bearer !== key) throw new AppError('unauthenticated', 'Authorization and X-API-Key name different keys; send one of them.');
+  if (bearer !== null && key !== null && bearer !== key)
+    throw new AppError('unauthenticated', 'Authorization and X-API-Key name different keys; send one of them.');
   const presented = bearer ?? key;
-  if (presented === null) throw new AppError('unauthenticated', 'Send an API key as Authorization: Bearer KEY, or as X-API-Key.');
+  if (presented === null)
+    throw new AppError('unauthenticated', 'Send an API key as Authorization: Bearer KEY, or as X-API-Key.');
   return presented;
 }
 
-async function authenticateToken({ identity }: AuthDependencies, operation: Operation, key: string, address: string): Promise<Principal> {
+async function authenticateToken(
+  { identity }: AuthDependencies,
+  operation: Operation,
+  key: string,
+  address: string,
+): Promise<Principal> {
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
   const token: TokenIdentity = await identity.authenticateToken(parsed.secret);
   const permission = operation.permission as Permission;
   const product = productOf(permission);
-  if (token.product !== product) throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
-  if (!token.permissions.includes(permission)) throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
-  if (!token.entitlements[productEntitlement[product]]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
+  if (token.product !== product)
+    throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
+  if (!token.permissions.includes(permission))
+    throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
+  if (!token.entitlements[productEntitlement[product]])
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
   if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
     throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
   }
   return { kind: 'token', ...token };
 }
 
-async function authenticateSession({ identity, hosts }: AuthDependencies, operation: Operation, request: Request, params: Record<string, string>): Promise<Principal> {
+async function authenticateSession(
+  { identity, hosts }: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  params: Record<string, string>,
+): Promise<Principal> {
   const bearer = bearerOf(request);
   const cookie = cookieOf(request, sessionCookie);
   const token = bearer ?? cookie;
-  if (token === null) throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
+  if (token === null)
+    throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
   const { tenantId } = params;
-  if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+  if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId)
+    throw new AppError('not_found', `There is no workspace ${tenantId}.`);
   const entitlement = entitlementOf(operation);
-  if (entitlement !== undefined && !session.entitlements[entitlement]) throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
-  if (operation.role === 'admin' && session.user.role !== 'admin') throw new AppError('role_required', 'This needs the role admin.');
+  if (entitlement !== undefined && !session.entitlements[entitlement])
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
+  if (operation.role === 'admin' && session.user.role !== 'admin')
+    throw new AppError('role_required', 'This needs the role admin.');
   return { kind: 'session', ...session };
 }
 
-async function authenticateDevice(deps: AuthDependencies, request: Request, params: Record<string, string>): Promise<Principal> {
+async function authenticateDevice(
+  deps: AuthDependencies,
+  request: Request,
+  params: Record<string, string>,
+): Promise<Principal> {
   const secret = bearerOf(request);
   if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
   const device = await deps.authenticateDevice(params['id'] as string, secret);
-  if (device === null) throw new AppError('device_secret_invalid', 'This device is not paired, or not any more; pair it again.');
+  if (device === null)
+    throw new AppError('device_secret_invalid', 'This device is not paired, or not any more; pair it again.');
   return { kind: 'device', ...device };
 }
 
@@ -136,10 +181,15 @@ export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
   const site = request.headers['sec-fetch-site'];
   const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
   if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
-  if (!hosts.isSafe(request)) throw new AppError('origin_not_allowed', 'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.');
+  if (!hosts.isSafe(request))
+    throw new AppError(
+      'origin_not_allowed',
+      'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.',
+    );
 }
 
-export const cookieOf = (request: Request, name: string): string | null => parseCookie(request.headers.cookie ?? '')[name] || null;
+export const cookieOf = (request: Request, name: string): string | null =>
+  parseCookie(request.headers.cookie ?? '')[name] || null;
 
 /** Whether an address lies in a CIDR block, or is the address that the block names. */
 export function contains(block: string, address: string): boolean {
@@ -153,7 +203,8 @@ export function contains(block: string, address: string): boolean {
 /** A block as its first address and its length; one of IPv4 addresses in IPv6's spelling counts as theirs, as such an address does. */
 function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
-  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress() && (bits ?? 128) >= 96) return [range.toIPv4Address(), (bits ?? 128) - 96];
+  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress() && (bits ?? 128) >= 96)
+    return [range.toIPv4Address(), (bits ?? 128) - 96];
   return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
 }
 

@@ -18,7 +18,8 @@ const none: BodyWatch = { allowSlow: () => undefined };
 
 /** Calls `onLate` when the body of a request takes too long, also when nobody reads it. */
 export function watchBody(request: Request, { totalMs, idleMs }: BodyLimits, onLate: () => void): BodyWatch {
-  if (request.headers['transfer-encoding'] === undefined && Number(request.headers['content-length'] ?? 0) === 0) return none;
+  if (request.headers['transfer-encoding'] === undefined && Number(request.headers['content-length'] ?? 0) === 0)
+    return none;
   const { socket } = request;
   let timer = setTimeout(onLate, totalMs);
   const stop = () => clearInterval(timer);

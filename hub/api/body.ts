@@ -33,10 +33,15 @@ async function readBounded(request: Request, limitBytes: number): Promise<Buffer
  * Reads the JSON body of a request, and its bytes; undefined when there is none.
  * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`.
  */
-export async function readJsonBody(request: Request, operation: Operation): Promise<{ value: unknown; bytes: Buffer } | undefined> {
+export async function readJsonBody(
+  request: Request,
+  operation: Operation,
+): Promise<{ value: unknown; bytes: Buffer } | undefined> {
   if (!hasBody(request)) return undefined;
   if (mediaType(request) !== 'application/json') {
-    throw new AppError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.', { headers: { Accept: 'application/json' } });
+    throw new AppError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.', {
+      headers: { Accept: 'application/json' },
+    });
   }
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
@@ -61,7 +66,8 @@ export async function readJsonBody(request: Request, operation: Operation): Prom
 export async function* readPieces(request: Request, signal: AbortSignal): AsyncGenerator<Buffer> {
   for await (const piece of piecesOf(request)) {
     yield piece;
-    if (signal.aborted) throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
+    if (signal.aborted)
+      throw new AppError('unavailable', 'The hub stops; go on when it is back.', { retryAfterSeconds: 1 });
   }
 }
 

@@ -22,7 +22,10 @@ async function serve(limits: ConnectionLimits, options: ServerOptions = {}): Pro
 
 /** Opens connections that send something, keep what they hear, and never close by themselves. */
 function openAll(server: Server, count: number, text: string): { socket: Socket; heard: string }[] {
-  const opened = Array.from({ length: count }, () => ({ socket: connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }), heard: '' }));
+  const opened = Array.from({ length: count }, () => ({
+    socket: connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true }),
+    heard: '',
+  }));
   for (const one of opened) {
     one.socket.on('data', (chunk: Buffer) => {
       one.heard += chunk.toString();
@@ -34,7 +37,8 @@ function openAll(server: Server, count: number, text: string): { socket: Socket;
   return opened;
 }
 
-const connectionsOf = (server: Server) => new Promise<number>((done) => server.getConnections((_error, count) => done(count)));
+const connectionsOf = (server: Server) =>
+  new Promise<number>((done) => server.getConnections((_error, count) => done(count)));
 
 test('requests that can not be read are answered, and none of their connections stays although its client does', async () => {
   const server = await serve({ lingerMs: 100 });

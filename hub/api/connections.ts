@@ -8,24 +8,35 @@ export interface ConnectionLimits {
   silentMs?: number;
 }
 
-const statusOf: Record<string, string> = { ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout', HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large' };
+const statusOf: Record<string, string> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
 
 /** Lets no connection stay that is of no use: one whose request could not be read is answered and destroyed, and so is one that is silent for too long. */
-export function guardConnections(server: Server, { lingerMs = 1_000, silentMs = 120_000 }: ConnectionLimits = {}): void {
+export function guardConnections(
+  server: Server,
+  { lingerMs = 1_000, silentMs = 120_000 }: ConnectionLimits = {},
+): void {
   // Without a listener, a time-out destroys its connection.
   server.setTimeout(silentMs);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }) => {
-    if (socket.writableEnded) return;
-    // An answer that has begun can't be followed by another one.
-    if (!socket.writable || socket._httpMessage?.headersSent === true) {
-      socket.destroy();
-      return;
-    }
-    // It can't carry the id of a request that could not be read.
-    socket.end(`HTTP/1.1 ${statusOf[error.code ?? ''] ?? '400 Bad Request'}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-    // Read on meanwhile: to close on bytes that nobody read takes the answer back.
-    socket.resume();
-    const linger = setTimeout(() => socket.destroy(), lingerMs);
-    socket.once('close', () => clearTimeout(linger));
-  });
+  server.on(
+    'clientError',
+    (error: NodeJS.ErrnoException, socket: Duplex & { _httpMessage?: ServerResponse | null }) => {
+      if (socket.writableEnded) return;
+      // An answer that has begun can't be followed by another one.
+      if (!socket.writable || socket._httpMessage?.headersSent === true) {
+        socket.destroy();
+        return;
+      }
+      // It can't carry the id of a request that could not be read.
+      socket.end(
+        `HTTP/1.1 ${statusOf[error.code ?? ''] ?? '400 Bad Request'}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+      );
+      // Read on meanwhile: to close on bytes that nobody read takes the answer back.
+      socket.resume();
+      const linger = setTimeout(() => socket.destroy(), lingerMs);
+      socket.once('close', () => clearTimeout(linger));
+    },
+  );
 }

@@ -24,8 +24,17 @@ const retryMs = 2_000;
  * Opens a stream, runs `produce` until it returns or the stream ends, and closes it. When the caller's right to it ends before,
  * the last event is `end` with the code of the refusal.
  */
-export async function streamEvents(response: ServerResponse, signal: AbortSignal, { maxSeconds, stallMs = readerStallMs }: EventStreamOptions, produce: (stream: EventStream) => Promise<void>): Promise<void> {
-  response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+export async function streamEvents(
+  response: ServerResponse,
+  signal: AbortSignal,
+  { maxSeconds, stallMs = readerStallMs }: EventStreamOptions,
+  produce: (stream: EventStream) => Promise<void>,
+): Promise<void> {
+  response.writeHead(200, {
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
+  });
   response.flushHeaders();
   response.write(`retry: ${retryMs}\n\n`);
   const until = AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)]);
@@ -58,6 +67,10 @@ export async function streamEvents(response: ServerResponse, signal: AbortSignal
     const { reason } = signal as { reason: unknown };
     // A reader that does not take what is left is cut off as well.
     response.setTimeout(stallMs);
-    response.end(reason instanceof AppError ? `event: end\ndata: ${JSON.stringify({ code: reason.code, message: reason.message })}\n\n` : undefined);
+    response.end(
+      reason instanceof AppError
+        ? `event: end\ndata: ${JSON.stringify({ code: reason.code, message: reason.message })}\n\n`
+        : undefined,
+    );
   }
 }

@@ -30,7 +30,10 @@ export interface Idempotency {
    * key free, because it changed nothing.
    * @throws AppError `idempotency_key_reused` for another request under the same key, `idempotency_in_progress` while the first runs.
    */
-  once(request: IdempotentRequest, perform: () => Promise<StoredAnswer>): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+  once(
+    request: IdempotentRequest,
+    perform: () => Promise<StoredAnswer>,
+  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
 }
 
 const sealPurpose = 'idempotent answer';
@@ -39,7 +42,8 @@ const sealPurpose = 'idempotent answer';
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
   const key = Array.isArray(header) ? header.join(',') : header;
-  if (!/^[\u0020-\u007e]{1,255}$/.test(key)) throw new AppError('idempotency_key_invalid', 'Idempotency-Key must have 1 to 255 printable ASCII characters.');
+  if (!/^[\u0020-\u007e]{1,255}$/.test(key))
+    throw new AppError('idempotency_key_invalid', 'Idempotency-Key must have 1 to 255 printable ASCII characters.');
   return key;
 }
 
@@ -47,13 +51,16 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
 export function idempotentCallerOf(principal: Principal): string | null {
   if (principal.kind === 'token') return `token:${principal.tokenId}`;
   if (principal.kind === 'session') return `user:${principal.user.id}`;
-  if (principal.kind === 'webhook-token') return `webhook:${createHash('sha256').update(principal.token).digest('hex')}`;
+  if (principal.kind === 'webhook-token')
+    return `webhook:${createHash('sha256').update(principal.token).digest('hex')}`;
   return null;
 }
 
 /** What makes two requests the same one. */
 export function fingerprintOf(operation: Operation, path: string, body: unknown): string {
-  return createHash('sha256').update(`${operation.id}\n${path}\n${canonicalJson(body ?? null)}`).digest('hex');
+  return createHash('sha256')
+    .update(`${operation.id}\n${path}\n${canonicalJson(body ?? null)}`)
+    .digest('hex');
 }
 
 /** The lock under which a key is used: held by the transaction, so that it ends with the process at the latest. */
@@ -66,7 +73,10 @@ const isFinal = ({ status }: StoredAnswer) => status < 500 && status !== 429;
 
 /** Keeps answers for a day, sealed: some of them hold keys and codes that are shown once. */
 export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
-  const read = async (tx: Transaction, { caller, key, fingerprint }: IdempotentRequest): Promise<StoredAnswer | null> => {
+  const read = async (
+    tx: Transaction,
+    { caller, key, fingerprint }: IdempotentRequest,
+  ): Promise<StoredAnswer | null> => {
     const { rows } = await tx.query<{ fingerprint: string; response_status: number; sealed_answer: string }>(
       'read_idempotent',
       'SELECT fingerprint, response_status, sealed_answer FROM idempotency_keys WHERE caller = $1 AND key = $2 AND expires_at > now()',
@@ -74,10 +84,16 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     );
     const [row] = rows;
     if (row === undefined) return null;
-    if (row.fingerprint !== fingerprint) throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
+    if (row.fingerprint !== fingerprint)
+      throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
     return { status: row.response_status, body: JSON.parse(secrets.open(sealPurpose, row.sealed_answer)) as JsonValue };
   };
-  const write = async (tx: Transaction, tenantId: string, { caller, key, fingerprint }: IdempotentRequest, answer: StoredAnswer): Promise<void> => {
+  const write = async (
+    tx: Transaction,
+    tenantId: string,
+    { caller, key, fingerprint }: IdempotentRequest,
+    answer: StoredAnswer,
+  ): Promise<void> => {
     await tx.query(
       'write_idempotent',
       `INSERT INTO idempotency_keys (tenant_id, caller, key, fingerprint, response_status, sealed_answer, expires_at)
@@ -90,8 +106,17 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
   return {
     once: (request, perform) =>
       db.joined(async (tx, joined) => {
-        const { rows } = await tx.query<{ locked: boolean }>('lock_idempotent', 'SELECT pg_try_advisory_xact_lock($1) AS locked', [lockOf(request)]);
-        if (rows[0]?.locked !== true) throw new AppError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running; try again shortly.', { retryAfterSeconds: 1 });
+        const { rows } = await tx.query<{ locked: boolean }>(
+          'lock_idempotent',
+          'SELECT pg_try_advisory_xact_lock($1) AS locked',
+          [lockOf(request)],
+        );
+        if (rows[0]?.locked !== true)
+          throw new AppError(
+            'idempotency_in_progress',
+            'The first request with this Idempotency-Key is still running; try again shortly.',
+            { retryAfterSeconds: 1 },
+          );
         const earlier = await read(tx, request);
         if (earlier !== null) return { answer: earlier, replayed: true };
         const answer = await perform();

@@ -23,7 +23,9 @@ type PrincipalKinds = {
   platform: 'public';
 };
 
-export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller extends keyof PrincipalKinds)[] } ? Extract<Principal, { kind: PrincipalKinds[Caller] }> : Principal;
+export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller extends keyof PrincipalKinds)[] }
+  ? Extract<Principal, { kind: PrincipalKinds[Caller] }>
+  : Principal;
 
 /** A request as a handler gets it: parsed by the contract, its caller known. */
 export type OperationRequest<Shape> = OperationInput<Shape> & {
@@ -56,7 +58,10 @@ export interface Route {
 
 /** Binds the operations of a resource to their handlers. */
 export function implement<Operations extends Resource>(resource: Operations, handlers: Handlers<Operations>): Route[] {
-  return Object.entries(resource).map(([id, operation]) => ({ operation, handle: handlers[id] as unknown as Route['handle'] }));
+  return Object.entries(resource).map(([id, operation]) => ({
+    operation,
+    handle: handlers[id] as unknown as Route['handle'],
+  }));
 }
 
 /** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */

@@ -14,13 +14,16 @@ const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>'
 function renderFields(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
     const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
-    const shown = isList ? `<ol>${value.map((item) => `<li>${renderExact(item as string)}</li>`).join('')}</ol>` : renderExact(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+    const shown = isList
+      ? `<ol>${value.map((item) => `<li>${renderExact(item as string)}</li>`).join('')}</ol>`
+      : renderExact(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
     return `<dt>${shownLine(name)}</dt><dd>${shown}</dd>`;
   });
   return `<dl>${rows.join('')}</dl>`;
 }
 
-const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const requestTitles: Record<LinkedApproval['state'], string> = {
   open: 'If you approve, this is done, exactly:',
@@ -32,7 +35,12 @@ const requestTitles: Record<LinkedApproval['state'], string> = {
 
 /** What an approval sets going: the skill and its input, byte for byte; nothing for one that binds nothing. */
 function renderRequest({ approval: { kind, request }, state }: LinkedApproval): string {
-  const call = kind === 'system.run' ? { skillId: 'system.run', input: request } : isObject(request['next']) ? request['next'] : request;
+  const call =
+    kind === 'system.run'
+      ? { skillId: 'system.run', input: request }
+      : isObject(request['next'])
+        ? request['next']
+        : request;
   const { skillId, input } = call;
   if (typeof skillId !== 'string' || !isObject(input)) return '';
   return `<h2>${requestTitles[state]} ${shownLine(skillId)}</h2>${renderFields(input)}`;
@@ -51,16 +59,30 @@ const stateTitles: Record<Exclude<LinkedApproval['state'], 'open'>, string> = {
 export function renderApprovalPage(linked: LinkedApproval): string {
   const { approver, approval, state } = linked;
   const silence = approval.onTimeout === 'approve' ? 'approved' : 'rejected';
-  const until = approval.expiresAt === null || state !== 'open' ? '' : `<p>Until ${forPeople.format(approval.expiresAt)} UTC; if too few decide by then, it is ${silence}.</p>`;
-  const became = state === 'open' ? '' : `<p><span class="state${state === 'approved' || state === 'voted' ? '' : ' down'}">${stateTitles[state]}</span></p>`;
-  const form = state === 'open'
-    ? `<form method="post"><h2><label for="note">A note, if you like</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
+  const until =
+    approval.expiresAt === null || state !== 'open'
+      ? ''
+      : `<p>Until ${forPeople.format(approval.expiresAt)} UTC; if too few decide by then, it is ${silence}.</p>`;
+  const became =
+    state === 'open'
+      ? ''
+      : `<p><span class="state${state === 'approved' || state === 'voted' ? '' : ' down'}">${stateTitles[state]}</span></p>`;
+  const form =
+    state === 'open'
+      ? `<form method="post"><h2><label for="note">A note, if you like</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
 <nav><button name="decision" value="approved">Approve</button><button class="quiet" name="decision" value="rejected">Reject</button></nav></form>`
-    : '';
-  return pageOf(approval.title, `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`);
+      : '';
+  return pageOf(
+    approval.title,
+    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`,
+  );
 }
 
 export function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {
-  if (contact.unsubscribed) return renderNotice('You are unsubscribed', `${contact.email} gets no more of these mails.`);
-  return pageOf('Unsubscribe', `<h1>No more of these mails?</h1><p>They go to ${shownLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`);
+  if (contact.unsubscribed)
+    return renderNotice('You are unsubscribed', `${contact.email} gets no more of these mails.`);
+  return pageOf(
+    'Unsubscribe',
+    `<h1>No more of these mails?</h1><p>They go to ${shownLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`,
+  );
 }

@@ -6,11 +6,26 @@ import { LocalEvents } from '../platform/events/events.ts';
 import type { Events } from '../platform/events/events.ts';
 import { LiveStreams } from './live-streams.ts';
 
-const caller = { kind: 'token', tokenId: 'k', tenantId: 't', product: 'automations', environment: 'live', permissions: [], ipAllowlist: [], entitlements: {}, expiresAt: null } as unknown as Parameters<LiveStreams['open']>[0];
+const caller = {
+  kind: 'token',
+  tokenId: 'k',
+  tenantId: 't',
+  product: 'automations',
+  environment: 'live',
+  permissions: [],
+  ipAllowlist: [],
+  entitlements: {},
+  expiresAt: null,
+} as unknown as Parameters<LiveStreams['open']>[0];
 
 function localEvents(): Events {
   const local = new LocalEvents(pino({ level: 'silent' }));
-  return { publish: async (topic, payload) => local.deliver(topic, payload), subscribe: (topic, listener) => local.subscribe(topic, listener), onReconnect: (listener) => local.onReconnect(listener), [Symbol.asyncDispose]: async () => undefined };
+  return {
+    publish: async (topic, payload) => local.deliver(topic, payload),
+    subscribe: (topic, listener) => local.subscribe(topic, listener),
+    onReconnect: (listener) => local.onReconnect(listener),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
 }
 
 test('rights are looked at again without being told, and a database that does not answer ends nothing', async () => {
@@ -31,13 +46,19 @@ test('rights are looked at again without being told, and a database that does no
 });
 
 test('streams of one caller under one right are looked at together', async () => {
-  using streams = new LiveStreams({ events: localEvents(), shares: { perWorkspace: 50, perKey: 50 }, recheckMs: 1_000_000 });
+  using streams = new LiveStreams({
+    events: localEvents(),
+    shares: { perWorkspace: 50, perKey: 50 },
+    recheckMs: 1_000_000,
+  });
   let checks = 0;
   using open = new DisposableStack();
   for (let index = 0; index < 50; index += 1) {
-    open.use(streams.open(caller, 'read', async () => {
-      checks += 1;
-    }));
+    open.use(
+      streams.open(caller, 'read', async () => {
+        checks += 1;
+      }),
+    );
   }
   expect(checks).toBe(1);
 });

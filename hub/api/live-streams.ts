@@ -61,8 +61,10 @@ export class LiveStreams implements Disposable {
     const { tenantId } = caller;
     const callerId = caller.kind === 'token' ? caller.tokenId : caller.sessionId;
     const { perWorkspace, perKey } = this.#options.shares;
-    if (this.#count(tenantId) >= perWorkspace) throw full(`This workspace has its ${perWorkspace} streams and downloads open`);
-    if (this.#count(callerId) >= perKey) throw full(`This ${caller.kind === 'token' ? 'key' : 'session'} has its ${perKey} streams and downloads open`);
+    if (this.#count(tenantId) >= perWorkspace)
+      throw full(`This workspace has its ${perWorkspace} streams and downloads open`);
+    if (this.#count(callerId) >= perKey)
+      throw full(`This ${caller.kind === 'token' ? 'key' : 'session'} has its ${perKey} streams and downloads open`);
     const id = `${callerId} ${right}`;
     const group = this.#groups.get(id) ?? this.#begin(id, tenantId, caller.expiresAt, check);
     const ended = new AbortController();
@@ -87,9 +89,17 @@ export class LiveStreams implements Disposable {
 
   #begin(id: string, tenantId: string, expiresAt: Date | null, check: () => Promise<unknown>): Group {
     const group: Group = { tenantId, check, open: new Set(), expiry: undefined, looking: 'no' };
-    if (expiresAt !== null) group.expiry = setTimeout(() => void this.#look(group), Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50)).unref();
+    if (expiresAt !== null)
+      group.expiry = setTimeout(
+        () => void this.#look(group),
+        Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50),
+      ).unref();
     this.#groups.set(id, group);
-    if (!this.#subscriptions.has(tenantId)) this.#subscriptions.set(tenantId, this.#options.events.subscribe(accessTopic(tenantId), () => this.#recheck(tenantId)));
+    if (!this.#subscriptions.has(tenantId))
+      this.#subscriptions.set(
+        tenantId,
+        this.#options.events.subscribe(accessTopic(tenantId), () => this.#recheck(tenantId)),
+      );
     // What was taken away between the caller's check and this subscription was not told here.
     void this.#look(group);
     this.#timer ??= setInterval(() => this.#recheck(), this.#options.recheckMs ?? defaultRecheckMs).unref();
@@ -109,7 +119,8 @@ export class LiveStreams implements Disposable {
   }
 
   #recheck(tenantId?: string): void {
-    for (const group of this.#groups.values()) if (tenantId === undefined || group.tenantId === tenantId) void this.#look(group);
+    for (const group of this.#groups.values())
+      if (tenantId === undefined || group.tenantId === tenantId) void this.#look(group);
   }
 
   async #look(group: Group): Promise<void> {

@@ -5,7 +5,13 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
-import { artifactContentType, artifactName, commandResult, maxArtifactBytes, maxArtifacts } from '../../shared/contract/nodes.ts';
+import {
+  artifactContentType,
+  artifactName,
+  commandResult,
+  maxArtifactBytes,
+  maxArtifacts,
+} from '../../shared/contract/nodes.ts';
 import type { CommandResult } from '../../shared/contract/nodes.ts';
 import { AppError } from '../../shared/errors.ts';
 import { maxCommandBytes } from '../modules/nodes/index.ts';
@@ -29,7 +35,11 @@ export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
  * result that failed are not kept. What can't be stored or used ends the reading at once.
  * @throws AppError for a body that is not usable, or what `body` throws.
  */
-export async function readMultipartResult(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>, partials: PartialBlobs): Promise<UploadedResult> {
+export async function readMultipartResult(
+  headers: IncomingHttpHeaders,
+  body: AsyncIterable<Buffer>,
+  partials: PartialBlobs,
+): Promise<UploadedResult> {
   const ids: string[] = [];
   const discard = async () => {
     await Promise.all(ids.map((id) => partials.delete(id)));
@@ -44,10 +54,24 @@ export async function readMultipartResult(headers: IncomingHttpHeaders, body: As
   }
 }
 
-async function receive(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>, partials: PartialBlobs, ids: string[]): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
+async function receive(
+  headers: IncomingHttpHeaders,
+  body: AsyncIterable<Buffer>,
+  partials: PartialBlobs,
+  ids: string[],
+): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
   let parser: BusboyInstance;
   try {
-    parser = new Busboy({ headers: headers as BusboyHeaders, limits: { files: maxArtifacts, fileSize: maxArtifactBytes, fields: 1, fieldSize: maxFieldBytes, parts: maxArtifacts + 1 } });
+    parser = new Busboy({
+      headers: headers as BusboyHeaders,
+      limits: {
+        files: maxArtifacts,
+        fileSize: maxArtifactBytes,
+        fields: 1,
+        fieldSize: maxFieldBytes,
+        parts: maxArtifacts + 1,
+      },
+    });
   } catch (error) {
     throw invalid('body', 'is not multipart/form-data with a boundary', error);
   }
@@ -64,7 +88,8 @@ async function receive(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>
   };
   parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
     try {
-      if (name !== 'result') throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
+      if (name !== 'result')
+        throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
       result = parsePart('body', commandResult, parseJson(value));
     } catch (error) {
@@ -73,8 +98,15 @@ async function receive(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>
   });
   parser.on('file', (_field, stream, fileName, _encoding, contentType) => {
     const path = `body[${files.length}]`;
-    if (!artifactName.safeParse(fileName ?? '').success) fail(invalid('body', 'has a file whose name is not a plain file name'));
-    else if (!artifactContentType.safeParse(contentType).success) fail(invalid(path, `has the content type ${JSON.stringify(contentType.slice(0, 100))}; it must be one such as image/png`));
+    if (!artifactName.safeParse(fileName ?? '').success)
+      fail(invalid('body', 'has a file whose name is not a plain file name'));
+    else if (!artifactContentType.safeParse(contentType).success)
+      fail(
+        invalid(
+          path,
+          `has the content type ${JSON.stringify(contentType.slice(0, 100))}; it must be one such as image/png`,
+        ),
+      );
     if (problem !== undefined || result?.status === 'failed') {
       stream.resume();
       return;
@@ -83,14 +115,22 @@ async function receive(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>
     ids.push(id);
     const file: UploadedFile = { name: fileName as string, contentType, bytes: 0, open: () => partials.read(id) };
     files.push(file);
-    stream.on('limit', () => fail(new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`)));
+    stream.on('limit', () =>
+      fail(new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`)),
+    );
     // A file that breaks off is an error of the form, not of the disk.
     stream.on('error', (error: unknown) => fail(notWhole(error)));
     contents.push(stream);
     const write = async () => {
-      file.bytes = await partials.write(id, 0, stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, { maxBytes: maxArtifactBytes });
+      file.bytes = await partials.write(id, 0, stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, {
+        maxBytes: maxArtifactBytes,
+      });
       total += file.bytes;
-      if (total > maxCommandBytes) throw new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
+      if (total > maxCommandBytes)
+        throw new AppError(
+          'payload_too_large',
+          `The artefacts of one command may have ${maxCommandBytes} bytes together.`,
+        );
     };
     writes.push(write().catch(fail));
   });

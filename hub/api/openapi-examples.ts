@@ -62,7 +62,12 @@ const byName: Record<string, unknown> = {
 };
 
 const at = '2026-01-31T09:00:00.000Z';
-const times: Record<string, string> = { expiresAt: '2026-02-28T09:00:00.000Z', finishedAt: '2026-01-31T09:00:02.000Z', decidedAt: '2026-01-31T09:00:05.000Z', nextRunAt: '2026-02-01T09:00:00.000Z' };
+const times: Record<string, string> = {
+  expiresAt: '2026-02-28T09:00:00.000Z',
+  finishedAt: '2026-01-31T09:00:02.000Z',
+  decidedAt: '2026-01-31T09:00:05.000Z',
+  nextRunAt: '2026-02-01T09:00:00.000Z',
+};
 
 /** A uuid of its own for every name that ids have. */
 function idOf(name: string): string {
@@ -100,7 +105,9 @@ export class Examples {
     if ('example' in node) return node['example'];
     if (node.$ref !== undefined) return this.of(this.#find(node.$ref) ?? {}, name);
     if (node.enum !== undefined) return node.enum[0];
-    const [choice] = [node['allOf'], node['oneOf'], node['anyOf']].filter((list) => Array.isArray(list)).flat() as Json[];
+    const [choice] = [node['allOf'], node['oneOf'], node['anyOf']]
+      .filter((list) => Array.isArray(list))
+      .flat() as Json[];
     if (choice !== undefined) return this.of(choice, name);
     if (node.properties !== undefined) return this.#object(node);
     if (node.type === 'array') return this.#array(node, name);
@@ -109,7 +116,9 @@ export class Examples {
   }
 
   #object({ properties = {}, required = [] }: SchemaNode): Json {
-    const shown = Object.entries(properties).filter(([name, property]) => required.includes(name) || 'example' in property);
+    const shown = Object.entries(properties).filter(
+      ([name, property]) => required.includes(name) || 'example' in property,
+    );
     return Object.fromEntries(shown.map(([name, property]) => [name, this.of(property, name)]));
   }
 
@@ -120,7 +129,10 @@ export class Examples {
   }
 }
 
-function fits({ type, format, nullable, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity }: SchemaNode, value: unknown): boolean {
+function fits(
+  { type, format, nullable, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity }: SchemaNode,
+  value: unknown,
+): boolean {
   if (value === undefined || format !== undefined) return false;
   if (value === null) return nullable === true;
   if (type === 'string') return typeof value === 'string' && value.length >= minLength && value.length <= maxLength;

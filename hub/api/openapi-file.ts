@@ -10,7 +10,9 @@ function format(value: unknown, indent: string, before: number): string {
   const inner = `${indent}  `;
   const items = Array.isArray(value)
     ? value.map((item) => `${inner}${format(item, inner, 1)}`)
-    : Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [`${inner}${JSON.stringify(key)}: ${format(item, inner, key.length + 5)}`]));
+    : Object.entries(value).flatMap(([key, item]) =>
+        item === undefined ? [] : [`${inner}${JSON.stringify(key)}: ${format(item, inner, key.length + 5)}`],
+      );
   return Array.isArray(value) ? `[\n${items.join(',\n')}\n${indent}]` : `{\n${items.join(',\n')}\n${indent}}`;
 }
 

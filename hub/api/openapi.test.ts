@@ -21,7 +21,10 @@ interface Body {
 }
 const document = JSON.parse(source) as {
   tags: { name: string; description?: string }[];
-  paths: Record<string, Record<string, { operationId: string; description: string; requestBody?: Body; responses: Record<string, Body> }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; description: string; requestBody?: Body; responses: Record<string, Body> }>
+  >;
   components: { schemas: Record<string, Schema> };
 };
 const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
@@ -36,7 +39,9 @@ function visit(value: unknown, look: (object: Schema) => void): void {
 describe('the OpenAPI document', () => {
   test('is what the contract says', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
-    expect(described.map(({ operationId }) => operationId).toSorted()).toEqual(operations.map(({ id }) => id).toSorted());
+    expect(described.map(({ operationId }) => operationId).toSorted()).toEqual(
+      operations.map(({ id }) => id).toSorted(),
+    );
   });
 
   test('gives the linters nothing to say', async () => {
@@ -48,18 +53,40 @@ describe('the OpenAPI document', () => {
     expect((await spectral.run(source)).map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
   });
 
-  test.each(operations.map((operation) => [operation.id, operation] as const))('describes %s, with an example of each body that the contract takes', (_id, operation: Operation) => {
-    const { description, requestBody, responses } = described.find(({ operationId }) => operationId === operation.id) as (typeof described)[number];
-    expect(description).not.toBe('');
-    const exampleIn = (body: Body | undefined) => body?.content['application/json']?.example;
-    if (operation.body !== undefined) expect(operation.body.safeParse(exampleIn(requestBody)).error?.issues).toBeUndefined();
-    if (operation.binaryResponse === undefined) expect(operation.response.safeParse(exampleIn(responses['200'])).error?.issues).toBeUndefined();
-  });
+  test.each(operations.map((operation) => [operation.id, operation] as const))(
+    'describes %s, with an example of each body that the contract takes',
+    (_id, operation: Operation) => {
+      const { description, requestBody, responses } = described.find(
+        ({ operationId }) => operationId === operation.id,
+      ) as (typeof described)[number];
+      expect(description).not.toBe('');
+      const exampleIn = (body: Body | undefined) => body?.content['application/json']?.example;
+      if (operation.body !== undefined)
+        expect(operation.body.safeParse(exampleIn(requestBody)).error?.issues).toBeUndefined();
+      if (operation.binaryResponse === undefined)
+        expect(operation.response.safeParse(exampleIn(responses['200'])).error?.issues).toBeUndefined();
+    },
+  );
 
   test('names its schemas, and says each once', () => {
-    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(['Workflow', 'Run', 'RunSummary', 'Step', 'StepInput', 'Trigger', 'Schedule', 'Approval', 'Node', 'Error']));
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'Workflow',
+        'Run',
+        'RunSummary',
+        'Step',
+        'StepInput',
+        'Trigger',
+        'Schedule',
+        'Approval',
+        'Node',
+        'Error',
+      ]),
+    );
     const inline = described.flatMap(({ operationId, requestBody, responses }) =>
-      [requestBody, responses['200']].flatMap((body) => Object.values(body?.content ?? {}).map(({ schema }) => [operationId, JSON.stringify(schema).length] as const)),
+      [requestBody, responses['200']].flatMap((body) =>
+        Object.values(body?.content ?? {}).map(({ schema }) => [operationId, JSON.stringify(schema).length] as const),
+      ),
     );
     expect(inline.filter(([, length]) => length > 2_000)).toEqual([]);
     expect(source.length).toBeLessThan(400_000);
@@ -79,27 +106,36 @@ describe('the OpenAPI document', () => {
     const ofAnswers = Object.entries(document.components.schemas).filter(([name]) => reached.has(name));
     expect(ofAnswers.length).toBeGreaterThan(60);
     expect(JSON.stringify([answers, ofAnswers])).not.toContain('"additionalProperties":false');
-    for (const name of ['CreateWorkflow', 'StepInput', 'SkillStepInput']) expect(JSON.stringify(document.components.schemas[name]), name).toMatch(/"additionalProperties":false|"oneOf"/);
+    for (const name of ['CreateWorkflow', 'StepInput', 'SkillStepInput'])
+      expect(JSON.stringify(document.components.schemas[name]), name).toMatch(/"additionalProperties":false|"oneOf"/);
   });
 
   test('has schemas that a validator can read', () => {
     const ajv = new Ajv({ strict: false, validateFormats: false });
     ajv.addSchema({ $id: '/openapi.json', components: document.components });
-    for (const name of Object.keys(document.components.schemas)) expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
+    for (const name of Object.keys(document.components.schemas))
+      expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
   });
 
   test('refers to nothing that is not there', () => {
     const missing: string[] = [];
     visit(document, ({ $ref }) => {
-      const found = $ref?.slice(2).split('/').reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+      const found = $ref
+        ?.slice(2)
+        .split('/')
+        .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
       if ($ref !== undefined && found === undefined) missing.push($ref);
     });
     expect(missing).toEqual([]);
   });
 
   test('says of every choice by a discriminator which value stands for what', () => {
-    const choices = Object.entries(document.components.schemas).filter(([, { discriminator }]) => discriminator !== undefined);
-    expect(choices.map(([name]) => name)).toEqual(expect.arrayContaining(['Step', 'StepInput', 'Trigger', 'TriggerInput', 'Schedule', 'ScheduleInput']));
+    const choices = Object.entries(document.components.schemas).filter(
+      ([, { discriminator }]) => discriminator !== undefined,
+    );
+    expect(choices.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['Step', 'StepInput', 'Trigger', 'TriggerInput', 'Schedule', 'ScheduleInput']),
+    );
     for (const [name, { discriminator, oneOf = [] }] of choices) {
       expect([name, Object.values(discriminator?.mapping ?? {})]).toEqual([name, oneOf.map(({ $ref }) => $ref)]);
     }

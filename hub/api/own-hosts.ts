@@ -23,7 +23,9 @@ const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1
 
 function hostnameOf(request: Request): string | null {
   const { host } = request.headers;
-  return host !== undefined && URL.canParse(`http://${host}`) ? withoutBrackets(new URL(`http://${host}`).hostname) : null;
+  return host !== undefined && URL.canParse(`http://${host}`)
+    ? withoutBrackets(new URL(`http://${host}`).hostname)
+    : null;
 }
 
 /** Whether a name or an address always leads to the machine itself. */
@@ -37,13 +39,23 @@ export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions):
   const isOwn = (request: Request): boolean => {
     const hostname = hostnameOf(request);
     if (hostname === null) return false;
-    if (request.headers.host?.toLowerCase() === publicHost || isLoopback(hostname) || hostname === host.toLowerCase()) return true;
+    if (request.headers.host?.toLowerCase() === publicHost || isLoopback(hostname) || hostname === host.toLowerCase())
+      return true;
     const { localAddress } = request.socket;
-    return ipaddr.isValid(hostname) && localAddress !== undefined && ipaddr.process(hostname).toString() === ipaddr.process(localAddress).toString();
+    return (
+      ipaddr.isValid(hostname) &&
+      localAddress !== undefined &&
+      ipaddr.process(hostname).toString() === ipaddr.process(localAddress).toString()
+    );
   };
   return {
     isSafe: (request) => isOwn(request) || ipaddr.isValid(hostnameOf(request) ?? ''),
-    isLocal: (request) => isLoopback(request.socket.remoteAddress ?? '') && isLoopback(hostnameOf(request) ?? '') && request.headers['x-forwarded-for'] === undefined && request.headers.forwarded === undefined,
-    baseUrlOf: (request) => publicUrl ?? (isOwn(request) ? `${request.protocol}://${request.headers.host}` : listensAt()),
+    isLocal: (request) =>
+      isLoopback(request.socket.remoteAddress ?? '') &&
+      isLoopback(hostnameOf(request) ?? '') &&
+      request.headers['x-forwarded-for'] === undefined &&
+      request.headers.forwarded === undefined,
+    baseUrlOf: (request) =>
+      publicUrl ?? (isOwn(request) ? `${request.protocol}://${request.headers.host}` : listensAt()),
   };
 }

@@ -16,7 +16,11 @@ const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 
  * the caller has the answer at once and whole, and what it goes on sending is thrown away within bounds before the connection ends, since
  * to close on bytes that nobody read would take the answer back.
  */
-export function sendJson(response: Response, body: unknown, { lingerMs, lingerBytes }: LingerLimits = defaultLimits): void {
+export function sendJson(
+  response: Response,
+  body: unknown,
+  { lingerMs, lingerBytes }: LingerLimits = defaultLimits,
+): void {
   const { req: request } = response;
   // A reader that gave up left it paused, and the connection with it: Node.js throws away only what nobody began to read.
   if (!request.complete) request.resume();
@@ -25,7 +29,11 @@ export function sendJson(response: Response, body: unknown, { lingerMs, lingerBy
     return;
   }
   const content = Buffer.from(JSON.stringify(body));
-  response.set({ Connection: 'close', 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(content.length) });
+  response.set({
+    Connection: 'close',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(content.length),
+  });
   response.write(content);
   let left = lingerBytes;
   const end = () => {
@@ -44,5 +52,7 @@ export function sendJson(response: Response, body: unknown, { lingerMs, lingerBy
 
 function isMuchUnread(request: Request): boolean {
   if (request.complete || request.destroyed) return false;
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > smallBytes;
+  return (
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > smallBytes
+  );
 }

@@ -86,18 +86,34 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.use((request, response, next) => {
     const given = request.headers['x-request-id'];
     const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
-    const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () => endLate(request, response, requestId, options.logger));
+    const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () =>
+      endLate(request, response, requestId, options.logger),
+    );
     const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
     states.set(request, state);
     response.setHeader('X-Request-ID', state.requestId);
     response.on('close', () => {
       const seconds = (performance.now() - state.startedAt) / 1000;
       options.onFinished(state.operationId, response.statusCode, seconds);
-      options.logger.debug({ requestId: state.requestId, method: request.method, route: routeOf(request), status: response.statusCode, ms: Math.round(seconds * 1000) }, 'request');
+      options.logger.debug(
+        {
+          requestId: state.requestId,
+          method: request.method,
+          route: routeOf(request),
+          status: response.statusCode,
+          ms: Math.round(seconds * 1000),
+        },
+        'request',
+      );
     });
     next();
   });
-  app.use(helmet({ strictTransportSecurity: options.publicUrl?.startsWith('https:') === true, contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
+  app.use(
+    helmet({
+      strictTransportSecurity: options.publicUrl?.startsWith('https:') === true,
+      contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+    }),
+  );
 
   const byPath = Map.groupBy(options.routes, (route) => route.operation.path);
   for (const [path, routes] of byPath) {
@@ -107,25 +123,51 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const route = routes.find((candidate) => candidate.operation.method === method);
       if (route === undefined) {
         const allow = routes.map((candidate) => candidate.operation.method).join(', ');
-        sendError(response, new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allow}.`, { headers: { Allow: allow } }), state.requestId, options.logger);
+        sendError(
+          response,
+          new AppError('method_not_allowed', `${request.method} is not possible here; allowed: ${allow}.`, {
+            headers: { Allow: allow },
+          }),
+          state.requestId,
+          options.logger,
+        );
         return;
       }
       state.operationId = route.operation.id;
-      serve(options, route, request, response, state, stopping.signal).catch((error: unknown) => sendError(response, error, state.requestId, options.logger));
+      serve(options, route, request, response, state, stopping.signal).catch((error: unknown) =>
+        sendError(response, error, state.requestId, options.logger),
+      );
     });
   }
   app.use(options.pages);
   app.use((request, response) => {
-    sendError(response, new AppError('not_found', `There is nothing at ${request.path.slice(0, 200)}; /docs lists every operation.`), (states.get(request) as RequestState).requestId, options.logger);
+    sendError(
+      response,
+      new AppError('not_found', `There is nothing at ${request.path.slice(0, 200)}; /docs lists every operation.`),
+      (states.get(request) as RequestState).requestId,
+      options.logger,
+    );
   });
   app.use((error: unknown, request: Request, response: Response, _next: express.NextFunction) => {
     // Express itself throws when a path can't be decoded.
-    const known = error instanceof URIError || (error as { status?: number }).status === 400 ? new AppError('validation_failed', 'The path is not valid percent-encoding.', { cause: error }) : error;
+    const known =
+      error instanceof URIError || (error as { status?: number }).status === 400
+        ? new AppError('validation_failed', 'The path is not valid percent-encoding.', { cause: error })
+        : error;
     sendError(response, known, states.get(request)?.requestId ?? randomUUID(), options.logger);
   });
 
   // How long a body may take depends on the operation, so `watchBody` minds it.
-  const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 0, headersTimeout: 20_000, connectionsCheckingInterval: 5_000, keepAliveTimeout: 65_000 }, app);
+  const server = createServer(
+    {
+      maxHeaderSize: 32 * 1024,
+      requestTimeout: 0,
+      headersTimeout: 20_000,
+      connectionsCheckingInterval: 5_000,
+      keepAliveTimeout: 65_000,
+    },
+    app,
+  );
   guardConnections(server);
 
   return {
@@ -152,7 +194,10 @@ function routeOf(request: Request): string {
 function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is taken; stop what uses it, or set PORT to another.` : `Can't listen on ${host}:${port} (${error.code ?? error.message}); check HOST and PORT.`;
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? `Port ${port} of ${host} is taken; stop what uses it, or set PORT to another.`
+          : `Can't listen on ${host}:${port} (${error.code ?? error.message}); check HOST and PORT.`;
       reject(new AppError('unavailable', reason, { cause: error }));
     });
     server.listen(port, host, 4096, () => {
@@ -167,13 +212,20 @@ function parseQuery(request: Request): Record<string, string> {
   const query: Record<string, string> = {};
   const search = request.originalUrl.indexOf('?');
   for (const [name, value] of new URLSearchParams(search === -1 ? '' : request.originalUrl.slice(search + 1))) {
-    if (Object.hasOwn(query, name)) throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, { details: [{ path: `query.${name}`, message: 'is given twice' }] });
+    if (Object.hasOwn(query, name))
+      throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, {
+        details: [{ path: `query.${name}`, message: 'is given twice' }],
+      });
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   return query;
 }
 
-async function limitCaller({ rateLimiter, limits, limitDevice }: HttpServerOptions, principal: Principal, response: Response): Promise<void> {
+async function limitCaller(
+  { rateLimiter, limits, limitDevice }: HttpServerOptions,
+  principal: Principal,
+  response: Response,
+): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session') return;
   const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
@@ -195,10 +247,22 @@ function endLate(request: Request, response: Response, requestId: string, logger
   if (response.headersSent) return;
   response.once('finish', end);
   response.setHeader('Connection', 'close');
-  sendError(response, new AppError('request_timeout', 'The body took too long to arrive; send it again.'), requestId, logger);
+  sendError(
+    response,
+    new AppError('request_timeout', 'The body took too long to arrive; send it again.'),
+    requestId,
+    logger,
+  );
 }
 
-async function serve(options: HttpServerOptions, route: Route, request: Request, response: Response, { requestId, bodyWatch }: RequestState, stopping: AbortSignal): Promise<void> {
+async function serve(
+  options: HttpServerOptions,
+  route: Route,
+  request: Request,
+  response: Response,
+  { requestId, bodyWatch }: RequestState,
+  stopping: AbortSignal,
+): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
   if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
@@ -210,14 +274,21 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
   const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
   const input = read?.value;
-  const body = operation.body === undefined || isMultipart ? undefined : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
+  const body =
+    operation.body === undefined || isMultipart
+      ? undefined
+      : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
 
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   // Whoever went away while all this was looked at does not go away again.
   if (response.destroyed) gone.abort();
   const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
-  using stream = lasts ? options.streams.open(principal, `${operation.id} ${address}`, () => authenticate(options.auth, operation, request, address, params as Record<string, string>)) : undefined;
+  using stream = lasts
+    ? options.streams.open(principal, `${operation.id} ${address}`, () =>
+        authenticate(options.auth, operation, request, address, params as Record<string, string>),
+      )
+    : undefined;
   const refused = stream?.signal ?? new AbortController().signal;
   const operationRequest = {
     params,
@@ -239,20 +310,36 @@ async function serve(options: HttpServerOptions, route: Route, request: Request,
     send(response, await answer(options, route, operationRequest));
     return;
   }
-  const { answer: first, replayed } = await options.idempotency.once(idempotent, () => answer(options, route, operationRequest));
+  const { answer: first, replayed } = await options.idempotency.once(idempotent, () =>
+    answer(options, route, operationRequest),
+  );
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   send(response, first);
 }
 
-function idempotentRequest(operation: Operation, request: Request, principal: Principal, input: unknown): IdempotentRequest | null {
+function idempotentRequest(
+  operation: Operation,
+  request: Request,
+  principal: Principal,
+  input: unknown,
+): IdempotentRequest | null {
   const caller = operation.method === 'POST' ? idempotentCallerOf(principal) : null;
   const key = caller === null ? null : idempotencyKeyOf(request.headers['idempotency-key']);
   if (caller === null || key === null) return null;
-  return { caller, tenantId: principal.kind === 'token' || principal.kind === 'session' ? principal.tenantId : null, key, fingerprint: fingerprintOf(operation, request.originalUrl, input) };
+  return {
+    caller,
+    tenantId: principal.kind === 'token' || principal.kind === 'session' ? principal.tenantId : null,
+    key,
+    fingerprint: fingerprintOf(operation, request.originalUrl, input),
+  };
 }
 
 /** What a handler's result is sent as; undefined when it wrote the answer itself. */
-async function answer(options: HttpServerOptions, { operation, handle }: Route, request: OperationRequest<Operation>): Promise<StoredAnswer> {
+async function answer(
+  options: HttpServerOptions,
+  { operation, handle }: Route,
+  request: OperationRequest<Operation>,
+): Promise<StoredAnswer> {
   const result = await handle(request);
   if (operation.binaryResponse !== undefined) return { status: 200, body: null };
   if (options.validateResponses) {

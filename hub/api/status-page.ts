@@ -3,7 +3,12 @@ import { withPlainHosts } from '../platform/plain-hosts.ts';
 
 /** Escapes a text for HTML: what devices and people name themselves is hostile input. */
 export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }
 
 const marked = (name: string) => `<b class="mark">${name}</b>`;
@@ -80,12 +85,21 @@ export interface StatusPage {
 
 /** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */
 function shell(...commands: string[]): string {
-  return `<pre>${commands.map((command) => command.split(' ').map((word) => `<span>${escapeHtml(word)}</span>`).join(' ')).join('\n')}</pre>`;
+  return `<pre>${commands
+    .map((command) =>
+      command
+        .split(' ')
+        .map((word) => `<span>${escapeHtml(word)}</span>`)
+        .join(' '),
+    )
+    .join('\n')}</pre>`;
 }
 
 /** The page at `/`: whether the hub is up, and where to go from here. */
 export function renderStatusPage({ version, ready, down, signedIn }: StatusPage): string {
-  const state = ready ? '<span class="state">Up and ready</span>' : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
+  const state = ready
+    ? '<span class="state">Up and ready</span>'
+    : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
   const who =
     signedIn === null
       ? `<h2>Sign in</h2>
@@ -119,7 +133,10 @@ export function renderSignInPage(code: string): string {
 
 /** The page that answers a sign-in link which does not work. */
 export function renderSignInFailure(message: string): string {
-  return pageOf('Sign in to Outrigger', `<h1>That did not work</h1>\n<p>${shownText(message)}</p>\n<nav><a href="/">Back</a></nav>`);
+  return pageOf(
+    'Sign in to Outrigger',
+    `<h1>That did not work</h1>\n<p>${shownText(message)}</p>\n<nav><a href="/">Back</a></nav>`,
+  );
 }
 
 /** The page at `/docs`: the reference, drawn by a script that this hub serves itself. */
@@ -142,7 +159,8 @@ export function renderDocsPage(): string {
 }
 
 /** Greys and colours of the reference that can be read on its backgrounds (WCAG AA); its own are paler. */
-const referenceStyle = '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; }';
+const referenceStyle =
+  '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; }';
 
 /** Starts the reference; nothing of it may call another host. */
 export const docsScript = `Scalar.createApiReference('#reference', {

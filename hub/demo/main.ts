@@ -76,7 +76,9 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
   }
   const log = join(demo.home, 'screen.log');
   // Xvfb finds a free number by itself and tells it on the descriptor that it is given.
-  const screen = stack.use(start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'TERM' }));
+  const screen = stack.use(
+    start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'TERM' }),
+  );
   let display: string | undefined;
   const holds = async () => {
     display = /^(\d+)$/m.exec(screen.tail())?.[1];
@@ -87,24 +89,54 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
   if (has('xterm')) {
     const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
     const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
-    const looks = ['-geometry', '70x18+120+120', '-fa', 'DejaVu Sans Mono', '-fs', '14', '-bg', '#0b2545', '-fg', '#e8f1ff', '-T', 'Outrigger'];
-    stack.use(start('xterm', [...looks, '-e', 'sh', '-c', script], { log: join(demo.home, 'xterm.log'), env: { DISPLAY: name }, stopWith: 'TERM' }));
+    const looks = [
+      '-geometry',
+      '70x18+120+120',
+      '-fa',
+      'DejaVu Sans Mono',
+      '-fs',
+      '14',
+      '-bg',
+      '#0b2545',
+      '-fg',
+      '#e8f1ff',
+      '-T',
+      'Outrigger',
+    ];
+    stack.use(
+      start('xterm', [...looks, '-e', 'sh', '-c', script], {
+        log: join(demo.home, 'xterm.log'),
+        env: { DISPLAY: name },
+        stopWith: 'TERM',
+      }),
+    );
     await new Promise((done) => setTimeout(done, 1_000));
   }
   return name;
 }
 
 /** Pairs a companion of the demo's own and starts it. */
-async function startCompanion(stack: AsyncDisposableStack, demo: Demo, api: Client, display: string | undefined): Promise<{ nodeId: string; folder: string }> {
+async function startCompanion(
+  stack: AsyncDisposableStack,
+  demo: Demo,
+  api: Client,
+  display: string | undefined,
+): Promise<{ nodeId: string; folder: string }> {
   const data = mkdtempSync(join(tmpdir(), 'outrigger-demo-'));
   stack.defer(() => rmSync(data, { recursive: true, force: true }));
   const folder = join(data, 'shared');
   mkdirSync(folder);
   writeFileSync(join(folder, 'logbook.txt'), 'Day 1: left the harbour at dawn.\n');
   writeFileSync(join(folder, 'chart.csv'), 'buoy,depth\nnorth,12\nsouth,9\n');
-  const env = { OUTRIGGER_COMPANION_HOME: join(data, 'companion'), ...(display === undefined ? {} : { DISPLAY: display }) };
-  const companion = (...args: string[]) => runToEnd(process.execPath, [companionCli, ...args], { env, signal: demo.signal });
-  const pairing = await api.call('createAutomationNode', { body: { name: 'Demo machine', allowBrowser: true, allowSystem: true } });
+  const env = {
+    OUTRIGGER_COMPANION_HOME: join(data, 'companion'),
+    ...(display === undefined ? {} : { DISPLAY: display }),
+  };
+  const companion = (...args: string[]) =>
+    runToEnd(process.execPath, [companionCli, ...args], { env, signal: demo.signal });
+  const pairing = await api.call('createAutomationNode', {
+    body: { name: 'Demo machine', allowBrowser: true, allowSystem: true },
+  });
   await companion('pair', pairing.pairingCode, '--hub', demo.url);
   await companion('share', folder);
   await companion('allow', 'screen');
@@ -116,15 +148,25 @@ async function startCompanion(stack: AsyncDisposableStack, demo: Demo, api: Clie
   const log = join(demo.home, 'companion.log');
   const running = stack.use(start(process.execPath, [companionCli, 'run'], { log, env }));
   const alive = () => (running.child.exitCode === null ? null : `${running.tail()} (log: ${relative('.', log)})`);
-  const online = async () => (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(({ id, device }) => id === pairing.nodeId && device !== null);
+  const online = async () =>
+    (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(
+      ({ id, device }) => id === pairing.nodeId && device !== null,
+    );
   await waitUntil('The companion did not come online', online, { timeoutMs: 30_000, signal: demo.signal, alive });
-  await waitUntil('The companion did not connect', async () => running.tail().includes('connected'), { timeoutMs: 30_000, signal: demo.signal, alive });
+  await waitUntil('The companion did not connect', async () => running.tail().includes('connected'), {
+    timeoutMs: 30_000,
+    signal: demo.signal,
+    alive,
+  });
   say(`Companion is paired and online as node ${pairing.nodeId}`);
   return { nodeId: pairing.nodeId, folder };
 }
 
 function demoSteps(nodeId: string, folder: string, pageUrl: string) {
-  const skill = (title: string, skillId: string, input: Record<string, unknown> = {}) => ({ title, step: { type: 'skill' as const, name: title, skillId, input: { nodeId, ...input } } });
+  const skill = (title: string, skillId: string, input: Record<string, unknown> = {}) => ({
+    title,
+    step: { type: 'skill' as const, name: title, skillId, input: { nodeId, ...input } },
+  });
   return [
     skill('Ping the machine', 'node.ping'),
     skill('Capture its screen', 'node.capture_screen'),
@@ -133,7 +175,14 @@ function demoSteps(nodeId: string, folder: string, pageUrl: string) {
     skill('Click a button', 'browser.click', { target: { role: 'button', name: 'Raise the signal' } }),
     skill('Read the page', 'browser.content'),
     skill('Take a picture of the page', 'browser.screenshot'),
-    { title: 'Ask a person', step: { type: 'approval' as const, title: 'May the demo go on and ask to run a command?', message: 'The next step asks to run uname -a.' } },
+    {
+      title: 'Ask a person',
+      step: {
+        type: 'approval' as const,
+        title: 'May the demo go on and ask to run a command?',
+        message: 'The next step asks to run uname -a.',
+      },
+    },
     skill('Run uname -a, once approved', 'system.run', { argv: ['uname', '-a'] }),
   ];
 }
@@ -143,7 +192,10 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
   for (const approval of data) {
     const { argv, cwd, env } = approval.request as { argv?: string[]; cwd?: string; env?: Record<string, string> };
     say(`\n  ${approval.title}`);
-    if (argv !== undefined) say(`    argv  ${JSON.stringify(argv)}\n    cwd   ${cwd ?? 'the home folder'}\n    env   ${env === undefined ? 'nothing added' : JSON.stringify(env)}`);
+    if (argv !== undefined)
+      say(
+        `    argv  ${JSON.stringify(argv)}\n    cwd   ${cwd ?? 'the home folder'}\n    env   ${env === undefined ? 'nothing added' : JSON.stringify(env)}`,
+      );
     let approved = yes;
     if (yes) say('    approved by --yes');
     else if (process.stdin.isTTY) {
@@ -152,18 +204,26 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
       lines.close();
     } else say('    rejected: there is no terminal to ask on; use --yes');
     say();
-    await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: approved ? 'approved' : 'rejected' } });
+    await api.call('decideAutomationApproval', {
+      params: { id: approval.id },
+      body: { decision: approved ? 'approved' : 'rejected' },
+    });
   }
 }
 
 /** Runs the demo's workflow and answers how it ended. */
 async function runWorkflow(api: Client, demo: Demo, nodeId: string, folder: string, pageUrl: string): Promise<Run> {
   const steps = demoSteps(nodeId, folder, pageUrl);
-  const workflow = await api.call('createAutomationWorkflow', { body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) } });
+  const workflow = await api.call('createAutomationWorkflow', {
+    body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) },
+  });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
   say(`\nRun ${runId}`);
   const noColor = process.env['NO_COLOR'];
-  const timeline = new Timeline(steps.map(({ title }) => title), process.stdout.isTTY && (noColor === undefined || noColor === ''));
+  const timeline = new Timeline(
+    steps.map(({ title }) => title),
+    process.stdout.isTTY && (noColor === undefined || noColor === ''),
+  );
   for (;;) {
     demo.signal.throwIfAborted();
     const run = await api.call('getAutomationRun', { params: { id: runId } }, { signal: demo.signal });
@@ -183,7 +243,10 @@ async function savePictures(key: string, demo: Demo, run: Run): Promise<string[]
     const { artifactId } = (step.output ?? {}) as { artifactId?: string };
     const name = names[paths.length];
     if (artifactId === undefined || name === undefined) continue;
-    const response = await fetch(`${demo.url}/v1/automations/artifacts/${artifactId}`, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(30_000) });
+    const response = await fetch(`${demo.url}/v1/automations/artifacts/${artifactId}`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(30_000),
+    });
     if (!response.ok) throw new DemoError(`The picture of step ${step.index} could not be read: ${response.status}`);
     const path = join(folder, name);
     writeFileSync(path, Buffer.from(await response.arrayBuffer()));
@@ -193,7 +256,9 @@ async function savePictures(key: string, demo: Demo, run: Run): Promise<string[]
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { yes: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } } });
+  const { values } = parseArgs({
+    options: { yes: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } },
+  });
   if (values.help === true) {
     say(help);
     return 0;
@@ -206,9 +271,19 @@ async function main(): Promise<number> {
   const demo: Demo = { home, url, signal: stop.signal, yes: values.yes === true };
 
   await using stack = new AsyncDisposableStack();
-  await runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal: demo.signal }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+  await runToEnd('bash', [join(root, 'test/setup.sh')], {
+    inherit: true,
+    timeoutMs: 600_000,
+    signal: demo.signal,
+  }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
   await ensureHub(stack, demo);
-  const { key } = JSON.parse(await runToEnd(process.execPath, [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'], { env: { OUTRIGGER_HOME: home }, signal: demo.signal })) as { key: string };
+  const { key } = JSON.parse(
+    await runToEnd(
+      process.execPath,
+      [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'],
+      { env: { OUTRIGGER_HOME: home }, signal: demo.signal },
+    ),
+  ) as { key: string };
   const api = createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());
@@ -217,7 +292,9 @@ async function main(): Promise<number> {
   const pictures = await savePictures(key, demo, run);
   const steps = run.stepsResultJson;
   const done = steps.filter(({ status }) => status === 'succeeded').length;
-  say(`\n${run.status === 'succeeded' ? 'Every step succeeded' : `The run ${run.status}`}: ${done} of ${steps.length} steps`);
+  say(
+    `\n${run.status === 'succeeded' ? 'Every step succeeded' : `The run ${run.status}`}: ${done} of ${steps.length} steps`,
+  );
   for (const path of pictures) say(`  picture  ${relative('.', path)}`);
   const success = run.status === 'succeeded' && done === steps.length;
   if (values.exit !== true && !stop.signal.aborted) {

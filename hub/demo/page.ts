@@ -30,7 +30,9 @@ document.getElementById('signal').addEventListener('click', () => { document.get
 
 /** A small page on this machine for the demo's browser to visit. */
 export async function servePage(): Promise<{ url: string } & AsyncDisposable> {
-  const server: Server = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html));
+  const server: Server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(html),
+  );
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,

@@ -33,10 +33,18 @@ export interface OwnedProcess extends AsyncDisposable {
 }
 
 /** Starts a program whose output goes to a file. */
-export function start(program: string, args: string[], options: { log: string; env?: Record<string, string | undefined>; stopWith?: 'INT' | 'TERM' }): OwnedProcess {
+export function start(
+  program: string,
+  args: string[],
+  options: { log: string; env?: Record<string, string | undefined>; stopWith?: 'INT' | 'TERM' },
+): OwnedProcess {
   const log = openSync(options.log, 'w', 0o600);
   // Its own session, so that Ctrl-C reaches the demo alone, which then ends everything in order.
-  const child = spawn('sh', ['-c', guardScript, 'sh', options.stopWith ?? 'INT', program, ...args], { stdio: ['pipe', log, log], env: { ...process.env, ...options.env }, detached: true });
+  const child = spawn('sh', ['-c', guardScript, 'sh', options.stopWith ?? 'INT', program, ...args], {
+    stdio: ['pipe', log, log],
+    env: { ...process.env, ...options.env },
+    detached: true,
+  });
   child.stdin?.on('error', () => undefined);
   closeSync(log);
   const exited = new Promise<void>((done) => {
@@ -64,8 +72,20 @@ export function start(program: string, args: string[], options: { log: string; e
 }
 
 /** Runs a program to its end and answers its standard output. @throws DemoError with its last words. */
-export async function runToEnd(program: string, args: string[], options: { env?: Record<string, string | undefined>; timeoutMs?: number; inherit?: boolean; signal?: AbortSignal } = {}): Promise<string> {
-  const child = spawn(program, args, { stdio: ['ignore', options.inherit === true ? 'inherit' : 'pipe', options.inherit === true ? 'inherit' : 'pipe'], env: { ...process.env, ...options.env } });
+export async function runToEnd(
+  program: string,
+  args: string[],
+  options: {
+    env?: Record<string, string | undefined>;
+    timeoutMs?: number;
+    inherit?: boolean;
+    signal?: AbortSignal;
+  } = {},
+): Promise<string> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', options.inherit === true ? 'inherit' : 'pipe', options.inherit === true ? 'inherit' : 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -84,12 +104,19 @@ export async function runToEnd(program: string, args: string[], options: { env?:
   clearTimeout(timer);
   options.signal?.removeEventListener('abort', end);
   options.signal?.throwIfAborted();
-  if (code !== 0) throw new DemoError(`${[program, ...args].join(' ').slice(0, 120)} failed: ${stderr.trim().split('\n').at(-1) ?? `exit code ${code}`}`);
+  if (code !== 0)
+    throw new DemoError(
+      `${[program, ...args].join(' ').slice(0, 120)} failed: ${stderr.trim().split('\n').at(-1) ?? `exit code ${code}`}`,
+    );
   return stdout;
 }
 
 /** Waits until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
-export async function waitUntil(what: string, holds: () => Promise<boolean>, options: { timeoutMs: number; signal: AbortSignal; alive?: () => string | null }): Promise<void> {
+export async function waitUntil(
+  what: string,
+  holds: () => Promise<boolean>,
+  options: { timeoutMs: number; signal: AbortSignal; alive?: () => string | null },
+): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
   while (!(await holds().catch(() => false))) {
     options.signal.throwIfAborted();

@@ -26,10 +26,19 @@ export class Timeline {
   }
 
   #line(step: StepResult): string {
-    const marks: Record<string, [string, number]> = { running: ['…', 36], succeeded: ['✓', 32], failed: ['✗', 31], skipped: ['-', 90], waiting_approval: ['?', 33] };
+    const marks: Record<string, [string, number]> = {
+      running: ['…', 36],
+      succeeded: ['✓', 32],
+      failed: ['✗', 31],
+      skipped: ['-', 90],
+      waiting_approval: ['?', 33],
+    };
     const [mark, code] = marks[step.status] ?? ['·', 90];
     const title = (this.#titles[step.index] ?? step.type).padEnd(34);
-    const took = step.startedAt !== null && step.finishedAt !== null ? `${String(Date.parse(step.finishedAt) - Date.parse(step.startedAt)).padStart(5)} ms` : '        ';
+    const took =
+      step.startedAt !== null && step.finishedAt !== null
+        ? `${String(Date.parse(step.finishedAt) - Date.parse(step.startedAt)).padStart(5)} ms`
+        : '        ';
     const text = step.error === null ? describe(step) : `${step.error.code}: ${step.error.message}`;
     return `  ${this.#paint(mark, code)} ${title} ${took}  ${visibleLine(text.trim().replaceAll(/[\t\n\r]+/g, ' ')).slice(0, 90)}`;
   }
@@ -44,8 +53,10 @@ function describe({ status, output }: StepResult): string {
   if (status === 'running') return '';
   const value = (output ?? {}) as Record<string, unknown>;
   if (value['pong'] === true) return `round trip ${Number(value['latencyMs']).toFixed(1)} ms`;
-  if (typeof value['artifactId'] === 'string') return `${String(value['width'])}x${String(value['height'])} ${String(value['contentType'])}, ${String(value['bytes'])} bytes`;
-  if (Array.isArray(value['entries'])) return value['entries'].map((entry) => (entry as { name: string }).name).join(', ');
+  if (typeof value['artifactId'] === 'string')
+    return `${String(value['width'])}x${String(value['height'])} ${String(value['contentType'])}, ${String(value['bytes'])} bytes`;
+  if (Array.isArray(value['entries']))
+    return value['entries'].map((entry) => (entry as { name: string }).name).join(', ');
   if (typeof value['stdout'] === 'string') return value['stdout'];
   if (typeof value['text'] === 'string') return value['text'];
   if (typeof value['title'] === 'string') return `${value['title']} at ${String(value['url'])}`;

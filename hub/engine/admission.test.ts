@@ -6,7 +6,14 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRuns, admitClaimedRun, admitWaitingRuns, createRuns, reopenLines, wakeForgottenLines } from '../modules/runs/index.ts';
+import {
+  acceptRuns,
+  admitClaimedRun,
+  admitWaitingRuns,
+  createRuns,
+  reopenLines,
+  wakeForgottenLines,
+} from '../modules/runs/index.ts';
 import type { PromisedJob } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
@@ -36,22 +43,57 @@ afterAll(async () => {
 
 async function workspace(): Promise<string> {
   const tenantId = newId();
-  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [tenantId, tenantId, JSON.stringify(Object.fromEntries(entitlementNames.map((name) => [name, true])))]);
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
+    tenantId,
+    tenantId,
+    JSON.stringify(Object.fromEntries(entitlementNames.map((name) => [name, true]))),
+  ]);
   return tenantId;
 }
 
-async function workflow(tenantId: string, limits: Record<string, unknown> | null, schedule?: Record<string, unknown>): Promise<string> {
+async function workflow(
+  tenantId: string,
+  limits: Record<string, unknown> | null,
+  schedule?: Record<string, unknown>,
+): Promise<string> {
   const id = newId();
   const steps = JSON.stringify([{ type: 'skill', skillId: 'test.gate', input: {} }]);
-  const trigger = JSON.stringify(schedule === undefined ? { schemaVersion: 1, type: 'manual' } : { schemaVersion: 1, type: 'schedule', schedule });
-  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps, limits) values ($1, $2, 'w', true, 1, $3, $4, $5)`, [id, tenantId, trigger, steps, limits === null ? null : JSON.stringify(limits)]);
-  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [id, tenantId, steps]);
+  const trigger = JSON.stringify(
+    schedule === undefined ? { schemaVersion: 1, type: 'manual' } : { schemaVersion: 1, type: 'schedule', schedule },
+  );
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps, limits) values ($1, $2, 'w', true, 1, $3, $4, $5)`,
+    [id, tenantId, trigger, steps, limits === null ? null : JSON.stringify(limits)],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
+    [id, tenantId, steps],
+  );
   return id;
 }
 
 /** Accepts runs; answers their ids in the order in which they stand in line. */
-async function accept(tenantId: string, workflowId: string, count: number, notBefore: Date | null = null): Promise<string[]> {
-  const accepted = await db.workspace(tenantId, (tx) => acceptRuns(tx, Array.from({ length: count }, () => ({ tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' as const, notBefore }))));
+async function accept(
+  tenantId: string,
+  workflowId: string,
+  count: number,
+  notBefore: Date | null = null,
+): Promise<string[]> {
+  const accepted = await db.workspace(tenantId, (tx) =>
+    acceptRuns(
+      tx,
+      Array.from({ length: count }, () => ({
+        tenantId,
+        workflowId,
+        workflowVersion: 1,
+        trigger: { type: 'manual' },
+        context: null,
+        payload: null,
+        environment: 'live' as const,
+        notBefore,
+      })),
+    ),
+  );
   return accepted.map(({ runId }) => runId).toSorted();
 }
 
@@ -120,12 +162,22 @@ class Worker {
 
   /** Jobs that were dispatched since the last look, as the runs that they wake at once. */
   woken(): string[] {
-    return this.jobs.splice(0).flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
+    return this.jobs
+      .splice(0)
+      .flatMap(({ data, notBefore }) => (notBefore === null || notBefore.getTime() <= Date.now() ? [data.runId] : []));
   }
 }
 
 const runsOf = (dispatched: PromisedJob[]) =>
-  createRuns({ db, events, live: undefined as never, cursors: undefined as never, maxQueued: 0, dispatch: (jobs) => dispatched.push(...jobs), onCancel: async () => () => undefined });
+  createRuns({
+    db,
+    events,
+    live: undefined as never,
+    cursors: undefined as never,
+    maxQueued: 0,
+    dispatch: (jobs) => dispatched.push(...jobs),
+    onCancel: async () => () => undefined,
+  });
 
 interface Held {
   id: string;
@@ -135,7 +187,11 @@ interface Held {
   lease_expires_at: Date | null;
   status: string;
 }
-const rowsOf = (workflowId: string) => database.query<Held>('select id, waits_for, wake_at, started_at, lease_expires_at, status from runs where workflow_id = $1 order by id', [workflowId]);
+const rowsOf = (workflowId: string) =>
+  database.query<Held>(
+    'select id, waits_for, wake_at, started_at, lease_expires_at, status from runs where workflow_id = $1 order by id',
+    [workflowId],
+  );
 
 describe('a line of held runs', () => {
   test('is held without a time to look again, and each end begins the next one in order, in its own transaction', async () => {
@@ -148,15 +204,26 @@ describe('a line of held runs', () => {
     const begun = worker.underWay.slice();
     const waiting = ids.filter((runId) => !begun.includes(runId));
     const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map((row) => [row.id, row.status, row.wake_at, row.lease_expires_at])).toEqual(waiting.map((runId) => [runId, 'queued', null, null]));
-    expect(held.map(({ waits_for }) => waits_for)).toEqual(['max_concurrent_runs', 'earlier_runs', 'earlier_runs', 'earlier_runs']);
+    expect(held.map((row) => [row.id, row.status, row.wake_at, row.lease_expires_at])).toEqual(
+      waiting.map((runId) => [runId, 'queued', null, null]),
+    );
+    expect(held.map(({ waits_for }) => waits_for)).toEqual([
+      'max_concurrent_runs',
+      'earlier_runs',
+      'earlier_runs',
+      'earlier_runs',
+    ]);
     for (const next of waiting) {
       expect(worker.woken()).toEqual([]);
       const [ending] = worker.underWay;
       worker.release(ending as string);
       await expect.poll(() => worker.jobs.length).toBe(1);
       // It counts from the moment that it was let in, whenever a worker takes it.
-      expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({ waits_for: null, status: 'queued', started_at: expect.any(Date) as Date });
+      expect((await rowsOf(id)).find((row) => row.id === next)).toMatchObject({
+        waits_for: null,
+        status: 'queued',
+        started_at: expect.any(Date) as Date,
+      });
       expect(worker.woken()).toEqual([next]);
       await worker.take([next]);
     }
@@ -196,14 +263,21 @@ describe('a line of held runs', () => {
     };
     for (const runId of ids) void worker.engine.execute(runId, never);
     const timer = setInterval(() => void loop(), 5);
-    await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length, { timeout: 40_000 }).toBe(60);
+    await expect
+      .poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length, { timeout: 40_000 })
+      .toBe(60);
     clearInterval(timer);
     expect(worker.most).toBeLessThanOrEqual(3);
   });
 
   test('leaves a run that is not due yet to its time, whoever ends', async () => {
     const tenantId = await workspace();
-    const id = await workflow(tenantId, null, { kind: 'interval', everySeconds: 60, overlap: 'queue', jitterSeconds: 3600 });
+    const id = await workflow(tenantId, null, {
+      kind: 'interval',
+      everySeconds: 60,
+      overlap: 'queue',
+      jitterSeconds: 3600,
+    });
     const [first] = await accept(tenantId, id, 1);
     const [later] = await accept(tenantId, id, 1, new Date(Date.now() + 1_800_000));
     const worker = new Worker();
@@ -211,7 +285,11 @@ describe('a line of held runs', () => {
     worker.release(first as string);
     await worker.done.get(first as string);
     expect(worker.woken()).toEqual([]);
-    expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, waits_for: null, status: 'queued' });
+    expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({
+      started_at: null,
+      waits_for: null,
+      status: 'queued',
+    });
     await worker.engine.execute(later as string, never);
     expect((await rowsOf(id)).find((row) => row.id === later)).toMatchObject({ started_at: null, status: 'queued' });
   });
@@ -228,7 +306,10 @@ describe('a line of held runs', () => {
     const [next, last] = ids.filter((runId) => runId !== underWay);
     await runs.cancel(tenantId, next as string, 'user:test');
     expect(dispatched).toEqual([]);
-    expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({ waits_for: 'max_concurrent_runs', wake_at: null });
+    expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({
+      waits_for: 'max_concurrent_runs',
+      wake_at: null,
+    });
     await runs.cancel(tenantId, underWay as string, 'user:test');
     expect(dispatched.map(({ data }) => data.runId)).toEqual([last]);
   });
@@ -241,7 +322,10 @@ describe('a line of held runs', () => {
     await worker.take(ids);
     const change = async (limits: string | null) => {
       const jobs = await db.workspace(tenantId, async (tx) => {
-        await tx.query(`change_limits_${limits === null}`, 'UPDATE workflows SET limits = $2 WHERE id = $1', [id, limits]);
+        await tx.query(`change_limits_${limits === null}`, 'UPDATE workflows SET limits = $2 WHERE id = $1', [
+          id,
+          limits,
+        ]);
         return reopenLines(tx, tenantId, id);
       });
       await worker.take(jobs.map(({ data }) => data.runId));
@@ -249,7 +333,12 @@ describe('a line of held runs', () => {
     };
     await change(JSON.stringify({ maxConcurrentRuns: 3, onLimit: 'queue' }));
     expect(worker.underWay.length).toBe(3);
-    expect((await rowsOf(id)).filter(({ started_at }) => started_at !== null).map((row) => row.id).every((runId) => worker.underWay.includes(runId))).toBe(true);
+    expect(
+      (await rowsOf(id))
+        .filter(({ started_at }) => started_at !== null)
+        .map((row) => row.id)
+        .every((runId) => worker.underWay.includes(runId)),
+    ).toBe(true);
     await change(null);
     expect(worker.underWay.length).toBe(6);
     for (const runId of worker.underWay) worker.release(runId);
@@ -258,12 +347,21 @@ describe('a line of held runs', () => {
   describe('of a limit that is set while a run is under way which began without one, moves on when that run ends', () => {
     const limit = async (tenantId: string, id: string) => {
       await db.workspace(tenantId, async (tx) => {
-        await tx.query('set_limits', `UPDATE workflows SET limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' WHERE id = $1`, [id]);
+        await tx.query(
+          'set_limits',
+          `UPDATE workflows SET limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' WHERE id = $1`,
+          [id],
+        );
         await reopenLines(tx, tenantId, id);
       });
     };
     const waitsFor = async (kind: 'advisory' | 'relation') =>
-      (await database.query('select 1 from pg_locks where not granted and locktype = $1 and database = (select oid from pg_database where datname = current_database())', [kind])).length > 0;
+      (
+        await database.query(
+          'select 1 from pg_locks where not granted and locktype = $1 and database = (select oid from pg_database where datname = current_database())',
+          [kind],
+        )
+      ).length > 0;
 
     test('although that end looked for others before the next one stood in line', async () => {
       const tenantId = await workspace();
@@ -276,7 +374,11 @@ describe('a line of held runs', () => {
       const judged = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {
-        const admission = await admitClaimedRun(tx, tenantId, id, { id: next, fence: claimed?.fence as string, leaseSeconds: 60 });
+        const admission = await admitClaimedRun(tx, tenantId, id, {
+          id: next,
+          fence: claimed?.fence as string,
+          leaseSeconds: 60,
+        });
         judged.resolve();
         await mayCommit.promise;
         return admission;
@@ -321,13 +423,19 @@ describe('a line of held runs', () => {
 
   test('whose wake-up was lost is found by the sweep, and one that rightly waits is not', async () => {
     const tenantId = await workspace();
-    const [lost, rightly] = [await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }), await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' })];
+    const [lost, rightly] = [
+      await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }),
+      await workflow(tenantId, { maxConcurrentRuns: 1, onLimit: 'queue' }),
+    ];
     const worker = new Worker();
     for (const id of [lost, rightly]) await worker.take(await accept(tenantId, id, 3));
     const sweep = async () => (await db.system((tx) => wakeForgottenLines(tx))).map(({ data }) => data.runId);
     expect(await sweep()).toEqual([]);
     // As if whoever ended had known of no limit.
-    await database.query(`update runs set status = 'succeeded', finished_at = now(), wake_at = null, lease_expires_at = null where workflow_id = $1 and started_at is not null`, [lost]);
+    await database.query(
+      `update runs set status = 'succeeded', finished_at = now(), wake_at = null, lease_expires_at = null where workflow_id = $1 and started_at is not null`,
+      [lost],
+    );
     const [head] = (await rowsOf(lost)).filter(({ started_at }) => started_at === null);
     expect(await sweep()).toEqual([head?.id]);
     await worker.take([head?.id as string]);
@@ -345,17 +453,30 @@ describe('limits by time', () => {
     for (const runId of ids) await worker.take([runId]);
     expect(worker.underWay.length).toBe(2);
     const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map(({ waits_for }) => waits_for)).toEqual(['max_runs_per_minute', ...Array.from({ length: 5 }, () => 'earlier_runs')]);
+    expect(held.map(({ waits_for }) => waits_for)).toEqual([
+      'max_runs_per_minute',
+      ...Array.from({ length: 5 }, () => 'earlier_runs'),
+    ]);
     expect(held.map(({ wake_at }) => wake_at !== null)).toEqual([true, false, false, false, false, false]);
-    const oldest = await database.query<{ at: Date }>('select min(last_at) as at from run_starts where scope_id = $1 and count > 0', [id]);
+    const oldest = await database.query<{ at: Date }>(
+      'select min(last_at) as at from run_starts where scope_id = $1 and count > 0',
+      [id],
+    );
     expect(held[0]?.wake_at?.getTime()).toBe((oldest[0]?.at.getTime() ?? 0) + 60_000);
     // A minute later two more may, in order.
-    await database.query(`update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`, [id]);
+    await database.query(
+      `update run_starts set last_at = last_at - interval '1 minute', slice_at = slice_at - interval '1 minute' where scope_id = $1`,
+      [id],
+    );
     await database.query('update runs set wake_at = now() where id = $1', [held[0]?.id]);
     worker.jobs.splice(0);
     await worker.take([held[0]?.id as string]);
     expect(worker.woken()).toEqual([held[1]?.id]);
-    expect((await rowsOf(id)).filter(({ started_at }) => started_at === null).map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(
+    expect(
+      (await rowsOf(id))
+        .filter(({ started_at }) => started_at === null)
+        .map((row) => [row.id, row.waits_for, row.wake_at !== null]),
+    ).toEqual(
       held.slice(2).map((row, index) => [row.id, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
     );
     for (const runId of worker.underWay) worker.release(runId);
@@ -369,23 +490,41 @@ describe('limits by time', () => {
     for (const runId of ids.toReversed()) await worker.take([runId]);
     expect(worker.underWay).toEqual([ids[4]]);
     const held = (await rowsOf(id)).filter(({ started_at }) => started_at === null);
-    expect(held.map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(ids.slice(0, 4).map((runId, index) => [runId, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]));
+    expect(held.map((row) => [row.id, row.waits_for, row.wake_at !== null])).toEqual(
+      ids.slice(0, 4).map((runId, index) => [runId, index === 0 ? 'max_runs_per_minute' : 'earlier_runs', index === 0]),
+    );
     worker.release(ids[4] as string);
   });
 
   test('of a workspace are shared by its workflows, and one of their lines is woken for the hour', async () => {
     const tenantId = await workspace();
-    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 2, '{}')`, [tenantId]);
+    await database.query(
+      `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 2, '{}')`,
+      [tenantId],
+    );
     const [one, other] = [await workflow(tenantId, null), await workflow(tenantId, null)];
     const worker = new Worker();
     const ofOne = await accept(tenantId, one, 3);
     const ofOther = await accept(tenantId, other, 2);
     for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
     expect(worker.underWay.toSorted()).toEqual(ofOne.slice(0, 2));
-    const timers = async () => (await database.query<{ id: string; waits_for: string; timer: boolean }>('select id, waits_for, wake_at is not null as timer from runs where tenant_id = $1 and started_at is null order by id', [tenantId])).map((row) => [row.id, row.waits_for, row.timer]);
-    expect(await timers()).toEqual([[ofOne[2], 'max_runs_per_hour', true], [ofOther[0], 'max_runs_per_hour', false], [ofOther[1], 'earlier_runs', false]]);
+    const timers = async () =>
+      (
+        await database.query<{ id: string; waits_for: string; timer: boolean }>(
+          'select id, waits_for, wake_at is not null as timer from runs where tenant_id = $1 and started_at is null order by id',
+          [tenantId],
+        )
+      ).map((row) => [row.id, row.waits_for, row.timer]);
+    expect(await timers()).toEqual([
+      [ofOne[2], 'max_runs_per_hour', true],
+      [ofOther[0], 'max_runs_per_hour', false],
+      [ofOther[1], 'earlier_runs', false],
+    ]);
     // An hour later: the one that is woken lets the other workflow's line in too.
-    await database.query(`update run_starts set last_at = last_at - interval '1 hour', slice_at = slice_at - interval '1 hour' where scope_id = $1`, [tenantId]);
+    await database.query(
+      `update run_starts set last_at = last_at - interval '1 hour', slice_at = slice_at - interval '1 hour' where scope_id = $1`,
+      [tenantId],
+    );
     await database.query('update runs set wake_at = now() where id = $1', [ofOne[2]]);
     worker.jobs.splice(0);
     await worker.take([ofOne[2] as string]);
@@ -396,18 +535,30 @@ describe('limits by time', () => {
 
   test('wake the line of another workflow for the hour at once, when a cancel emptied the line that had the timer', async () => {
     const tenantId = await workspace();
-    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 1, '{}')`, [tenantId]);
+    await database.query(
+      `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 1, '{}')`,
+      [tenantId],
+    );
     const [one, other] = [await workflow(tenantId, null), await workflow(tenantId, null)];
     const worker = new Worker();
     const ofOne = await accept(tenantId, one, 2);
     const ofOther = await accept(tenantId, other, 2);
     for (const runId of [...ofOne, ...ofOther]) await worker.take([runId]);
-    const timers = async () => (await database.query<{ id: string; wake_at: Date | null }>('select id, wake_at from runs where tenant_id = $1 and waits_for is not null order by id', [tenantId])).map((row) => [row.id, row.wake_at]);
+    const timers = async () =>
+      (
+        await database.query<{ id: string; wake_at: Date | null }>(
+          'select id, wake_at from runs where tenant_id = $1 and waits_for is not null order by id',
+          [tenantId],
+        )
+      ).map((row) => [row.id, row.wake_at]);
     const [timer] = await timers();
     expect(timer).toEqual([ofOne[1], expect.any(Date)]);
     const dispatched: PromisedJob[] = [];
     await runsOf(dispatched).cancel(tenantId, ofOne[1] as string, 'user:test');
-    expect(await timers()).toEqual([[ofOther[0], timer?.[1]], [ofOther[1], null]]);
+    expect(await timers()).toEqual([
+      [ofOther[0], timer?.[1]],
+      [ofOther[1], null],
+    ]);
     expect(dispatched.map(({ data, notBefore }) => [data.runId, notBefore])).toEqual([[ofOther[0], timer?.[1]]]);
     worker.release(ofOne[0] as string);
   });
@@ -417,11 +568,16 @@ describe('limits by time', () => {
     const id = await workflow(tenantId, null);
     const worker = new Worker();
     await worker.take(await accept(tenantId, id, 3));
-    await database.query(`insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 4, '{}')`, [tenantId]);
+    await database.query(
+      `insert into automation_policies (tenant_id, standing_orders, max_runs_per_hour, approvals_required_for) values ($1, '', 4, '{}')`,
+      [tenantId],
+    );
     const later = await accept(tenantId, id, 3);
     for (const runId of later) await worker.take([runId]);
     expect(worker.underWay.length).toBe(4);
-    expect(await database.query('select sum(count)::int as n from run_starts where scope_id = $1', [tenantId])).toEqual([{ n: 4 }]);
+    expect(await database.query('select sum(count)::int as n from run_starts where scope_id = $1', [tenantId])).toEqual(
+      [{ n: 4 }],
+    );
     for (const runId of worker.underWay) worker.release(runId);
   });
 
@@ -462,13 +618,22 @@ test('10,000 held runs are no work for the sweeps, and their line moves on as qu
   );
   await database.query('analyze runs');
   const rowsRead = async (work: () => Promise<unknown>) => {
-    const read = async () => (await database.query<{ n: number }>(`select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where relname = 'runs'`))[0]?.n ?? 0;
+    const read = async () =>
+      (
+        await database.query<{ n: number }>(
+          `select (seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where relname = 'runs'`,
+        )
+      )[0]?.n ?? 0;
     // Each connection tells what it read when it has been idle for a moment, or is asked.
     const settled = async () => {
       let before = -1;
       for (let now = await read(); now !== before; now = await read()) {
         before = now;
-        await Promise.all(Array.from({ length: 12 }, () => db.system((tx) => tx.query('flush_statistics', 'SELECT pg_stat_force_next_flush()', []))));
+        await Promise.all(
+          Array.from({ length: 12 }, () =>
+            db.system((tx) => tx.query('flush_statistics', 'SELECT pg_stat_force_next_flush()', [])),
+          ),
+        );
         await new Promise((tick) => setTimeout(tick, 100));
       }
       return before;

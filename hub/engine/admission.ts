@@ -11,7 +11,9 @@ import type { ClaimedRun } from './store.ts';
  */
 export async function admitClaimed(db: Database, run: ClaimedRun): Promise<Admission> {
   if (run.started_at !== null) return { began: true, jobs: [] };
-  const admission = await db.workspace(run.tenant_id, (tx) => admitClaimedRun(tx, run.tenant_id, run.workflow_id, { id: run.id, fence: run.fence, leaseSeconds }));
+  const admission = await db.workspace(run.tenant_id, (tx) =>
+    admitClaimedRun(tx, run.tenant_id, run.workflow_id, { id: run.id, fence: run.fence, leaseSeconds }),
+  );
   if (admission === null) throw new LeaseLost('the run was taken over, cancelled or ended');
   return admission;
 }

@@ -28,7 +28,10 @@ test.each([
 test('a call cut off by the next marker spoils that one alone, and a FINAL beside calls is not taken', () => {
   const turn = read('TOOL_CALL:a.b|{\nTOOL_CALL:c.d|{}\nFINAL: guess');
   expect(turn.calls).toEqual([{ skillId: 'c.d', input: {} }]);
-  expect(turn.problems).toEqual([expect.stringContaining('TOOL_CALL:a.b'), expect.stringContaining('FINAL came together')]);
+  expect(turn.problems).toEqual([
+    expect.stringContaining('TOOL_CALL:a.b'),
+    expect.stringContaining('FINAL came together'),
+  ]);
 });
 
 test('ten calls of a turn are carried out, and of what is wrong no more is told than helps', () => {

@@ -58,17 +58,25 @@ export function parseTurn(answer: ModelAnswer): ParsedTurn {
         break;
       }
       const rest = answer.slice(at);
-      return { calls: [], final: `${line.text.slice(finalMarker.length)}${rest === '' ? '' : `\n${rest}`}`.trim(), problems: [] };
+      return {
+        calls: [],
+        final: `${line.text.slice(finalMarker.length)}${rest === '' ? '' : `\n${rest}`}`.trim(),
+        problems: [],
+      };
     }
     if (line.kind === 'other') continue;
     const [skillId, json] = splitOnce(line.text.slice(callMarker.length));
     const read = readJson(answer, json, at);
     at = read.next;
-    if (calls.length >= maxCallsPerTurn) problems.push(`only ${maxCallsPerTurn} calls a turn are carried out; TOOL_CALL:${skillId.slice(0, 100)} was not.`);
+    if (calls.length >= maxCallsPerTurn)
+      problems.push(
+        `only ${maxCallsPerTurn} calls a turn are carried out; TOOL_CALL:${skillId.slice(0, 100)} was not.`,
+      );
     else if ('problem' in read) problems.push(`TOOL_CALL:${skillId.slice(0, 100)} ${read.problem}`);
     else calls.push({ skillId, input: read.value });
   }
-  if (calls.length === 0 && problems.length === 0) problems.push('Your answer held neither a TOOL_CALL line nor FINAL. End with FINAL:<text>.');
+  if (calls.length === 0 && problems.length === 0)
+    problems.push('Your answer held neither a TOOL_CALL line nor FINAL. End with FINAL:<text>.');
   return { calls, final: null, problems };
 }
 
@@ -95,8 +103,13 @@ function nestingAfter(text: string, { open, inString }: Nesting): Nesting {
 }
 
 /** The input of a call: JSON that begins on the line of its marker and may go on, until its brackets close, up to the next marker. */
-function readJson(answer: ModelAnswer, first: string, after: number): ({ value: JsonValue } | { problem: string }) & { next: number } {
-  if (first === '') return { problem: 'needs a | and its input as JSON, such as TOOL_CALL:memory.read|{"key":"name"}', next: after };
+function readJson(
+  answer: ModelAnswer,
+  first: string,
+  after: number,
+): ({ value: JsonValue } | { problem: string }) & { next: number } {
+  if (first === '')
+    return { problem: 'needs a | and its input as JSON, such as TOOL_CALL:memory.read|{"key":"name"}', next: after };
   const lines = [first];
   let next = after;
   let nesting = nestingAfter(first, { open: 0, inString: false });
@@ -110,7 +123,8 @@ function readJson(answer: ModelAnswer, first: string, after: number): ({ value: 
   }
   try {
     const value = toStorableJson(JSON.parse(lines.join('\n')), maxToolDepth);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return { problem: 'needs a JSON object as its input', next };
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return { problem: 'needs a JSON object as its input', next };
     return { value, next };
   } catch (error) {
     return { problem: `has an input that is not JSON: ${(error as Error).message.slice(0, 200)}`, next };
@@ -118,16 +132,28 @@ function readJson(answer: ModelAnswer, first: string, after: number): ({ value: 
 }
 
 /** What came of a call, for the model. Its content is data: it may come from a stranger. */
-export function toolResultText(call: { call: number; skillId: string; status: string; outputText?: string; output?: JsonValue; error?: { code: string; message: string } }): string {
-  if (call.status !== 'succeeded') return `TOOL_ERROR:${call.skillId}|${JSON.stringify(call.error ?? { code: 'failed', message: 'it failed' })}`;
+export function toolResultText(call: {
+  call: number;
+  skillId: string;
+  status: string;
+  outputText?: string;
+  output?: JsonValue;
+  error?: { code: string; message: string };
+}): string {
+  if (call.status !== 'succeeded')
+    return `TOOL_ERROR:${call.skillId}|${JSON.stringify(call.error ?? { code: 'failed', message: 'it failed' })}`;
   const output = JSON.stringify(call.output ?? null);
-  const shown = output.length > maxResultCharacters ? `${output.slice(0, maxResultCharacters)}… (${output.length} characters in all)` : output;
+  const shown =
+    output.length > maxResultCharacters
+      ? `${output.slice(0, maxResultCharacters)}… (${output.length} characters in all)`
+      : output;
   return `TOOL_RESULT:${call.skillId}|${shown}`;
 }
 
 /** Tells a model which tools it has and how to call them. */
 export function toolsText(tools: readonly Skill[]): string {
-  const ending = 'When you are done, end your answer with a line FINAL:<text>, where the text is your answer to the person.';
+  const ending =
+    'When you are done, end your answer with a line FINAL:<text>, where the text is your answer to the person.';
   if (tools.length === 0) return `You have no tools. ${ending}`;
   const list = tools.map((tool) => `- ${tool.id}: ${tool.summary} Input: ${JSON.stringify(inputSchema(tool))}`);
   return [

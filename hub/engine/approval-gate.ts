@@ -10,7 +10,11 @@ import type { HeldRun } from './held-run.ts';
 export const approvalSeconds = 86_400;
 
 /** Asks for an approval, once for each call. */
-export function askApproval(held: HeldRun, site: CallSite, approval: Omit<Parameters<typeof createApproval>[1], 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call'>): Asked {
+export function askApproval(
+  held: HeldRun,
+  site: CallSite,
+  approval: Omit<Parameters<typeof createApproval>[1], 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call'>,
+): Asked {
   const { run } = held;
   const { index: stepIndex, attempt, call } = site;
   return {
@@ -18,7 +22,17 @@ export function askApproval(held: HeldRun, site: CallSite, approval: Omit<Parame
     status: 'waiting_approval',
     wakeInSeconds: null,
     requestHash: approval.requestHash ?? hashOf(canonicalJson(approval.request)),
-    begin: async (tx) => ({ kind: 'approval', approvalId: await createApproval(tx, { tenantId: run.tenant_id, runId: run.id, stepIndex, attempt, call, ...approval }) }),
+    begin: async (tx) => ({
+      kind: 'approval',
+      approvalId: await createApproval(tx, {
+        tenantId: run.tenant_id,
+        runId: run.id,
+        stepIndex,
+        attempt,
+        call,
+        ...approval,
+      }),
+    }),
   };
 }
 
@@ -26,9 +40,20 @@ export function askApproval(held: HeldRun, site: CallSite, approval: Omit<Parame
 export async function settledApproval(held: HeldRun, site: CallSite): Promise<{ row: ApprovalRow } | Waiting | null> {
   const row = await held.read((tx) => findApproval(tx, held.runId, site.index, site.attempt, site.call));
   if (row === null) return null;
-  if (row.status === 'pending') return { kind: 'waiting', status: 'waiting_approval', wakeInSeconds: null, begin: async () => ({ kind: 'approval', approvalId: row.id }) };
+  if (row.status === 'pending')
+    return {
+      kind: 'waiting',
+      status: 'waiting_approval',
+      wakeInSeconds: null,
+      begin: async () => ({ kind: 'approval', approvalId: row.id }),
+    };
   if (row.status === 'approved') return { row };
   const by = row.decidedBy ?? 'nobody';
-  if (row.status === 'rejected') throw new StepFailure('approval_rejected', `Rejected by ${by}${row.note === null || row.note === '' ? '' : `: ${row.note}`}`, { retryable: false });
+  if (row.status === 'rejected')
+    throw new StepFailure(
+      'approval_rejected',
+      `Rejected by ${by}${row.note === null || row.note === '' ? '' : `: ${row.note}`}`,
+      { retryable: false },
+    );
   throw new StepFailure('approval_expired', 'Nobody decided in time.', { retryable: false });
 }

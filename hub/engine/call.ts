@@ -38,7 +38,9 @@ export interface Asked extends Waiting {
   requestHash: string;
 }
 
-export type CallOutcome = { kind: 'done'; output: JsonValue; outputText: string; effect: EffectKind; persist?: SkillOutcome['persist'] } | Waiting;
+export type CallOutcome =
+  | { kind: 'done'; output: JsonValue; outputText: string; effect: EffectKind; persist?: SkillOutcome['persist'] }
+  | Waiting;
 
 /** SHA-256 of a text, in hex. */
 export function hashOf(text: string): string {

@@ -10,13 +10,25 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 /** How often a run looks after the one that it waits for, should nobody wake it, in seconds. */
 const childGraceSeconds = 300;
 
-const spawnInput = z.object({ workflowId: z.string(), context: z.string().optional(), payload: z.record(z.string(), z.unknown()).optional() });
+const spawnInput = z.object({
+  workflowId: z.string(),
+  context: z.string().optional(),
+  payload: z.record(z.string(), z.unknown()).optional(),
+});
 
 /** Starts a run that this one waits for, in the transaction that lets it go. */
-export async function beginChild(deps: EngineDependencies, held: HeldRun, skill: SpawnSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+export async function beginChild(
+  deps: EngineDependencies,
+  held: HeldRun,
+  skill: SpawnSkill,
+  input: Record<string, unknown>,
+): Promise<CallOutcome> {
   const { run } = held;
   const { workflowId, context, payload } = spawnInput.parse(input);
-  if (run.depth + 1 >= maxRunDepth) throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, { retryable: false });
+  if (run.depth + 1 >= maxRunDepth)
+    throw new StepFailure('depth_exceeded', `${run.depth + 1} runs each started the next; a loop is ended here.`, {
+      retryable: false,
+    });
   let started: Awaited<ReturnType<EngineDependencies['startChild']>> | null = null;
   return {
     kind: 'waiting',
@@ -25,10 +37,24 @@ export async function beginChild(deps: EngineDependencies, held: HeldRun, skill:
     lockFirst: (tx) => lockLimits(tx, workflowId),
     begin: async (tx) => {
       try {
-        started = await deps.startChild(tx, { tenantId: run.tenant_id, workflowId, trigger: { type: 'subagent', parentRunId: run.id }, parentRunId: run.id, depth: run.depth + 1, context: context ?? null, payload: (payload as JsonObject | undefined) ?? null, environment: run.environment, requestedBy: run.requested_by });
+        started = await deps.startChild(tx, {
+          tenantId: run.tenant_id,
+          workflowId,
+          trigger: { type: 'subagent', parentRunId: run.id },
+          parentRunId: run.id,
+          depth: run.depth + 1,
+          context: context ?? null,
+          payload: (payload as JsonObject | undefined) ?? null,
+          environment: run.environment,
+          requestedBy: run.requested_by,
+        });
         return { kind: 'run', runId: started.runId };
       } catch (error) {
-        if (error instanceof AppError && error.code !== 'unavailable') throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, { retryable: errorCodes[error.code].retryable, cause: error });
+        if (error instanceof AppError && error.code !== 'unavailable')
+          throw new StepFailure('subagent_refused', `${skill.id} could not start its workflow: ${error.message}`, {
+            retryable: errorCodes[error.code].retryable,
+            cause: error,
+          });
         throw error;
       }
     },
@@ -42,7 +68,12 @@ export async function beginChild(deps: EngineDependencies, held: HeldRun, skill:
 /** Goes on once the run that was waited for ended. @throws StepFailure unless it succeeded. */
 export async function resumeChild(held: HeldRun, runId: string): Promise<CallOutcome> {
   const child = await held.read(async (tx) => {
-    const { rows } = await tx.query<{ status: string; error: { code: string; message: string } | null; output: JsonValue; output_text: string | null }>(
+    const { rows } = await tx.query<{
+      status: string;
+      error: { code: string; message: string } | null;
+      output: JsonValue;
+      output_text: string | null;
+    }>(
       'read_child',
       `SELECT r.status, r.error, s.output, s.output_text FROM runs r
        LEFT JOIN LATERAL (SELECT output, output_text FROM run_steps WHERE run_id = r.id AND status = 'succeeded' ORDER BY index DESC LIMIT 1) s ON true
@@ -53,14 +84,28 @@ export async function resumeChild(held: HeldRun, runId: string): Promise<CallOut
   });
   switch (child?.status) {
     case 'succeeded':
-      return { kind: 'done', output: { runId, status: 'succeeded', output: child.output ?? null }, outputText: child.output_text ?? '', effect: 'pure' };
+      return {
+        kind: 'done',
+        output: { runId, status: 'succeeded', output: child.output ?? null },
+        outputText: child.output_text ?? '',
+        effect: 'pure',
+      };
     case 'failed':
-      throw new StepFailure('subagent_failed', `The run ${runId} failed: ${child.error?.message ?? 'it gave no reason'}`, { retryable: false });
+      throw new StepFailure(
+        'subagent_failed',
+        `The run ${runId} failed: ${child.error?.message ?? 'it gave no reason'}`,
+        { retryable: false },
+      );
     case 'cancelled':
       throw new StepFailure('subagent_cancelled', `The run ${runId} was cancelled.`, { retryable: false });
     case undefined:
       throw new StepFailure('subagent_failed', `The run ${runId} is gone.`, { retryable: false });
     default:
-      return { kind: 'waiting', status: 'running', wakeInSeconds: childGraceSeconds, begin: async () => ({ kind: 'run', runId }) };
+      return {
+        kind: 'waiting',
+        status: 'running',
+        wakeInSeconds: childGraceSeconds,
+        begin: async () => ({ kind: 'run', runId }),
+      };
   }
 }

@@ -24,7 +24,10 @@ interface Known {
  * Renders what can be known of a value. What would fail the step in a run is told as a problem, with the value as it is written.
  * @throws AppError `payload_too_large` when the answer as a whole would be too long.
  */
-function render(value: JsonValue, { scope, budget }: Known): { value: JsonValue; unresolved: string[]; problems: string[] } {
+function render(
+  value: JsonValue,
+  { scope, budget }: Known,
+): { value: JsonValue; unresolved: string[]; problems: string[] } {
   const own = new RenderBudget();
   const room = own.left;
   try {
@@ -33,7 +36,11 @@ function render(value: JsonValue, { scope, budget }: Known): { value: JsonValue;
     return { ...rendered, problems: [] };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    if (own.left >= 0 && budget.left < 0) throw new AppError('payload_too_large', `A dry run shows at most ${maxShownCharacters} characters of all its inputs together, and these steps would have more; try it with a smaller context or payload.`);
+    if (own.left >= 0 && budget.left < 0)
+      throw new AppError(
+        'payload_too_large',
+        `A dry run shows at most ${maxShownCharacters} characters of all its inputs together, and these steps would have more; try it with a smaller context or payload.`,
+      );
     return { value, unresolved: [], problems: [error.message] };
   }
 }
@@ -50,30 +57,89 @@ function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): strin
   if (parsed.success) return [];
   // A field that still holds a reference can't be judged before it is known.
   return parsed.error.issues
-    .filter((issue) => !(unresolved.length > 0 && JSON.stringify(issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], input) ?? '').includes('{{')))
-    .map((issue) => `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`);
+    .filter(
+      (issue) =>
+        !(
+          unresolved.length > 0 &&
+          JSON.stringify(
+            issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], input) ??
+              '',
+          ).includes('{{')
+        ),
+    )
+    .map(
+      (issue) =>
+        `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`,
+    );
 }
 
-function dryStep(step: Step, index: number, known: Known, skills: SkillCatalog, approvalsRequiredFor: readonly string[]): DryStep {
+function dryStep(
+  step: Step,
+  index: number,
+  known: Known,
+  skills: SkillCatalog,
+  approvalsRequiredFor: readonly string[],
+): DryStep {
   const common = { index, id: step.id ?? null, type: step.type, willRun: willRun(step, known) };
   if (step.type === 'approval') {
     const { value, unresolved, problems } = render({ title: step.title, message: step.message }, known);
-    return { ...common, skillId: null, input: value, unresolved, effect: 'waits for a person', needsApproval: true, problems };
+    return {
+      ...common,
+      skillId: null,
+      input: value,
+      unresolved,
+      effect: 'waits for a person',
+      needsApproval: true,
+      problems,
+    };
   }
   if (step.type === 'agent') {
     const { value, unresolved, problems } = render({ prompt: step.prompt }, known);
-    return { ...common, skillId: null, input: value, unresolved, effect: 'asks a model, which may call the skills of its tool profile', needsApproval: false, problems };
+    return {
+      ...common,
+      skillId: null,
+      input: value,
+      unresolved,
+      effect: 'asks a model, which may call the skills of its tool profile',
+      needsApproval: false,
+      problems,
+    };
   }
   const { skillId, input } = callOf(step);
   const skill = skills.find(skillId);
   const { value, unresolved, problems } = render(input, known);
-  const needsApproval = approvalsRequiredFor.some((pattern) => matchesGlob(pattern, skillId)) || (skill?.kind === 'node' && skill.command.needsApproval);
-  return { ...common, skillId, input: value, unresolved, effect: skill === undefined ? 'unknown' : describeEffect(skill), needsApproval, problems: skill === undefined ? [`there is no skill "${skillId}"`] : problems.length > 0 ? problems : problemsOf(skill, value, unresolved) };
+  const needsApproval =
+    approvalsRequiredFor.some((pattern) => matchesGlob(pattern, skillId)) ||
+    (skill?.kind === 'node' && skill.command.needsApproval);
+  return {
+    ...common,
+    skillId,
+    input: value,
+    unresolved,
+    effect: skill === undefined ? 'unknown' : describeEffect(skill),
+    needsApproval,
+    problems:
+      skill === undefined
+        ? [`there is no skill "${skillId}"`]
+        : problems.length > 0
+          ? problems
+          : problemsOf(skill, value, unresolved),
+  };
 }
 
 /** What a run of these steps would do, with its templates resolved as far as they can be; nothing is done. */
-export function dryRunSteps(steps: readonly Step[], skills: SkillCatalog, policy: { approvalsRequiredFor: readonly string[] }, input: { workflowId: string; context: string | null; payload: JsonObject | null }): DryRun {
-  const scope: KnownScope = { context: input.context ?? '', payload: input.payload ?? {}, trigger: { type: 'manual' }, now: new Date().toISOString() };
+export function dryRunSteps(
+  steps: readonly Step[],
+  skills: SkillCatalog,
+  policy: { approvalsRequiredFor: readonly string[] },
+  input: { workflowId: string; context: string | null; payload: JsonObject | null },
+): DryRun {
+  const scope: KnownScope = {
+    context: input.context ?? '',
+    payload: input.payload ?? {},
+    trigger: { type: 'manual' },
+    now: new Date().toISOString(),
+  };
   const known: Known = { scope, budget: new RenderBudget(maxShownCharacters) };
   const dry = steps.map((step, index) => dryStep(step, index, known, skills, policy.approvalsRequiredFor));
   return { dryRun: true, runnable: dry.every((step) => step.problems.length === 0), steps: dry };

@@ -29,7 +29,11 @@ beforeAll(async () => {
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, logger);
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
-  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [tenantId, 'engine', JSON.stringify(entitlements)]);
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
+    tenantId,
+    'engine',
+    JSON.stringify(entitlements),
+  ]);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -57,13 +61,38 @@ function engineWith(skill: DirectSkill): Engine {
 async function accept(skillId: string): Promise<string> {
   const workflowId = newId();
   const steps = JSON.stringify([{ type: 'skill', skillId, input: {} }]);
-  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`, [workflowId, tenantId, steps]);
-  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [workflowId, tenantId, steps]);
-  const { runId } = await db.workspace(tenantId, (tx) => acceptRun(tx, { tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' }));
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
+    [workflowId, tenantId, steps],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
+    [workflowId, tenantId, steps],
+  );
+  const { runId } = await db.workspace(tenantId, (tx) =>
+    acceptRun(tx, {
+      tenantId,
+      workflowId,
+      workflowVersion: 1,
+      trigger: { type: 'manual' },
+      context: null,
+      payload: null,
+      environment: 'live',
+    }),
+  );
   return runId;
 }
 
-const stateOf = async (runId: string) => (await database.query<{ status: string; error: { code: string } | null; lost_leases: number; wake_at: Date | null; lease_expires_at: Date | null }>('select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1', [runId]))[0];
+const stateOf = async (runId: string) =>
+  (
+    await database.query<{
+      status: string;
+      error: { code: string } | null;
+      lost_leases: number;
+      wake_at: Date | null;
+      lease_expires_at: Date | null;
+    }>('select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1', [runId])
+  )[0];
 const never = new AbortController().signal;
 
 /** A worker that dies in the middle of a step: it stops there, and its lease runs out. */
@@ -78,32 +107,40 @@ test.each([
   ['once', 'failed', 1],
   ['keyed', 'succeeded', 2],
   ['pure', 'succeeded', 2],
-] as const)('after a death in a step whose effect is %s the run %s, and the skill was called %i times', async (effect, status, calls) => {
-  const keys: string[] = [];
-  const reached = Promise.withResolvers<void>();
-  const skill = defineSkill({
-    id: `test.${effect}`,
-    title: '',
-    summary: '',
-    requires: [],
-    effect,
-    input: z.strictObject({}),
-    async execute(_input, { idempotencyKey }) {
-      keys.push(idempotencyKey);
-      if (keys.length === 1) {
-        reached.resolve();
-        await new Promise(() => undefined);
-      }
-      return { output: 'done' };
-    },
-  });
-  const runId = await accept(skill.id);
-  await dieIn(engineWith(skill), runId, reached.promise);
-  await engineWith(skill).execute(runId, never);
-  expect(await stateOf(runId)).toMatchObject({ status, error: effect === 'once' ? { code: 'outcome_unknown' } : null, wake_at: null, lease_expires_at: null });
-  expect(keys.length).toBe(calls);
-  expect(new Set(keys).size).toBe(1);
-});
+] as const)(
+  'after a death in a step whose effect is %s the run %s, and the skill was called %i times',
+  async (effect, status, calls) => {
+    const keys: string[] = [];
+    const reached = Promise.withResolvers<void>();
+    const skill = defineSkill({
+      id: `test.${effect}`,
+      title: '',
+      summary: '',
+      requires: [],
+      effect,
+      input: z.strictObject({}),
+      async execute(_input, { idempotencyKey }) {
+        keys.push(idempotencyKey);
+        if (keys.length === 1) {
+          reached.resolve();
+          await new Promise(() => undefined);
+        }
+        return { output: 'done' };
+      },
+    });
+    const runId = await accept(skill.id);
+    await dieIn(engineWith(skill), runId, reached.promise);
+    await engineWith(skill).execute(runId, never);
+    expect(await stateOf(runId)).toMatchObject({
+      status,
+      error: effect === 'once' ? { code: 'outcome_unknown' } : null,
+      wake_at: null,
+      lease_expires_at: null,
+    });
+    expect(keys.length).toBe(calls);
+    expect(new Set(keys).size).toBe(1);
+  },
+);
 
 test('a worker that dies before a call reached out leaves no doubt about it', async () => {
   const reached = Promise.withResolvers<void>();
@@ -134,7 +171,9 @@ test('a worker that dies before a call reached out leaves no doubt about it', as
   await engineWith(skill).execute(runId, never);
   expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
   expect(calls).toBe(1);
-  expect(await database.query('select output from run_steps where run_id = $1', [runId])).toEqual([{ output: 'look 2' }]);
+  expect(await database.query('select output from run_steps where run_id = $1', [runId])).toEqual([
+    { output: 'look 2' },
+  ]);
 });
 
 test('a call that may have reached out before it failed unexpectedly is not repeated by itself', async () => {
@@ -159,11 +198,21 @@ test('a call that may have reached out before it failed unexpectedly is not repe
 });
 
 test('a run that kills its workers again and again is ended, alone', async () => {
-  const skill = defineSkill({ id: 'test.poison', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: () => new Promise(() => undefined) });
+  const skill = defineSkill({
+    id: 'test.poison',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    execute: () => new Promise(() => undefined),
+  });
   const runId = await accept(skill.id);
   const pauses: number[] = [];
   for (let death = 0; death < 5; death += 1) {
-    void engineWith(skill).execute(runId, never).catch(() => undefined);
+    void engineWith(skill)
+      .execute(runId, never)
+      .catch(() => undefined);
     await expect.poll(async () => (await stateOf(runId))?.lease_expires_at).not.toBeNull();
     await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
     await repairRuns(db);
@@ -181,17 +230,29 @@ test('a run that kills its workers again and again is ended, alone', async () =>
 });
 
 test('a run that wants a worker is found whatever became of its job, and one that is held, not due or done is not', async () => {
-  const skill = defineSkill({ id: 'test.simple', title: '', summary: '', requires: [], effect: 'pure', input: z.strictObject({}), execute: async () => ({ output: null }) });
+  const skill = defineSkill({
+    id: 'test.simple',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    execute: async () => ({ output: null }),
+  });
   const runId = await accept(skill.id);
   await database.query('delete from outbox');
-  const found = async (except: string[] = []) => (await listDueRuns(db, null, except)).runs.list.map((run) => run.runId);
+  const found = async (except: string[] = []) =>
+    (await listDueRuns(db, null, except)).runs.list.map((run) => run.runId);
   expect(await found()).toContain(runId);
   expect(await found([tenantId])).not.toContain(runId);
   // To queue is no loss: nothing is written for it.
   expect((await repairRuns(db)).map(({ data }) => data.runId)).not.toContain(runId);
   await database.query("update runs set wake_at = now() + interval '1 minute' where id = $1", [runId]);
   expect(await found()).not.toContain(runId);
-  await database.query("update runs set wake_at = now() - interval '1 minute', lease_expires_at = now() + interval '1 minute' where id = $1", [runId]);
+  await database.query(
+    "update runs set wake_at = now() - interval '1 minute', lease_expires_at = now() + interval '1 minute' where id = $1",
+    [runId],
+  );
   expect(await found()).not.toContain(runId);
   expect((await repairRuns(db)).map(({ data }) => data.runId)).not.toContain(runId);
   await database.query('update runs set lease_expires_at = null where id = $1', [runId]);
@@ -201,7 +262,8 @@ test('a run that wants a worker is found whatever became of its job, and one tha
 
 test('of each workspace some runs are found, whoever has the longest backlog, and none twice or never', async () => {
   const tenants = Array.from({ length: 3 }, () => newId());
-  for (const id of tenants) await database.query('insert into tenants (id, name, entitlements) values ($1::uuid, $1::text, $2)', [id, '{}']);
+  for (const id of tenants)
+    await database.query('insert into tenants (id, name, entitlements) values ($1::uuid, $1::text, $2)', [id, '{}']);
   const counts = [500, 3, 1];
   for (const [index, id] of tenants.entries()) {
     await database.query(
@@ -241,26 +303,44 @@ test('two workers that get the same job do not both run it', async () => {
 });
 
 test.each([
-  ['waits', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, { status: 'running', wakeInSeconds: 60 }))],
-  ['was given back', (claimed: ClaimedRun) => db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60))],
-] as const)('a renewal that is late does not lease a run that %s, whether or not a lease of it was lost before', async (_how, letGo) => {
-  for (const wasLost of [false, true]) {
-    const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-    const hold = { runId: claimed.id, fence: claimed.fence };
-    if (wasLost) {
-      await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [claimed.id]);
-      await repairRuns(db);
+  [
+    'waits',
+    (claimed: ClaimedRun) =>
+      db.workspace(tenantId, (tx) =>
+        suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, { status: 'running', wakeInSeconds: 60 }),
+      ),
+  ],
+  [
+    'was given back',
+    (claimed: ClaimedRun) =>
+      db.workspace(tenantId, (tx) => releaseRun(tx, { runId: claimed.id, fence: claimed.fence }, tenantId, 60)),
+  ],
+] as const)(
+  'a renewal that is late does not lease a run that %s, whether or not a lease of it was lost before',
+  async (_how, letGo) => {
+    for (const wasLost of [false, true]) {
+      const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+      const hold = { runId: claimed.id, fence: claimed.fence };
+      if (wasLost) {
+        await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [
+          claimed.id,
+        ]);
+        await repairRuns(db);
+      }
+      expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
+      await letGo(claimed);
+      expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
+      expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null });
     }
-    expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(true);
-    await letGo(claimed);
-    expect(await db.workspace(tenantId, (tx) => renewLease(tx, hold))).toBe(false);
-    expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null });
-  }
-});
+  },
+);
 
 test('a worker keeps its lease while limits are asked whether its run may begin', async () => {
   const runId = await accept('test.none');
-  await database.query(`update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`, [runId]);
+  await database.query(
+    `update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`,
+    [runId],
+  );
   const claimed = (await claimRun(db, runId)) as ClaimedRun;
   expect(claimed.started_at).toBeNull();
   expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence: claimed.fence }))).toBe(true);
@@ -268,7 +348,10 @@ test('a worker keeps its lease while limits are asked whether its run may begin'
 
 test('leases are ended of a run that lost any number of them', async () => {
   const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
-  await database.query("update runs set lease_expires_at = now() - interval '1 second', lost_leases = 10000 where id = $1", [claimed.id]);
+  await database.query(
+    "update runs set lease_expires_at = now() - interval '1 second', lost_leases = 10000 where id = $1",
+    [claimed.id],
+  );
   await repairRuns(db);
   expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 10_001 });
 });

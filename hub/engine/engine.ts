@@ -14,7 +14,19 @@ import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { callOf, runStep } from './steps.ts';
-import { advanceRun, claimRun, hasAdvanced, isSuspended, releaseRun, renewalSeconds, renewLease, suspendRun, writeLastStep, writeReceipt, writeStep } from './store.ts';
+import {
+  advanceRun,
+  claimRun,
+  hasAdvanced,
+  isSuspended,
+  releaseRun,
+  renewalSeconds,
+  renewLease,
+  suspendRun,
+  writeLastStep,
+  writeReceipt,
+  writeStep,
+} from './store.ts';
 import type { ClaimedRun, Hold, StepRecord } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
@@ -56,9 +68,11 @@ export class Engine {
       results: new Map(run.results.map((row) => [row.index, row])),
       signal,
       working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),
-      read: (work) => this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
+      read: (work) =>
+        this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
-      write: (work, durable = true) => this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
+      write: (work, durable = true) =>
+        this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
     };
     const renewal = setInterval(() => void this.#renew(held, taken), renewalSeconds * 1000);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
@@ -73,7 +87,10 @@ export class Engine {
       }
     } catch (error) {
       if (error instanceof LeaseLost || held.signal.reason instanceof LeaseLost) {
-        this.#deps.logger.info({ runId, reason: error instanceof Error ? error.message : String(error) }, 'left a run that somebody else has');
+        this.#deps.logger.info(
+          { runId, reason: error instanceof Error ? error.message : String(error) },
+          'left a run that somebody else has',
+        );
       } else if (shutdown.aborted) {
         await this.#giveBack(held);
       } else {
@@ -86,14 +103,23 @@ export class Engine {
   }
 
   #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    return throughOutages(signal, work, (error) => this.#deps.logger.warn({ err: error, runId, part: 'database' }, 'a run waits for the database'));
+    return throughOutages(signal, work, (error) =>
+      this.#deps.logger.warn({ err: error, runId, part: 'database' }, 'a run waits for the database'),
+    );
   }
 
   /** Fails the steps that are not to be worked on; answers whether the run goes on after them. */
   async #refuse(held: HeldRun): Promise<boolean> {
     const { run } = held;
     for (let failure = refusalOf(run); failure !== null; failure = refusalOf(run)) {
-      if (!(await this.#finishStep(held, run.next_step, { kind: 'failed', attempt: held.results.get(run.next_step)?.attempts ?? 1, failure }))) return false;
+      if (
+        !(await this.#finishStep(held, run.next_step, {
+          kind: 'failed',
+          attempt: held.results.get(run.next_step)?.attempts ?? 1,
+          failure,
+        }))
+      )
+        return false;
       run.next_step += 1;
       run.lost_leases = 0;
     }
@@ -110,11 +136,21 @@ export class Engine {
         if (refusal === null) return;
         if (outcome.state !== null && run.steps[index]?.type === 'agent') {
           const { state } = outcome;
-          await this.#goOn(held, index, outcome.attempt, held.working(index, () => refuseOpenCall(state, refusal)));
+          await this.#goOn(
+            held,
+            index,
+            outcome.attempt,
+            held.working(index, () => refuseOpenCall(state, refusal)),
+          );
           index -= 1;
           continue;
         }
-        outcome = { kind: 'failed', attempt: outcome.attempt, failure: refusal, ...(outcome.state === null ? {} : { state: outcome.state }) };
+        outcome = {
+          kind: 'failed',
+          attempt: outcome.attempt,
+          failure: refusal,
+          ...(outcome.state === null ? {} : { state: outcome.state }),
+        };
       }
       if (outcome.kind === 'delayed') {
         await this.#delay(held, index, outcome);
@@ -128,9 +164,30 @@ export class Engine {
   async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
     await held.write(async (tx) => {
       await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, {
+        index,
+        status: 'running',
+        attempts: attempt,
+        wait: null,
+        state,
+        output: null,
+        outputText: null,
+        error: null,
+        finished: false,
+      });
     });
-    held.results.set(index, { index, status: 'running', attempts: attempt, wait: null, state, output: null, output_text: null, output_bytes: 0, error: null, started_at: null });
+    held.results.set(index, {
+      index,
+      status: 'running',
+      attempts: attempt,
+      wait: null,
+      state,
+      output: null,
+      output_text: null,
+      output_bytes: 0,
+      error: null,
+      started_at: null,
+    });
   }
 
   async #tryStep(held: HeldRun, index: number): Promise<StepOutcome> {
@@ -147,18 +204,31 @@ export class Engine {
 
   #failureOf(held: HeldRun, index: number, error: unknown): StepFailure {
     const failure = toStepFailure(error);
-    if (failure.code === 'internal') this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
+    if (failure.code === 'internal')
+      this.#deps.logger.error({ err: error, runId: held.runId, stepIndex: index }, 'a step failed unexpectedly');
     return failure;
   }
 
   /** Records how a step ended and moves the run on; answers whether it goes on. */
-  async #finishStep(held: HeldRun, index: number, outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>): Promise<boolean> {
+  async #finishStep(
+    held: HeldRun,
+    index: number,
+    outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>,
+  ): Promise<boolean> {
     const { run } = held;
     if (outcome.kind === 'succeeded') {
       try {
-        assertOutputFits(held, index, held.working(index, () => outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength))));
+        assertOutputFits(
+          held,
+          index,
+          held.working(index, () => outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength))),
+        );
       } catch (tooLarge) {
-        return this.#finishStep(held, index, { kind: 'failed', attempt: outcome.attempt, failure: toStepFailure(tooLarge) });
+        return this.#finishStep(held, index, {
+          kind: 'failed',
+          attempt: outcome.attempt,
+          failure: toStepFailure(tooLarge),
+        });
       }
     }
     const step = run.steps[index];
@@ -166,7 +236,10 @@ export class Engine {
     const retry = failed && step !== undefined ? this.#retryOf(step) : undefined;
     if (failed && retry !== undefined && outcome.failure.retryable && outcome.attempt < retry.maxAttempts) {
       // The other side knows better than a backoff how long it wants to be left alone.
-      const seconds = Math.max(retry.backoffSeconds * retry.factor ** (outcome.attempt - 1), Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600));
+      const seconds = Math.max(
+        retry.backoffSeconds * retry.factor ** (outcome.attempt - 1),
+        Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600),
+      );
       await this.#retryLater(held, index, outcome.attempt, outcome.failure, Math.min(seconds, 86_400));
       return false;
     }
@@ -193,7 +266,18 @@ export class Engine {
         const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
         if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
         await advanceRun(tx, held, advance);
-        const record: StepRecord = { index, status: outcome.kind, attempts: attempt, wait: null, state, output, outputText, outputBytes, error, finished: true };
+        const record: StepRecord = {
+          index,
+          status: outcome.kind,
+          attempts: attempt,
+          wait: null,
+          state,
+          output,
+          outputText,
+          outputBytes,
+          error,
+          finished: true,
+        };
         let othersMayWait = false;
         if (ends === null) await writeStep(tx, held, record);
         else ({ othersMayWait } = await writeLastStep(tx, held, record));
@@ -209,11 +293,30 @@ export class Engine {
       if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || held.signal.aborted) throw writeError;
       const failure = this.#failureOf(held, index, writeError);
       // What it did to the world is done: doing it again is not for the hub to decide.
-      const final = outcome.effect === 'pure' ? failure : new StepFailure(failure.code, failure.message, { retryable: false, cause: writeError });
-      return this.#finishStep(held, index, { kind: 'failed', attempt, failure: final, ...(state === null ? {} : { state }) });
+      const final =
+        outcome.effect === 'pure'
+          ? failure
+          : new StepFailure(failure.code, failure.message, { retryable: false, cause: writeError });
+      return this.#finishStep(held, index, {
+        kind: 'failed',
+        attempt,
+        failure: final,
+        ...(state === null ? {} : { state }),
+      });
     }
     const { jobs, after } = written;
-    held.results.set(index, { index, status: outcome.kind, attempts: attempt, wait: null, state, output, output_text: outputText, output_bytes: outputBytes, error, started_at: null });
+    held.results.set(index, {
+      index,
+      status: outcome.kind,
+      attempts: attempt,
+      wait: null,
+      state,
+      output,
+      output_text: outputText,
+      output_bytes: outputBytes,
+      error,
+      started_at: null,
+    });
     dropOutputs(held, index + 1);
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
@@ -232,49 +335,109 @@ export class Engine {
   }
 
   /** What the end of a run sets going, in the transaction that ends it. */
-  async #endWithin(tx: Transaction, { run }: HeldRun, status: 'succeeded' | 'failed', error: RunFailure | null, after: (() => void)[]): Promise<PromisedJob[]> {
+  async #endWithin(
+    tx: Transaction,
+    { run }: HeldRun,
+    status: 'succeeded' | 'failed',
+    error: RunFailure | null,
+    after: (() => void)[],
+  ): Promise<PromisedJob[]> {
     const jobs: PromisedJob[] = [];
     if (run.parent_run_id !== null) {
       const job = await wakeRun(tx, run.parent_run_id);
       if (job !== null) jobs.push(job);
     }
     if (status !== 'failed' || errorWorkflowOf(run) === null) return jobs;
-    const payload = { run: { id: run.id, workflowId: run.workflow_id, attempt: run.attempt, trigger: run.trigger, error: error as unknown as JsonObject } };
+    const payload = {
+      run: {
+        id: run.id,
+        workflowId: run.workflow_id,
+        attempt: run.attempt,
+        trigger: run.trigger,
+        error: error as unknown as JsonObject,
+      },
+    };
     try {
-      const handler = await this.#deps.startChild(tx, { tenantId: run.tenant_id, workflowId: run.error_workflow_id as string, trigger: { type: 'error', runId: run.id }, context: null, payload, environment: run.environment, depth: run.depth + 1, requestedBy: run.requested_by });
+      const handler = await this.#deps.startChild(tx, {
+        tenantId: run.tenant_id,
+        workflowId: run.error_workflow_id as string,
+        trigger: { type: 'error', runId: run.id },
+        context: null,
+        payload,
+        environment: run.environment,
+        depth: run.depth + 1,
+        requestedBy: run.requested_by,
+      });
       // What it replaced is told with the end of this run: both are one transaction.
       after.push(handler.committed);
       return [...jobs, handler.job];
     } catch (refusal) {
       if (!(refusal instanceof AppError) || refusal.code === 'unavailable') throw refusal;
-      this.#deps.logger.info({ runId: run.id, workflowId: run.error_workflow_id, code: refusal.code }, 'an error workflow was not started');
+      this.#deps.logger.info(
+        { runId: run.id, workflowId: run.error_workflow_id, code: refusal.code },
+        'an error workflow was not started',
+      );
       return jobs;
     }
   }
 
-  async #retryLater(held: HeldRun, index: number, attempt: number, failure: StepFailure, afterSeconds: number): Promise<void> {
+  async #retryLater(
+    held: HeldRun,
+    index: number,
+    attempt: number,
+    failure: StepFailure,
+    afterSeconds: number,
+  ): Promise<void> {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: { kind: 'retry' }, state: null, output: null, outputText: null, error: failure.toRecord(index), finished: false });
+      await writeStep(tx, held, {
+        index,
+        status: 'running',
+        attempts: attempt,
+        wait: { kind: 'retry' },
+        state: null,
+        output: null,
+        outputText: null,
+        error: failure.toRecord(index),
+        finished: false,
+      });
       return promised;
     });
     this.#deps.dispatch([job]);
   }
 
   /** Lets a run go until a time, with a job that wakes it then. */
-  async #delay(held: HeldRun, index: number, { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>): Promise<void> {
+  async #delay(
+    held: HeldRun,
+    index: number,
+    { attempt, seconds }: Extract<StepOutcome, { kind: 'delayed' }>,
+  ): Promise<void> {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, seconds);
-      await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: { kind: 'delay' }, state: null, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, {
+        index,
+        status: 'running',
+        attempts: attempt,
+        wait: { kind: 'delay' },
+        state: null,
+        output: null,
+        outputText: null,
+        error: null,
+        finished: false,
+      });
       return promised;
     });
     this.#deps.dispatch([job]);
   }
 
   /** Lets a run wait without a worker; answers why what it would wait for could not be set going, if so. */
-  async #suspend(held: HeldRun, index: number, outcome: Extract<StepOutcome, { kind: 'waiting' }>): Promise<StepFailure | null> {
+  async #suspend(
+    held: HeldRun,
+    index: number,
+    outcome: Extract<StepOutcome, { kind: 'waiting' }>,
+  ): Promise<StepFailure | null> {
     const { run } = held;
     let tries = 0;
     const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
@@ -284,7 +447,17 @@ export class Engine {
       const woken = await suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
       const wait = await outcome.begin(tx);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      await writeStep(tx, held, { index, status, attempts: outcome.attempt, wait, state: outcome.state, output: null, outputText: null, error: null, finished: false });
+      await writeStep(tx, held, {
+        index,
+        status,
+        attempts: outcome.attempt,
+        wait,
+        state: outcome.state,
+        output: null,
+        outputText: null,
+        error: null,
+        finished: false,
+      });
       return woken === null ? [] : [woken];
     };
     let jobs: PromisedJob[];
@@ -296,7 +469,8 @@ export class Engine {
     }
     if (jobs.length > 0) this.#deps.dispatch(jobs);
     outcome.committed?.();
-    if (outcome.status === 'waiting_approval') void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
+    if (outcome.status === 'waiting_approval')
+      void this.#deps.events.publish(runTopic(run.id), { status: 'waiting_approval' });
     return null;
   }
 
@@ -312,10 +486,15 @@ export class Engine {
 
   async #giveBack(held: HeldRun): Promise<void> {
     try {
-      const job = await this.#deps.db.workspace(held.run.tenant_id, (tx) => releaseRun(tx, held, held.run.tenant_id, 0));
+      const job = await this.#deps.db.workspace(held.run.tenant_id, (tx) =>
+        releaseRun(tx, held, held.run.tenant_id, 0),
+      );
       this.#deps.dispatch([job]);
     } catch (error) {
-      this.#deps.logger.warn({ err: error, runId: held.runId }, 'could not give a run back; it will be taken when its lease ends');
+      this.#deps.logger.warn(
+        { err: error, runId: held.runId },
+        'could not give a run back; it will be taken when its lease ends',
+      );
     }
   }
 }
@@ -323,11 +502,22 @@ export class Engine {
 /** Why the next step of a run is not worked on, before anything is done for it; null when it is. */
 function refusalOf(run: ClaimedRun): StepFailure | null {
   if (run.process_deaths?.step === run.next_step && run.process_deaths.fences.length >= maxProcessDeaths) {
-    return new StepFailure('worker_lost', 'The process of the hub ended twice while it worked on this step, so it is not tried again. Let the step take in less, or split it.', { retryable: false });
+    return new StepFailure(
+      'worker_lost',
+      'The process of the hub ended twice while it worked on this step, so it is not tried again. Let the step take in less, or split it.',
+      { retryable: false },
+    );
   }
-  if (run.lost_leases >= maxLostLeases) return new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, { retryable: false });
+  if (run.lost_leases >= maxLostLeases)
+    return new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, {
+      retryable: false,
+    });
   if (run.entitlements.automations) return null;
-  return new StepFailure('product_not_entitled', 'This workspace is not entitled to automations any more; its runs end where they waited.', { retryable: false });
+  return new StepFailure(
+    'product_not_entitled',
+    'This workspace is not entitled to automations any more; its runs end where they waited.',
+    { retryable: false },
+  );
 }
 
 /** The workflow that is told of a run's failure. Its own failures start nothing, or they would for ever. */

@@ -10,7 +10,11 @@ export class StepFailure extends Error {
   /** How long the other side asks to be left alone, in seconds. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: string, message: string, options: { retryable: boolean; retryAfterSeconds?: number | undefined; cause?: unknown }) {
+  constructor(
+    code: string,
+    message: string,
+    options: { retryable: boolean; retryAfterSeconds?: number | undefined; cause?: unknown },
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StepFailure';
     this.code = code;
@@ -32,7 +36,15 @@ export class LeaseLost extends Error {
 }
 
 /** Codes of a node's failed command that a further try may mend; every other one is final. */
-const retryableCommandCodes = new Set(['timeout', 'node_offline', 'failed', 'navigation_failed', 'target_not_found', 'evaluation_failed', 'paused']);
+const retryableCommandCodes = new Set([
+  'timeout',
+  'node_offline',
+  'failed',
+  'navigation_failed',
+  'target_not_found',
+  'evaluation_failed',
+  'paused',
+]);
 
 /** The failure of a step whose node command failed. */
 export function commandFailure(error: { code: string; message: string } | null): StepFailure {
@@ -43,8 +55,22 @@ export function commandFailure(error: { code: string; message: string } | null):
 /** The failure that an error out of a step amounts to; an error of ours that nobody foresaw keeps its text to itself. */
 export function toStepFailure(error: unknown): StepFailure {
   if (error instanceof StepFailure) return error;
-  if (error instanceof TemplateError) return new StepFailure('template_error', error.message, { retryable: false, cause: error });
-  if (error instanceof UnstorableError) return new StepFailure('unstorable_value', `What the step was given, or was answered, ${error.message}, so it can't be kept.`, { retryable: false, cause: error });
-  if (error instanceof AppError) return new StepFailure(error.code, error.message, { retryable: errorCodes[error.code].retryable, retryAfterSeconds: error.retryAfterSeconds, cause: error });
-  return new StepFailure('internal', 'The step failed for a reason of the hub\'s own; its log has the details.', { retryable: true, cause: error });
+  if (error instanceof TemplateError)
+    return new StepFailure('template_error', error.message, { retryable: false, cause: error });
+  if (error instanceof UnstorableError)
+    return new StepFailure(
+      'unstorable_value',
+      `What the step was given, or was answered, ${error.message}, so it can't be kept.`,
+      { retryable: false, cause: error },
+    );
+  if (error instanceof AppError)
+    return new StepFailure(error.code, error.message, {
+      retryable: errorCodes[error.code].retryable,
+      retryAfterSeconds: error.retryAfterSeconds,
+      cause: error,
+    });
+  return new StepFailure('internal', "The step failed for a reason of the hub's own; its log has the details.", {
+    retryable: true,
+    cause: error,
+  });
 }

@@ -36,7 +36,10 @@ export interface EngineDependencies {
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   /** Starts a run that another one leads to, in the transaction that lets that one wait or end. @throws AppError when it can't be started. */
-  startChild: (tx: Transaction, request: ChildRequest) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
+  startChild: (
+    tx: Transaction,
+    request: ChildRequest,
+  ) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
   /** Asks a model. @throws AppError. */
   generate: (request: AiRequest) => Promise<AiAnswer>;
   findAgent: (tx: Transaction, tenantId: string, id: string) => Promise<Agent | null>;

@@ -17,11 +17,18 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 const commandGraceSeconds = 60;
 
 /** Sends a command to a node, or asks for the approval that must come first. @throws AppError when the node can't be used. */
-export async function beginCommand(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: NodeSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+export async function beginCommand(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: NodeSkill,
+  input: Record<string, unknown>,
+): Promise<CallOutcome> {
   const { command } = skill;
   const { nodeId } = splitNodeInput(input);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
-  if (command.needsApproval || site.call > 0) await held.read((tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
+  if (command.needsApproval || site.call > 0)
+    await held.read((tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
   if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
   const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
   return askApproval(held, site, {
@@ -32,12 +39,20 @@ export async function beginCommand(deps: EngineDependencies, held: HeldRun, site
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),
     onTimeout: 'reject',
-    expiresInSeconds: site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
+    expiresInSeconds:
+      site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
   });
 }
 
 /** Waits for a command, which is written in the transaction that lets the run go. */
-export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: NodeSkill, input: JsonObject, approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null): Waiting {
+export function dispatch(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: NodeSkill,
+  input: JsonObject,
+  approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null,
+): Waiting {
   const { run } = held;
   const { index: stepIndex, attempt, call, timeoutSeconds } = site;
   const { nodeId, waitMs, command } = splitNodeInput(input);
@@ -51,7 +66,19 @@ export function dispatch(deps: EngineDependencies, held: HeldRun, site: CallSite
       await assertNodeUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
         throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
       });
-      const { commandId } = await deps.nodeCommands.dispatch(tx, { tenantId: run.tenant_id, nodeId, runId: run.id, stepIndex, attempt, call, command: skill.command, input: command, waitMs, deadlineAt, approval });
+      const { commandId } = await deps.nodeCommands.dispatch(tx, {
+        tenantId: run.tenant_id,
+        nodeId,
+        runId: run.id,
+        stepIndex,
+        attempt,
+        call,
+        command: skill.command,
+        input: command,
+        waitMs,
+        deadlineAt,
+        approval,
+      });
       return { kind: 'node_command', commandId };
     },
     committed: () => deps.nodeCommands.announce(nodeId),
@@ -64,10 +91,17 @@ export async function resumeCommand(deps: EngineDependencies, held: HeldRun, com
   const command = await throughOutages(held.signal, () => deps.nodeCommands.readOutcome(held.run.tenant_id, commandId));
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
-    return { kind: 'waiting', status: 'running', wakeInSeconds: commandGraceSeconds, begin: async () => ({ kind: 'node_command', commandId }) };
+    return {
+      kind: 'waiting',
+      status: 'running',
+      wakeInSeconds: commandGraceSeconds,
+      begin: async () => ({ kind: 'node_command', commandId }),
+    };
   }
   if (command.status !== 'succeeded') {
-    throw command.status === 'withdrawn' ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false }) : commandFailure(command.error);
+    throw command.status === 'withdrawn'
+      ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
+      : commandFailure(command.error);
   }
   return { kind: 'done', output: command.output, outputText: textOfOutput(command.output), effect: 'pure' };
 }

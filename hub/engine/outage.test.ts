@@ -37,10 +37,21 @@ let events: PostgresEvents;
 
 beforeAll(async () => {
   database = await acquireDatabase();
-  db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined, lockTimeoutMs: 200, queryTimeoutMs: 1_000 });
+  db = new Database({
+    url: database.url,
+    maxConnections: 8,
+    applicationName: 'test',
+    onError: () => undefined,
+    lockTimeoutMs: 200,
+    queryTimeoutMs: 1_000,
+  });
   events = await PostgresEvents.connect(database.url, logger);
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
-  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [tenantId, 'outage', JSON.stringify(entitlements)]);
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
+    tenantId,
+    'outage',
+    JSON.stringify(entitlements),
+  ]);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -68,9 +79,25 @@ function engineWith(skill: Skill, more: Partial<EngineDependencies> = {}): Engin
 
 async function accept(steps: object[]): Promise<string> {
   const workflowId = newId();
-  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`, [workflowId, tenantId, JSON.stringify(steps)]);
-  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [workflowId, tenantId, JSON.stringify(steps)]);
-  const { runId } = await db.workspace(tenantId, (tx) => acceptRun(tx, { tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' }));
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
+    [workflowId, tenantId, JSON.stringify(steps)],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
+    [workflowId, tenantId, JSON.stringify(steps)],
+  );
+  const { runId } = await db.workspace(tenantId, (tx) =>
+    acceptRun(tx, {
+      tenantId,
+      workflowId,
+      workflowVersion: 1,
+      trigger: { type: 'manual' },
+      context: null,
+      payload: null,
+      environment: 'live',
+    }),
+  );
   return runId;
 }
 
@@ -81,7 +108,13 @@ interface State {
   wake_at: Date | null;
   lease_expires_at: Date | null;
 }
-const stateOf = async (runId: string) => (await database.query<State>('select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1', [runId]))[0];
+const stateOf = async (runId: string) =>
+  (
+    await database.query<State>(
+      'select status, error, lost_leases, wake_at, lease_expires_at from runs where id = $1',
+      [runId],
+    )
+  )[0];
 const call = (skillId: string) => ({ type: 'skill', skillId, input: {} });
 const facts = { title: '', summary: '', requires: [] as [], input: z.strictObject({}) };
 
@@ -96,41 +129,55 @@ async function lockTable(table: string, mode: 'SHARE' | 'ACCESS EXCLUSIVE' = 'SH
   };
 }
 
-const blockedBy = async (table: string) => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`, [`%${table}%`])).length;
+const blockedBy = async (table: string) =>
+  (
+    await database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+      [`%${table}%`],
+    )
+  ).length;
 const blockedWrites = () => blockedBy('run_steps');
 
-test.each(['pure', 'keyed', 'once'] as const)('what became of a step whose effect is %s is written once the database takes it, and the step is not done again', async (effect) => {
-  let calls = 0;
-  let tries = 0;
-  const reached = Promise.withResolvers<void>();
-  const go = Promise.withResolvers<void>();
-  const skill = defineSkill({
-    ...facts,
-    id: `test.${effect}`,
-    effect,
-    async execute() {
-      calls += 1;
-      reached.resolve();
-      await go.promise;
-      return { output: 'done', persist: async () => void (tries += 1) };
-    },
-  });
-  const runId = await accept([call(skill.id)]);
-  const execution = engineWith(skill).execute(runId, never);
-  await reached.promise;
-  const unlock = await lockTable('run_steps');
-  go.resolve();
-  // More than one try has found the table locked.
-  await expect.poll(blockedWrites).toBe(1);
-  await expect.poll(blockedWrites).toBe(0);
-  await expect.poll(blockedWrites).toBe(1);
-  expect(await stateOf(runId)).toMatchObject({ status: 'running', lost_leases: 0 });
-  await unlock();
-  await execution;
-  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null, lost_leases: 0, lease_expires_at: null });
-  expect(calls).toBe(1);
-  expect(tries).toBe(1);
-});
+test.each(['pure', 'keyed', 'once'] as const)(
+  'what became of a step whose effect is %s is written once the database takes it, and the step is not done again',
+  async (effect) => {
+    let calls = 0;
+    let tries = 0;
+    const reached = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const skill = defineSkill({
+      ...facts,
+      id: `test.${effect}`,
+      effect,
+      async execute() {
+        calls += 1;
+        reached.resolve();
+        await go.promise;
+        return { output: 'done', persist: async () => void (tries += 1) };
+      },
+    });
+    const runId = await accept([call(skill.id)]);
+    const execution = engineWith(skill).execute(runId, never);
+    await reached.promise;
+    const unlock = await lockTable('run_steps');
+    go.resolve();
+    // More than one try has found the table locked.
+    await expect.poll(blockedWrites).toBe(1);
+    await expect.poll(blockedWrites).toBe(0);
+    await expect.poll(blockedWrites).toBe(1);
+    expect(await stateOf(runId)).toMatchObject({ status: 'running', lost_leases: 0 });
+    await unlock();
+    await execution;
+    expect(await stateOf(runId)).toMatchObject({
+      status: 'succeeded',
+      error: null,
+      lost_leases: 0,
+      lease_expires_at: null,
+    });
+    expect(calls).toBe(1);
+    expect(tries).toBe(1);
+  },
+);
 
 test('an outcome is dropped when somebody else has taken the run meanwhile', async () => {
   const reached = Promise.withResolvers<void>();
@@ -152,7 +199,12 @@ test('an outcome is dropped when somebody else has taken the run meanwhile', asy
   go.resolve();
   await expect.poll(blockedWrites).toBe(1);
   await expect.poll(blockedWrites).toBe(0);
-  await expect.poll(async () => (await database.query('UPDATE runs SET fence = fence + 1 WHERE id = $1 RETURNING id', [runId])).length).toBe(1);
+  await expect
+    .poll(
+      async () =>
+        (await database.query('UPDATE runs SET fence = fence + 1 WHERE id = $1 RETURNING id', [runId])).length,
+    )
+    .toBe(1);
   await unlock();
   await execution;
   expect(await stateOf(runId)).toMatchObject({ status: 'running' });
@@ -174,14 +226,22 @@ test('what a skill writes with its step fails the step by name, at once and with
   });
   const runId = await accept([call(skill.id)]);
   await engineWith(skill).execute(runId, never);
-  expect(await stateOf(runId)).toMatchObject({ status: 'failed', lost_leases: 0, error: { code: 'memory_full', message: 'This workspace remembers too much.' } });
+  expect(await stateOf(runId)).toMatchObject({
+    status: 'failed',
+    lost_leases: 0,
+    error: { code: 'memory_full', message: 'This workspace remembers too much.' },
+  });
   expect(await database.query('SELECT context FROM runs WHERE id = $1', [runId])).toEqual([{ context: null }]);
 });
 
 test('a run that is woken between its look and its wait goes on at once', async () => {
   const skill: Skill = { ...facts, kind: 'spawn', id: 'test.spawn', input: z.object({ workflowId: z.string() }) };
   const childId = await accept([{ type: 'log', message: 'x' }]);
-  const startChild: EngineDependencies['startChild'] = async () => ({ runId: childId, job: { outboxId: 0, job: 'run', jobId: 'child', data: { runId: childId, tenantId }, notBefore: null }, committed: () => undefined });
+  const startChild: EngineDependencies['startChild'] = async () => ({
+    runId: childId,
+    job: { outboxId: 0, job: 'run', jobId: 'child', data: { runId: childId, tenantId }, notBefore: null },
+    committed: () => undefined,
+  });
   const runId = await accept([{ type: 'skill', skillId: skill.id, input: { workflowId: newId() } }]);
   await engineWith(skill, { startChild }).execute(runId, never);
   // The run looks by itself, sees its child still under way, and is told of the end before it waits again.
@@ -196,7 +256,10 @@ test('a run that is woken between its look and its wait goes on at once', async 
         const answer = await target.workspace(...given);
         if (!hasLooked && (answer as { status?: string } | undefined)?.status === 'queued') {
           hasLooked = true;
-          await database.query(`UPDATE runs SET status = 'succeeded', finished_at = now(), wake_at = NULL WHERE id = $1`, [childId]);
+          await database.query(
+            `UPDATE runs SET status = 'succeeded', finished_at = now(), wake_at = NULL WHERE id = $1`,
+            [childId],
+          );
           await db.workspace(tenantId, (tx) => wakeRun(tx, runId));
         }
         return answer;
@@ -204,7 +267,11 @@ test('a run that is woken between its look and its wait goes on at once', async 
     },
   });
   const promised: string[] = [];
-  await engineWith(skill, { startChild, db: watched, dispatch: (jobs) => promised.push(...jobs.map((job) => job.jobId)) }).execute(runId, never);
+  await engineWith(skill, {
+    startChild,
+    db: watched,
+    dispatch: (jobs) => promised.push(...jobs.map((job) => job.jobId)),
+  }).execute(runId, never);
   expect(hasLooked).toBe(true);
   expect(promised.length).toBe(1);
   await engineWith(skill, { startChild }).execute(runId, never);
@@ -238,13 +305,33 @@ async function channelTo(answer: (response: ServerResponse) => void) {
   onTestFinished(() => egress[Symbol.asyncDispose]());
   const parts = { db, secrets: createSecrets(Buffer.alloc(32)), egress, email: new Email(db, null) };
   // Nothing comes in through this channel, so that what starts runs of it is never asked.
-  const channels = new Channels({ ...parts, cursors: createCursors(Buffer.alloc(32)), limits: new WorkspaceLimits() } as ConstructorParameters<typeof Channels>[0]);
-  const { id } = await channels.put(tenantId, { provider: 'webhook', name: 'w', active: true, config: { inboundSecret: 'a secret of its own', url: `http://${host}/` } }, 'test');
-  const skill = messageSkills({ ...parts, channels, marketing: null as never }).find((known) => known.id === 'channel.deliver') as Skill;
-  return { skill, step: { type: 'skill', skillId: skill.id, input: { channelId: id, to: 'you', text: 'hello' } }, calls: () => calls };
+  const channels = new Channels({
+    ...parts,
+    cursors: createCursors(Buffer.alloc(32)),
+    limits: new WorkspaceLimits(),
+  } as ConstructorParameters<typeof Channels>[0]);
+  const { id } = await channels.put(
+    tenantId,
+    {
+      provider: 'webhook',
+      name: 'w',
+      active: true,
+      config: { inboundSecret: 'a secret of its own', url: `http://${host}/` },
+    },
+    'test',
+  );
+  const skill = messageSkills({ ...parts, channels, marketing: null as never }).find(
+    (known) => known.id === 'channel.deliver',
+  ) as Skill;
+  return {
+    skill,
+    step: { type: 'skill', skillId: skill.id, input: { channelId: id, to: 'you', text: 'hello' } },
+    calls: () => calls,
+  };
 }
 
-const effectsOf = (runId: string) => database.query('SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1', [runId]);
+const effectsOf = (runId: string) =>
+  database.query('SELECT receipt_at IS NOT NULL AS done FROM effects WHERE run_id = $1', [runId]);
 
 test('a message whose channel can not be looked up is in no doubt, and is sent once the database answers', async () => {
   const { skill, step, calls } = await channelTo((response) => response.end('{}'));
@@ -277,5 +364,7 @@ test('a message that its receiver refused is known to be refused, though the dat
   await execution;
   expect(await stateOf(runId)).toMatchObject({ status: 'failed', error: { code: 'delivery_refused' } });
   expect(calls()).toBe(1);
-  expect(await database.query('SELECT status FROM messages WHERE run_id = $1', [runId])).toEqual([{ status: 'failed' }]);
+  expect(await database.query('SELECT status FROM messages WHERE run_id = $1', [runId])).toEqual([
+    { status: 'failed' },
+  ]);
 });

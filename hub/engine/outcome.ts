@@ -5,7 +5,15 @@ import type { StepFailure } from './failure.ts';
 
 /** How one visit to a step went. */
 export type StepOutcome =
-  | { kind: 'succeeded'; attempt: number; output: JsonValue; outputText: string; effect: EffectKind; state?: JsonObject; persist?: SkillOutcome['persist'] }
+  | {
+      kind: 'succeeded';
+      attempt: number;
+      output: JsonValue;
+      outputText: string;
+      effect: EffectKind;
+      state?: JsonObject;
+      persist?: SkillOutcome['persist'];
+    }
   | { kind: 'skipped'; attempt: number }
   | { kind: 'failed'; attempt: number; failure: StepFailure; state?: JsonObject }
   | (Waiting & { attempt: number; state: JsonObject | null })

@@ -44,7 +44,12 @@ function* referencesIn(value: unknown): Generator<string[]> {
 }
 
 /** The steps before `from` whose outputs may be read from there on. */
-export function neededOutputs(steps: readonly Step[], uses: OutputUses, results: ReadonlyMap<number, StepRow>, from: number): Set<number> {
+export function neededOutputs(
+  steps: readonly Step[],
+  uses: OutputUses,
+  results: ReadonlyMap<number, StepRow>,
+  from: number,
+): Set<number> {
   const needed = new Set<number>();
   let latest: number | null = null;
   for (let index = 0; index < from; index += 1) {

@@ -27,7 +27,9 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, logger);
-  await database.query(`insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true}')`, [tenantId]);
+  await database.query(`insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true}')`, [
+    tenantId,
+  ]);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -69,45 +71,101 @@ function engine(): Engine {
 async function accept(steps: Record<string, unknown>[]): Promise<string> {
   const workflowId = newId();
   const text = JSON.stringify(steps.map((step) => ({ type: 'skill', skillId: skill.id, input: {}, ...step })));
-  await database.query(`insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`, [workflowId, tenantId, text]);
-  await database.query(`insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`, [workflowId, tenantId, text]);
-  return (await db.workspace(tenantId, (tx) => acceptRun(tx, { tenantId, workflowId, workflowVersion: 1, trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' }))).runId;
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
+    [workflowId, tenantId, text],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
+    [workflowId, tenantId, text],
+  );
+  return (
+    await db.workspace(tenantId, (tx) =>
+      acceptRun(tx, {
+        tenantId,
+        workflowId,
+        workflowVersion: 1,
+        trigger: { type: 'manual' },
+        context: null,
+        payload: null,
+        environment: 'live',
+      }),
+    )
+  ).runId;
 }
-const wake = (runId: string) => database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
+const wake = (runId: string) =>
+  database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
 
 describe('the outputs of a run', () => {
   test('take up so much and no more: the step that would exceed it fails and names the limit', async () => {
-    const runId = await accept(Array.from({ length: 20 }, (_unused, index) => ({ id: `s${index}`, input: { kib: 4000 } })));
+    const runId = await accept(
+      Array.from({ length: 20 }, (_unused, index) => ({ id: `s${index}`, input: { kib: 4000 } })),
+    );
     await engine().execute(runId, never);
-    const [run] = await database.query<{ status: string; error: { code: string; message: string; stepIndex: number } }>('select status, error from runs where id = $1', [runId]);
+    const [run] = await database.query<{ status: string; error: { code: string; message: string; stepIndex: number } }>(
+      'select status, error from runs where id = $1',
+      [runId],
+    );
     expect(run).toMatchObject({ status: 'failed', error: { code: 'run_outputs_too_large', stepIndex: 8 } });
     expect(run?.error.message).toContain(String(maxRunOutputBytes));
-    const [kept] = await database.query<{ steps: number; fits: boolean; told: boolean }>('select count(*)::int as steps, sum(output_bytes) <= $2::bigint as fits, sum(output_bytes) > 30000000 as told from run_steps where run_id = $1 and status = \'succeeded\'', [runId, maxRunOutputBytes]);
+    const [kept] = await database.query<{ steps: number; fits: boolean; told: boolean }>(
+      "select count(*)::int as steps, sum(output_bytes) <= $2::bigint as fits, sum(output_bytes) > 30000000 as told from run_steps where run_id = $1 and status = 'succeeded'",
+      [runId, maxRunOutputBytes],
+    );
     expect(kept).toEqual({ steps: 8, fits: true, told: true });
   });
 
   test('count what a run took before it waited too', async () => {
-    const runId = await accept([...Array.from({ length: 7 }, () => ({ input: { kib: 4000 } })), { delaySeconds: 3600, input: { kib: 4000 } }, { input: { kib: 4000 } }]);
+    const runId = await accept([
+      ...Array.from({ length: 7 }, () => ({ input: { kib: 4000 } })),
+      { delaySeconds: 3600, input: { kib: 4000 } },
+      { input: { kib: 4000 } },
+    ]);
     await engine().execute(runId, never);
     await wake(runId);
     await engine().execute(runId, never);
-    expect((await database.query<{ error: { code: string; stepIndex: number } }>('select error from runs where id = $1', [runId]))[0]?.error).toMatchObject({ code: 'run_outputs_too_large', stepIndex: 8 });
+    expect(
+      (
+        await database.query<{ error: { code: string; stepIndex: number } }>('select error from runs where id = $1', [
+          runId,
+        ])
+      )[0]?.error,
+    ).toMatchObject({ code: 'run_outputs_too_large', stepIndex: 8 });
   });
 
   test('stay in the database at a claim; what the steps to come name is read, and renders as it was', async () => {
     seen.length = 0;
-    const runId = await accept([{ id: 'one', input: { kib: 2 } }, { id: 'two', input: { kib: 3 } }, { delaySeconds: 3600, input: { see: '{{steps.one.outputText}} {{steps.two.status}} {{last.outputText}}' } }, { input: { see: '{{steps.one.output.text}}' } }]);
+    const runId = await accept([
+      { id: 'one', input: { kib: 2 } },
+      { id: 'two', input: { kib: 3 } },
+      { delaySeconds: 3600, input: { see: '{{steps.one.outputText}} {{steps.two.status}} {{last.outputText}}' } },
+      { input: { see: '{{steps.one.output.text}}' } },
+    ]);
     await engine().execute(runId, never);
     await wake(runId);
     const claimed = await claimRun(db, runId);
-    expect(claimed?.results.map(({ output, output_text: text, output_bytes: bytes }) => [output, text, bytes > 0])).toEqual([[null, null, true], [null, null, true], [null, null, false]]);
+    expect(
+      claimed?.results.map(({ output, output_text: text, output_bytes: bytes }) => [output, text, bytes > 0]),
+    ).toEqual([
+      [null, null, true],
+      [null, null, true],
+      [null, null, false],
+    ]);
     await wake(runId);
     await engine().execute(runId, never);
     expect(seen).toEqual(['2 KiB succeeded 3 KiB', 'x'.repeat(2048)]);
   });
 
   test('are needed as far as a template names them, and no further', () => {
-    const steps = [{ id: 'a' }, { id: 'b' }, { id: 'c' }, { input: { x: ['{{steps.a.output.y}}'] } }, { input: { x: '{{steps.b.status}} {{steps.b.error.code}}' } }, { when: '{{last.output}}' }, {}] as unknown as Step[];
+    const steps = [
+      { id: 'a' },
+      { id: 'b' },
+      { id: 'c' },
+      { input: { x: ['{{steps.a.output.y}}'] } },
+      { input: { x: '{{steps.b.status}} {{steps.b.error.code}}' } },
+      { when: '{{last.output}}' },
+      {},
+    ] as unknown as Step[];
     const results = new Map(steps.map((_step, index) => [index, { index, status: 'succeeded' } as StepRow]));
     const needed = (from: number) => [...neededOutputs(steps, outputUses(steps), results, from)];
     expect([1, 2, 3, 4, 5, 6].map(needed)).toEqual([[0], [0, 1], [0, 2], [3], [4], []]);

@@ -8,7 +8,10 @@ export const maxRunOutputBytes = 32 * 1024 * 1024;
 
 /** What an output and its text take up, as UTF-8. */
 export function outputBytesOf(output: JsonValue, outputText: string | null): number {
-  return (output === null ? 0 : Buffer.byteLength(JSON.stringify(output))) + (outputText === null ? 0 : Buffer.byteLength(outputText));
+  return (
+    (output === null ? 0 : Buffer.byteLength(JSON.stringify(output))) +
+    (outputText === null ? 0 : Buffer.byteLength(outputText))
+  );
 }
 
 /** @throws StepFailure that names the limit when a run can't keep so much more of one of its steps. */
@@ -25,7 +28,13 @@ export async function loadOutputs(held: HeldRun): Promise<void> {
   const { run, results, uses } = held;
   const needed = [...neededOutputs(run.steps, uses, results, run.next_step)];
   if (needed.length === 0) return;
-  const { rows } = await held.read((tx) => tx.query<{ index: number; output: JsonValue; output_text: string | null }>('load_outputs', 'SELECT index, output, output_text FROM run_steps WHERE run_id = $1 AND index = ANY($2::int[])', [run.id, needed]));
+  const { rows } = await held.read((tx) =>
+    tx.query<{ index: number; output: JsonValue; output_text: string | null }>(
+      'load_outputs',
+      'SELECT index, output, output_text FROM run_steps WHERE run_id = $1 AND index = ANY($2::int[])',
+      [run.id, needed],
+    ),
+  );
   for (const { index, output, output_text: outputText } of rows) {
     const row = results.get(index);
     if (row !== undefined) results.set(index, { ...row, output, output_text: outputText });
@@ -36,6 +45,7 @@ export async function loadOutputs(held: HeldRun): Promise<void> {
 export function dropOutputs(held: HeldRun, from: number): void {
   const needed = neededOutputs(held.run.steps, held.uses, held.results, from);
   for (const [index, row] of held.results) {
-    if (!needed.has(index) && (row.output !== null || row.output_text !== null)) held.results.set(index, { ...row, output: null, output_text: null });
+    if (!needed.has(index) && (row.output !== null || row.output_text !== null))
+      held.results.set(index, { ...row, output: null, output_text: null });
   }
 }

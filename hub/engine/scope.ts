@@ -10,7 +10,15 @@ export function scopeOf(held: HeldRun, index: number, now = new Date()): Templat
   for (let earlier = 0; earlier < index; earlier += 1) {
     const result = results.get(earlier);
     if (result === undefined) continue;
-    const seen: JsonObject = { output: result.output, outputText: result.output_text ?? '', status: result.status, error: result.error === null || result.error === undefined ? null : { code: result.error.code, message: result.error.message } };
+    const seen: JsonObject = {
+      output: result.output,
+      outputText: result.output_text ?? '',
+      status: result.status,
+      error:
+        result.error === null || result.error === undefined
+          ? null
+          : { code: result.error.code, message: result.error.message },
+    };
     const id = run.steps[earlier]?.id;
     if (id !== undefined) steps[id] = seen;
     if (result.status === 'succeeded') last = seen;

@@ -24,7 +24,8 @@ const maxOutputBytes = 4 * 1024 * 1024;
 /** Looks a skill up. @throws StepFailure. */
 export function skillOf(deps: EngineDependencies, skillId: string): Skill {
   const skill = deps.skills.find(skillId);
-  if (skill === undefined) throw new StepFailure('unknown_skill', `There is no skill "${skillId.slice(0, 100)}".`, { retryable: false });
+  if (skill === undefined)
+    throw new StepFailure('unknown_skill', `There is no skill "${skillId.slice(0, 100)}".`, { retryable: false });
   return skill;
 }
 
@@ -32,34 +33,64 @@ export function skillOf(deps: EngineDependencies, skillId: string): Skill {
 export function parseInput(skill: Skill, rendered: JsonValue): Record<string, unknown> {
   const parsed = skill.input.safeParse(rendered);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`);
-  throw new StepFailure('invalid_input', `${skill.id} can't use its input: ${problems.join('; ').slice(0, 2000)}`, { retryable: false });
+  const problems = parsed.error.issues.map(
+    (issue) =>
+      `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`,
+  );
+  throw new StepFailure('invalid_input', `${skill.id} can't use its input: ${problems.join('; ').slice(0, 2000)}`, {
+    retryable: false,
+  });
 }
 
 /** Begins a call: carries it out, hands it to a node, starts a run, or asks for the approval that must come first. */
-export async function beginCall(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, rendered: JsonValue): Promise<CallOutcome> {
+export async function beginCall(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  rendered: JsonValue,
+): Promise<CallOutcome> {
   const input = held.working(site.index, () => parseInput(skill, rendered));
   assertGranted(held, skill.id, input);
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
-  if (isGated && !(skill.kind === 'node' && skill.command.needsApproval)) return askOnce(deps, held, site, skill, () => held.working(site.index, () => askForSkill(held, site, skill, rendered)));
+  if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
+    return askOnce(deps, held, site, skill, () =>
+      held.working(site.index, () => askForSkill(held, site, skill, rendered)),
+    );
   return carryOut(deps, held, site, skill, input);
 }
 
 /** Asks for an approval unless that was done before, by a worker that died after it was given: then what was approved is carried out. */
-export async function askOnce(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, ask: () => Asked): Promise<CallOutcome> {
+export async function askOnce(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  ask: () => Asked,
+): Promise<CallOutcome> {
   const settled = await settledApproval(held, site);
   if (settled === null) {
     const waiting = ask();
     // A further try of the very same thing was approved with the first one.
-    const earlier = site.attempt === 1 ? null : await held.read((tx) => findApprovedRequest(tx, held.runId, site.index, site.call, waiting.requestHash));
+    const earlier =
+      site.attempt === 1
+        ? null
+        : await held.read((tx) => findApprovedRequest(tx, held.runId, site.index, site.call, waiting.requestHash));
     return earlier === null ? waiting : carryOutApproved(deps, held, site, skill, earlier);
   }
   return 'row' in settled ? carryOutApproved(deps, held, site, skill, settled.row) : settled;
 }
 
 /** Goes on with a call that waited. */
-export async function resumeCall(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, wait: StepWait, again: () => Promise<CallOutcome>): Promise<CallOutcome> {
+export async function resumeCall(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  wait: StepWait,
+  again: () => Promise<CallOutcome>,
+): Promise<CallOutcome> {
   switch (wait.kind) {
     case 'node_command':
       return resumeCommand(deps, held, wait.commandId);
@@ -81,50 +112,103 @@ export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Ski
   if (skill?.kind !== 'direct' || skill.effect !== 'once') return;
   const key = { runId: held.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
   const effect = await held.read((tx) => readEffect(tx, key));
-  if (effect === 'intent') throw new StepFailure('outcome_unknown', `The worker died while ${skill.id} was under way; find out what happened before you retry.`, { retryable: false });
+  if (effect === 'intent')
+    throw new StepFailure(
+      'outcome_unknown',
+      `The worker died while ${skill.id} was under way; find out what happened before you retry.`,
+      { retryable: false },
+    );
 }
 
 function askForSkill(held: HeldRun, site: CallSite, skill: Skill, rendered: JsonValue): Asked {
   const message = `The policy of this workspace asks for an approval before ${skill.id}. What runs is exactly what is shown.`;
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
-  return askApproval(held, site, { ...openApproval, kind: 'step', title: `${site.label ?? skill.title}`.slice(0, 500), message, request, onTimeout: 'reject', expiresInSeconds: approvalSeconds });
+  return askApproval(held, site, {
+    ...openApproval,
+    kind: 'step',
+    title: `${site.label ?? skill.title}`.slice(0, 500),
+    message,
+    request,
+    onTimeout: 'reject',
+    expiresInSeconds: approvalSeconds,
+  });
 }
 
 /** Carries out what was approved: the stored request, and not what the templates would render now. */
-async function carryOutApproved(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, approval: ApprovalRow): Promise<CallOutcome> {
-  const mismatch = () => new StepFailure('approval_mismatch', 'The request is not the one that was approved.', { retryable: false });
+async function carryOutApproved(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  approval: ApprovalRow,
+): Promise<CallOutcome> {
+  const mismatch = () =>
+    new StepFailure('approval_mismatch', 'The request is not the one that was approved.', { retryable: false });
   if (approval.kind === 'system.run') {
     if (skill.kind !== 'node') throw mismatch();
     const input = parseInput(skill, approval.request);
     const { nodeId, command } = splitNodeInput(input);
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(command)));
     if (requestHash !== approval.requestHash) throw mismatch();
-    return dispatch(deps, held, site, skill, input as JsonObject, { id: approval.id, requestHash, approvedBy: approval.decidedBy ?? 'unknown', approvedAt: (approval.decidedAt ?? new Date()).toISOString() });
+    return dispatch(deps, held, site, skill, input as JsonObject, {
+      id: approval.id,
+      requestHash,
+      approvedBy: approval.decidedBy ?? 'unknown',
+      approvedAt: (approval.decidedAt ?? new Date()).toISOString(),
+    });
   }
   const { skillId, input } = approval.request as { skillId?: string; input?: JsonValue };
   const requestHash = held.working(site.index, () => hashOf(canonicalJson(approval.request)));
   if (skillId !== skill.id || input === undefined || requestHash !== approval.requestHash) throw mismatch();
   await assertNotInDoubt(held, site, skill);
-  return carryOut(deps, held, site, skill, held.working(site.index, () => parseInput(skill, input)));
+  return carryOut(
+    deps,
+    held,
+    site,
+    skill,
+    held.working(site.index, () => parseInput(skill, input)),
+  );
 }
 
 /** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
 export function assertGranted(held: HeldRun, skillId: string, input: Record<string, unknown>): void {
   const { pack_id: packId, pack_grants: grants } = held.run;
   if (packId === null) return;
-  if (grants === null) throw new StepFailure('pack_not_granted', `This workflow was made from the pack ${packId} before packs were granted what they may do, so it may do nothing. Install the pack again and make its workflow anew: POST /v1/automations/skills/${packId}/workflow.`, { retryable: false });
+  if (grants === null)
+    throw new StepFailure(
+      'pack_not_granted',
+      `This workflow was made from the pack ${packId} before packs were granted what they may do, so it may do nothing. Install the pack again and make its workflow anew: POST /v1/automations/skills/${packId}/workflow.`,
+      { retryable: false },
+    );
   const beyond = beyondGrants(grants, skillId, input);
-  if (beyond !== null) throw new StepFailure('pack_grant_exceeded', `The pack that this workflow was made from may not do this: ${beyond}. Make a workflow of your own for more.`, { retryable: false });
+  if (beyond !== null)
+    throw new StepFailure(
+      'pack_grant_exceeded',
+      `The pack that this workflow was made from may not do this: ${beyond}. Make a workflow of your own for more.`,
+      { retryable: false },
+    );
 }
 
-async function carryOut(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: Skill, input: Record<string, unknown>): Promise<CallOutcome> {
+async function carryOut(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  input: Record<string, unknown>,
+): Promise<CallOutcome> {
   assertGranted(held, skill.id, input);
   if (skill.kind === 'direct') return executeDirect(deps, held, site, skill, input);
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
   return beginChild(deps, held, skill, input);
 }
 
-async function executeDirect(deps: EngineDependencies, held: HeldRun, site: CallSite, skill: DirectSkill, input: Record<string, unknown>): Promise<CallOutcome> {
+async function executeDirect(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: DirectSkill,
+  input: Record<string, unknown>,
+): Promise<CallOutcome> {
   const { run } = held;
   const { index, attempt, call, timeoutSeconds } = site;
   const timeout = timeoutSeconds === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000));
@@ -143,39 +227,91 @@ async function executeDirect(deps: EngineDependencies, held: HeldRun, site: Call
   };
   let mayHaveLeft = false;
   try {
-    const found = skill.lookUp === undefined ? undefined : await throughOutages(signal, () => untilAborted(held.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>), signal));
+    const found =
+      skill.lookUp === undefined
+        ? undefined
+        : await throughOutages(signal, () =>
+            untilAborted(
+              held.working(index, () => skill.lookUp?.(input, context) as Promise<unknown>),
+              signal,
+            ),
+          );
     if (skill.effect !== 'pure') await declareEffect(held, site, skill.id, skill.effect);
     mayHaveLeft = skill.effect === 'once';
-    const execute = () => untilAborted(held.working(index, () => skill.execute(input, context, found)), signal);
+    const execute = () =>
+      untilAborted(
+        held.working(index, () => skill.execute(input, context, found)),
+        signal,
+      );
     const repeated = () => (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
     const outcome = await (skill.waitsOutside === true ? held.place.outside(repeated) : repeated());
     const [output, text] = held.working(index, () => {
       const storable = toStorableJson(outcome.output);
       return [storable, JSON.stringify(storable)];
     });
-    if (text.length > maxOutputBytes) throw new StepFailure('output_too_large', `The output of ${skill.id} has ${text.length} characters; ${maxOutputBytes} is the most.`, { retryable: false });
-    return { kind: 'done', output, outputText: toStorableText(outcome.outputText ?? text), effect: skill.effect, ...(outcome.persist === undefined ? {} : { persist: outcome.persist }) };
+    if (text.length > maxOutputBytes)
+      throw new StepFailure(
+        'output_too_large',
+        `The output of ${skill.id} has ${text.length} characters; ${maxOutputBytes} is the most.`,
+        { retryable: false },
+      );
+    return {
+      kind: 'done',
+      output,
+      outputText: toStorableText(outcome.outputText ?? text),
+      effect: skill.effect,
+      ...(outcome.persist === undefined ? {} : { persist: outcome.persist }),
+    };
   } catch (error) {
     if (timeout?.aborted === true && !held.signal.aborted) {
-      throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, { retryable: !mayHaveLeft, cause: error });
+      throw new StepFailure('timeout', `${skill.id} took longer than ${timeoutSeconds} s.`, {
+        retryable: !mayHaveLeft,
+        cause: error,
+      });
     }
     if (error instanceof DatabaseOutage && mayHaveLeft) {
-      throw new StepFailure('outcome_unknown', `The database was out of reach while ${skill.id} was under way; find out what happened before you retry.`, { retryable: false, cause: error });
+      throw new StepFailure(
+        'outcome_unknown',
+        `The database was out of reach while ${skill.id} was under way; find out what happened before you retry.`,
+        { retryable: false, cause: error },
+      );
     }
     if (mayHaveLeft && !held.signal.aborted && toStepFailure(error).code === 'internal') {
-      deps.logger.error({ err: error, runId: held.runId, stepIndex: index, skillId: skill.id }, 'a call that may have reached out failed unexpectedly');
-      throw new StepFailure('outcome_unknown', `${skill.id} failed for a reason of the hub's own, and may have reached out before; find out what happened before you retry.`, { retryable: false, cause: error });
+      deps.logger.error(
+        { err: error, runId: held.runId, stepIndex: index, skillId: skill.id },
+        'a call that may have reached out failed unexpectedly',
+      );
+      throw new StepFailure(
+        'outcome_unknown',
+        `${skill.id} failed for a reason of the hub's own, and may have reached out before; find out what happened before you retry.`,
+        { retryable: false, cause: error },
+      );
     }
     throw error;
   }
 }
 
 /** Writes down that a call is about to reach out, so that whoever comes after a death of this worker knows that it may have. */
-async function declareEffect(held: HeldRun, { index, attempt, call, state }: CallSite, skillId: string, kind: 'keyed' | 'once'): Promise<void> {
+async function declareEffect(
+  held: HeldRun,
+  { index, attempt, call, state }: CallSite,
+  skillId: string,
+  kind: 'keyed' | 'once',
+): Promise<void> {
   const { id: runId, tenant_id: tenantId } = held.run;
   await held.write(async (tx) => {
     await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-    await writeStep(tx, held, { index, status: 'running', attempts: attempt, wait: null, state, output: null, outputText: null, error: null, finished: false });
+    await writeStep(tx, held, {
+      index,
+      status: 'running',
+      attempts: attempt,
+      wait: null,
+      state,
+      output: null,
+      outputText: null,
+      error: null,
+      finished: false,
+    });
     await writeIntent(tx, { runId, stepIndex: index, attempt, call }, { tenantId, skillId, kind });
   });
 }

@@ -18,14 +18,31 @@ import type { StepRow } from './store.ts';
 export async function runStep(deps: EngineDependencies, held: HeldRun, index: number): Promise<StepOutcome> {
   const step = held.run.steps[index] as Step;
   const row = held.results.get(index);
-  const attempt = row === undefined || row.status === 'pending' ? 1 : row.wait?.kind === 'retry' ? row.attempts + 1 : row.attempts;
+  const attempt =
+    row === undefined || row.status === 'pending' ? 1 : row.wait?.kind === 'retry' ? row.attempts + 1 : row.attempts;
   const isNew = row === undefined || row.status === 'pending';
-  if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0) return { kind: 'delayed', attempt, seconds: step.delaySeconds };
+  if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0)
+    return { kind: 'delayed', attempt, seconds: step.delaySeconds };
   try {
-    if (step.when !== undefined && attempt === 1 && (isNew || row.wait?.kind === 'delay') && !held.working(index, () => isTruthy(renderTemplates(step.when as string, scopeOf(held, index))))) return { kind: 'skipped', attempt: 0 };
+    if (
+      step.when !== undefined &&
+      attempt === 1 &&
+      (isNew || row.wait?.kind === 'delay') &&
+      !held.working(index, () => isTruthy(renderTemplates(step.when as string, scopeOf(held, index))))
+    )
+      return { kind: 'skipped', attempt: 0 };
     if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
     if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
-    if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row?.wait?.kind === 'retry' ? null : (row?.state ?? null), row?.wait ?? null);
+    if (step.type === 'agent')
+      return await runAgentStep(
+        deps,
+        held,
+        index,
+        step,
+        attempt,
+        row?.wait?.kind === 'retry' ? null : (row?.state ?? null),
+        row?.wait ?? null,
+      );
     if (step.type === 'approval') return await runApprovalStep(held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
   } catch (error) {
@@ -36,7 +53,12 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
 }
 
 /** What was given to a workspace may be taken from it while its runs wait. */
-const notEntitled = (what: string, entitlement: string) => new StepFailure('product_not_entitled', `${what} needs the entitlement ${entitlement}, which this workspace has no longer.`, { retryable: false });
+const notEntitled = (what: string, entitlement: string) =>
+  new StepFailure(
+    'product_not_entitled',
+    `${what} needs the entitlement ${entitlement}, which this workspace has no longer.`,
+    { retryable: false },
+  );
 
 function withAttempt(outcome: CallOutcome, attempt: number): StepOutcome {
   if (outcome.kind === 'waiting') return { ...outcome, attempt, state: null };
@@ -57,37 +79,68 @@ export function callOf(step: SkillStep): { skillId: string; input: JsonObject } 
     return { skillId: 'email.send', input: { to: [step.to], subject: step.subject ?? 'Message', text: step.text } };
   }
   const optional = { channelId: step.channelId, subject: step.subject, mediaUrl: step.mediaUrl };
-  return { skillId: 'channel.deliver', input: { provider: step.provider, to: step.to, text: step.text, ...(JSON.parse(JSON.stringify(optional)) as JsonObject) } };
+  return {
+    skillId: 'channel.deliver',
+    input: {
+      provider: step.provider,
+      to: step.to,
+      text: step.text,
+      ...(JSON.parse(JSON.stringify(optional)) as JsonObject),
+    },
+  };
 }
 
 function renderCall(step: SkillStep, scope: TemplateScope): JsonValue {
   const rendered = renderTemplates(callOf(step).input, scope);
   // Whatever a reference brings, these are lines for people.
-  if (step.type === 'log') return { ...(rendered as JsonObject), message: asLine((rendered as JsonObject)['message'] ?? '') };
-  if (step.type === 'deliver') return { ...(rendered as JsonObject), text: asLine((rendered as JsonObject)['text'] ?? '') };
+  if (step.type === 'log')
+    return { ...(rendered as JsonObject), message: asLine((rendered as JsonObject)['message'] ?? '') };
+  if (step.type === 'deliver')
+    return { ...(rendered as JsonObject), text: asLine((rendered as JsonObject)['text'] ?? '') };
   return rendered;
 }
 
-async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: number, step: SkillStep, attempt: number, row: StepRow | undefined): Promise<CallOutcome> {
+async function runSkillStep(
+  deps: EngineDependencies,
+  held: HeldRun,
+  index: number,
+  step: SkillStep,
+  attempt: number,
+  row: StepRow | undefined,
+): Promise<CallOutcome> {
   const skill = skillOf(deps, callOf(step).skillId);
-  const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: step.timeoutSeconds, state: null };
+  const site: CallSite = {
+    index,
+    attempt,
+    call: 0,
+    label: step.name,
+    timeoutSeconds: step.timeoutSeconds,
+    state: null,
+  };
   const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
   if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
     const approved = await approvedBefore(held, index);
     const [rendered, isAsShown] = held.working(index, () => {
       const call = renderCall(step, scopeOf(held, index, approved?.at));
-      return [call, approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call)];
+      return [
+        call,
+        approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call),
+      ];
     });
     if (approved !== null && !isAsShown) {
-      const message = 'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
+      const message =
+        'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
-      return askOnce(deps, held, site, skill, () => askApproval(held, site, { ...approved.terms, kind: 'step', title, message, request, onTimeout: 'reject' }));
+      return askOnce(deps, held, site, skill, () =>
+        askApproval(held, site, { ...approved.terms, kind: 'step', title, message, request, onTimeout: 'reject' }),
+      );
     }
     return beginCall(deps, held, site, skill, rendered);
   };
-  if (row === undefined || row.status === 'pending' || row.wait?.kind === 'retry' || row.wait?.kind === 'delay') return begin();
+  if (row === undefined || row.status === 'pending' || row.wait?.kind === 'retry' || row.wait?.kind === 'delay')
+    return begin();
   if (row.wait !== null) return resumeCall(deps, held, site, skill, row.wait, begin);
   // A worker died in this step; what may be done now depends on what the step does to the world.
   await assertNotInDoubt(held, site, skill);
@@ -97,12 +150,24 @@ async function runSkillStep(deps: EngineDependencies, held: HeldRun, index: numb
 type ApprovalStep = Extract<Step, { type: 'approval' }>;
 
 /** An approval step shows, and binds, what the step after it would do, as far as that is known. */
-async function runApprovalStep(held: HeldRun, index: number, step: ApprovalStep, attempt: number, row: StepRow | undefined): Promise<StepOutcome> {
+async function runApprovalStep(
+  held: HeldRun,
+  index: number,
+  step: ApprovalStep,
+  attempt: number,
+  row: StepRow | undefined,
+): Promise<StepOutcome> {
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: undefined, state: null };
   const settled = row?.wait?.kind === 'approval' ? await settledApproval(held, site) : null;
   if (settled !== null && 'row' in settled) {
     const { decidedBy, decidedAt, note } = settled.row;
-    return { kind: 'succeeded', attempt, output: { decision: 'approved', decidedBy, decidedAt: decidedAt?.toISOString() ?? null, note }, outputText: note ?? '', effect: 'pure' };
+    return {
+      kind: 'succeeded',
+      attempt,
+      output: { decision: 'approved', decidedBy, decidedAt: decidedAt?.toISOString() ?? null, note },
+      outputText: note ?? '',
+      effect: 'pure',
+    };
   }
   if (settled !== null) return { ...settled, attempt, state: null };
   const scope = scopeOf(held, index);
@@ -134,7 +199,11 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
   // To the step after it, the last result is that of the approval, which there is not yet.
   const { last: _unknown, ...scope } = scopeOf(held, index + 1, at);
   try {
-    return { skillId: callOf(step).skillId, input: toStorableJson(renderCall(step, scope as TemplateScope)), at: at.toISOString() };
+    return {
+      skillId: callOf(step).skillId,
+      input: toStorableJson(renderCall(step, scope as TemplateScope)),
+      at: at.toISOString(),
+    };
   } catch (error) {
     if (error instanceof TemplateError) return null;
     throw error;
@@ -151,6 +220,11 @@ async function approvedBefore(held: HeldRun, index: number) {
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;
   if (typeof skillId !== 'string' || input === undefined || typeof at !== 'string') return null;
-  const terms = { ...openApproval, approvers: row.approvers, required: row.required, expiresInSeconds: before.expiresInSeconds };
+  const terms = {
+    ...openApproval,
+    approvers: row.approvers,
+    required: row.required,
+    expiresInSeconds: before.expiresInSeconds,
+  };
   return { skillId, input, at: new Date(at), terms };
 }

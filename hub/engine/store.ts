@@ -168,7 +168,11 @@ export async function writeStep(tx: Transaction, { run, working }: StepWriter, s
  * Writes the step with which a run ends, after `advanceRun` did; answers whether others of its workflow may wait for that end: some stand in
  * line, or a limit holds by which somebody may be about to.
  */
-export async function writeLastStep(tx: Transaction, { run, working }: StepWriter, step: StepRecord): Promise<{ othersMayWait: boolean }> {
+export async function writeLastStep(
+  tx: Transaction,
+  { run, working }: StepWriter,
+  step: StepRecord,
+): Promise<{ othersMayWait: boolean }> {
   noteWritten(tx, runRowsTopic(run.id));
   const write = () =>
     tx.query<{ others_may_wait: boolean }>(
@@ -183,7 +187,18 @@ export async function writeLastStep(tx: Transaction, { run, working }: StepWrite
 }
 
 const stepValues = (run: StepWriter['run'], step: StepRecord) => [
-  run.id, step.index, run.tenant_id, step.status, step.attempts, json(step.wait), json(step.output), step.outputText, json(step.error), step.finished, json(step.state), step.outputBytes ?? 0,
+  run.id,
+  step.index,
+  run.tenant_id,
+  step.status,
+  step.attempts,
+  json(step.wait),
+  json(step.output),
+  step.outputText,
+  json(step.error),
+  step.finished,
+  json(step.state),
+  step.outputBytes ?? 0,
 ];
 
 export interface RunAdvance {
@@ -210,20 +225,41 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
 }
 
 /** Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. */
-export async function hasAdvanced(tx: Transaction, { runId, fence }: Hold, { nextStep, ends }: RunAdvance): Promise<boolean> {
-  const { rows } = await tx.query('has_advanced', 'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND next_step = $3 AND status = $4', [runId, fence, nextStep, ends ?? 'running']);
+export async function hasAdvanced(
+  tx: Transaction,
+  { runId, fence }: Hold,
+  { nextStep, ends }: RunAdvance,
+): Promise<boolean> {
+  const { rows } = await tx.query(
+    'has_advanced',
+    'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND next_step = $3 AND status = $4',
+    [runId, fence, nextStep, ends ?? 'running'],
+  );
   return rows.length > 0;
 }
 
 /** Whether a run was let go already by a write of the same holder whose answer was lost. A lease that the sweep ended leaves its count. */
 export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
-  const { rows } = await tx.query('is_suspended', 'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND lease_expires_at IS NULL AND lost_leases = 0 AND finished_at IS NULL', [runId, fence]);
+  const { rows } = await tx.query(
+    'is_suspended',
+    'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND lease_expires_at IS NULL AND lost_leases = 0 AND finished_at IS NULL',
+    [runId, fence],
+  );
   return rows.length > 0;
 }
 
 /** Whether a step was brought to this state already by a write of the same holder whose answer was lost. */
-export async function isStepState(tx: Transaction, { runId, fence }: Hold, index: number, state: JsonObject): Promise<boolean> {
-  const { rows } = await tx.query('is_step_state', 'SELECT 1 FROM runs r JOIN run_steps s ON s.run_id = r.id WHERE r.id = $1 AND r.fence = $2 AND s.index = $3 AND s.state = $4::jsonb', [runId, fence, index, JSON.stringify(state)]);
+export async function isStepState(
+  tx: Transaction,
+  { runId, fence }: Hold,
+  index: number,
+  state: JsonObject,
+): Promise<boolean> {
+  const { rows } = await tx.query(
+    'is_step_state',
+    'SELECT 1 FROM runs r JOIN run_steps s ON s.run_id = r.id WHERE r.id = $1 AND r.fence = $2 AND s.index = $3 AND s.state = $4::jsonb',
+    [runId, fence, index, JSON.stringify(state)],
+  );
   return rows.length > 0;
 }
 
@@ -232,7 +268,12 @@ export async function isStepState(tx: Transaction, { runId, fence }: Hold, index
  * for may have come already. Answers that job, or null.
  * @throws LeaseLost when somebody else has it.
  */
-export async function suspendRun(tx: Transaction, { runId, fence }: Hold, claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>, until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null }): Promise<PromisedJob | null> {
+export async function suspendRun(
+  tx: Transaction,
+  { runId, fence }: Hold,
+  claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>,
+  until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null },
+): Promise<PromisedJob | null> {
   const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
     `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
@@ -244,11 +285,18 @@ export async function suspendRun(tx: Transaction, { runId, fence }: Hold, claime
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');
-  return row.wake_count === claimed.wake_count ? null : insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
+  return row.wake_count === claimed.wake_count
+    ? null
+    : insertOutbox(tx, claimed.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
 }
 
 /** Lets a held run go at once, for another worker to take, or after a wait; its holder, whose renewal may be on the way, holds it no more. @throws LeaseLost when somebody else has it. */
-export async function releaseRun(tx: Transaction, { runId, fence }: Hold, tenantId: string, afterSeconds: number): Promise<PromisedJob> {
+export async function releaseRun(
+  tx: Transaction,
+  { runId, fence }: Hold,
+  tenantId: string,
+  afterSeconds: number,
+): Promise<PromisedJob> {
   const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
     'release_run',
     `UPDATE runs SET fence = fence + 1, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1
@@ -282,7 +330,11 @@ export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' 
 }
 
 /** Enters an intent into the effects ledger; the same intent again is the same. */
-export async function writeIntent(tx: Transaction, key: CallKey, effect: { tenantId: string; skillId: string; kind: 'keyed' | 'once' }): Promise<void> {
+export async function writeIntent(
+  tx: Transaction,
+  key: CallKey,
+  effect: { tenantId: string; skillId: string; kind: 'keyed' | 'once' },
+): Promise<void> {
   await tx.query(
     'write_intent',
     'INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING',
@@ -292,7 +344,11 @@ export async function writeIntent(tx: Transaction, key: CallKey, effect: { tenan
 
 /** Completes an intent. */
 export async function writeReceipt(tx: Transaction, key: CallKey): Promise<void> {
-  await tx.query('write_receipt', 'UPDATE effects SET receipt_at = now() WHERE run_id = $1 AND step_index = $2 AND attempt = $3 AND call = $4', [key.runId, key.stepIndex, key.attempt, key.call]);
+  await tx.query(
+    'write_receipt',
+    'UPDATE effects SET receipt_at = now() WHERE run_id = $1 AND step_index = $2 AND attempt = $3 AND call = $4',
+    [key.runId, key.stepIndex, key.attempt, key.call],
+  );
 }
 
 function json(value: unknown): string | null {

@@ -28,7 +28,13 @@ export async function repairRuns(db: Database, { endLeases = true } = {}): Promi
       ),
     { durable: false },
   );
-  return rows.map((row) => ({ outboxId: Number(row.id), job: 'run', jobId: row.job_id, data: { runId: row.run_id, tenantId: row.tenant_id }, notBefore: row.not_before }));
+  return rows.map((row) => ({
+    outboxId: Number(row.id),
+    job: 'run',
+    jobId: row.job_id,
+    data: { runId: row.run_id, tenantId: row.tenant_id },
+    notBefore: row.not_before,
+  }));
 }
 
 /** A sweep that could not look for so long says nothing of the workers, which could not renew their leases either, in milliseconds. */

@@ -13,7 +13,9 @@ type Path = readonly PropertyKey[];
 const maxDetails = 50;
 
 function formatPath(path: Path): string {
-  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`)).join('');
+  return path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`))
+    .join('');
 }
 
 /** Whether the value at `path`, or one that holds it, has a template in it, so that its type is known only when it runs. */
@@ -36,7 +38,8 @@ function inputProblems(schema: z.ZodObject, input: Record<string, unknown>, path
     .filter((issue) => !isTemplated(input, issue.path))
     .map((issue) => {
       const at = [...path, ...issue.path];
-      if (issue.code === 'unrecognized_keys') return { path: formatPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
+      if (issue.code === 'unrecognized_keys')
+        return { path: formatPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
       const missing = issue.code === 'invalid_type' && !hasOwnPath(input, issue.path);
       return { path: formatPath(at), message: missing ? 'is required' : issue.message };
     });
@@ -56,9 +59,17 @@ function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path)
   const people = new Set(step.approvers ?? []).size;
   const details: ErrorDetail[] = [];
   if (step.required > 1 && step.approvers === undefined) details.push(problem('required', 'needs approvers'));
-  else if (step.approvers !== undefined && step.required > people) details.push(problem('required', `must be at most ${people}, the number of approvers`));
-  if ((step.escalateAfterSeconds === undefined) !== (step.escalateTo === undefined)) details.push(problem(step.escalateTo === undefined ? 'escalateTo' : 'escalateAfterSeconds', 'is required beside its counterpart'));
-  if (step.escalateTo !== undefined && step.approvers === undefined) details.push(problem('approvers', 'is required where escalateTo is given'));
+  else if (step.approvers !== undefined && step.required > people)
+    details.push(problem('required', `must be at most ${people}, the number of approvers`));
+  if ((step.escalateAfterSeconds === undefined) !== (step.escalateTo === undefined))
+    details.push(
+      problem(
+        step.escalateTo === undefined ? 'escalateTo' : 'escalateAfterSeconds',
+        'is required beside its counterpart',
+      ),
+    );
+  if (step.escalateTo !== undefined && step.approvers === undefined)
+    details.push(problem('approvers', 'is required where escalateTo is given'));
   return details;
 }
 
@@ -67,7 +78,11 @@ function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path)
  * id used twice, a skill whose product the workspace is not entitled to.
  * @throws AppError `workflow_invalid` with the path of each problem, or `product_not_entitled`.
  */
-export function validateSteps(steps: readonly Step[], skills: SkillCatalog, entitlements: Record<Entitlement, boolean>): void {
+export function validateSteps(
+  steps: readonly Step[],
+  skills: SkillCatalog,
+  entitlements: Record<Entitlement, boolean>,
+): void {
   const details: ErrorDetail[] = [];
   const missingEntitlements: ErrorDetail[] = [];
   const earlierIds = new Set<string>();
@@ -82,28 +97,58 @@ export function validateSteps(steps: readonly Step[], skills: SkillCatalog, enti
       const { skillId, input } = callOf(step);
       const skill = skills.find(skillId);
       if (skill === undefined) {
-        details.push({ path: formatPath([...path, 'skillId']), message: `there is no skill "${skillId.slice(0, 100)}"; known are ${skills.list().map((known) => known.id).join(', ')}` });
+        details.push({
+          path: formatPath([...path, 'skillId']),
+          message: `there is no skill "${skillId.slice(0, 100)}"; known are ${skills
+            .list()
+            .map((known) => known.id)
+            .join(', ')}`,
+        });
       } else {
         details.push(...inputProblems(skill.input, input, step.type === 'skill' ? [...path, 'input'] : path));
         for (const entitlement of skill.requires) {
-          if (!entitlements[entitlement]) missingEntitlements.push({ path: formatPath([...path, step.type === 'skill' ? 'skillId' : 'provider']), message: `${skill.id} needs the entitlement ${entitlement}` });
+          if (!entitlements[entitlement])
+            missingEntitlements.push({
+              path: formatPath([...path, step.type === 'skill' ? 'skillId' : 'provider']),
+              message: `${skill.id} needs the entitlement ${entitlement}`,
+            });
         }
       }
     }
-    const mails = step.type === 'deliver' ? step.provider === 'email' && step.channelId !== undefined : step.type === 'skill' && step.skillId === 'channel.deliver' && step.input['provider'] === 'email';
-    if (mails && !entitlements.business_email) missingEntitlements.push({ path: formatPath([...path, 'provider']), message: 'a channel of email needs the entitlement business_email' });
-    if (step.type === 'agent' && !entitlements.ai_agent) missingEntitlements.push({ path: formatPath([...path, 'type']), message: 'an agent step needs the entitlement ai_agent' });
+    const mails =
+      step.type === 'deliver'
+        ? step.provider === 'email' && step.channelId !== undefined
+        : step.type === 'skill' && step.skillId === 'channel.deliver' && step.input['provider'] === 'email';
+    if (mails && !entitlements.business_email)
+      missingEntitlements.push({
+        path: formatPath([...path, 'provider']),
+        message: 'a channel of email needs the entitlement business_email',
+      });
+    if (step.type === 'agent' && !entitlements.ai_agent)
+      missingEntitlements.push({
+        path: formatPath([...path, 'type']),
+        message: 'an agent step needs the entitlement ai_agent',
+      });
     if (step.type === 'approval') details.push(...approvalProblems(step, path));
     if (step.id !== undefined) {
-      if (earlierIds.has(step.id)) details.push({ path: formatPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
+      if (earlierIds.has(step.id))
+        details.push({ path: formatPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
       earlierIds.add(step.id);
     }
   }
   if (details.length > 0) {
     const first = details[0] as ErrorDetail;
-    throw new AppError('workflow_invalid', `The steps can't run: ${first.path} ${first.message}${details.length > 1 ? ` (and ${details.length - 1} more)` : ''}.`, { details: details.slice(0, maxDetails) });
+    throw new AppError(
+      'workflow_invalid',
+      `The steps can't run: ${first.path} ${first.message}${details.length > 1 ? ` (and ${details.length - 1} more)` : ''}.`,
+      { details: details.slice(0, maxDetails) },
+    );
   }
   if (missingEntitlements.length > 0) {
-    throw new AppError('product_not_entitled', `This workspace is not entitled to what its steps use: ${missingEntitlements[0]?.message}.`, { details: missingEntitlements });
+    throw new AppError(
+      'product_not_entitled',
+      `This workspace is not entitled to what its steps use: ${missingEntitlements[0]?.message}.`,
+      { details: missingEntitlements },
+    );
   }
 }

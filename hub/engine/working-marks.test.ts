@@ -19,7 +19,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const open = (count: (found: Visit) => Promise<void> = async (found) => void counted.push(found)) => WorkingMarks.open(folder, { count, logger });
+const open = (count: (found: Visit) => Promise<void> = async (found) => void counted.push(found)) =>
+  WorkingMarks.open(folder, { count, logger });
 const files = () => readdir(folder);
 
 /** A process that marks a visit and, in the midst of it, ends or stalls. */
@@ -39,7 +40,9 @@ async function markElsewhere(then: 'ends' | 'stalls') {
 }
 
 test('what a process died of is counted once, by the next one to come', async () => {
-  await (await markElsewhere('ends')).exited;
+  await (
+    await markElsewhere('ends')
+  ).exited;
   {
     await using _marks = await open();
     expect(counted).toEqual([visit]);
@@ -63,7 +66,9 @@ test('what a process is at that lives is not counted until it is gone', async ()
 });
 
 test('a death that could not be counted is counted by the next that looks', async () => {
-  await (await markElsewhere('ends')).exited;
+  await (
+    await markElsewhere('ends')
+  ).exited;
   await expect(open(() => Promise.reject(new Error('no database')))).rejects.toThrow('no database');
   await using _marks = await open();
   expect(counted).toEqual([visit]);
@@ -77,16 +82,20 @@ test('a mark is blank outside of work, also of work that throws, and gone with i
     const path = join(folder, name);
     const read = () => written.push(readFileSync(path, 'latin1').trim());
     read();
-    expect(marks.during(visit, () => {
-      read();
-      marks.during({ ...visit, step: 1 }, read);
-      return 'answer';
-    })).toBe('answer');
+    expect(
+      marks.during(visit, () => {
+        read();
+        marks.during({ ...visit, step: 1 }, read);
+        return 'answer';
+      }),
+    ).toBe('answer');
     read();
     marks.during({ runId: visit.runId, fence: '1', step: 0 }, read);
-    expect(() => marks.during(visit, () => {
-      throw new Error('of the work');
-    })).toThrow('of the work');
+    expect(() =>
+      marks.during(visit, () => {
+        throw new Error('of the work');
+      }),
+    ).toThrow('of the work');
     read();
     const text = `${visit.runId} ${visit.fence} ${visit.step}`;
     expect(written).toEqual(['', text, text, '', `${visit.runId} 1 0`, '']);
@@ -95,10 +104,15 @@ test('a mark is blank outside of work, also of work that throws, and gone with i
 });
 
 test('nobody is blamed by the mark of another machine, a torn one, or another file', async () => {
-  await (await markElsewhere('ends')).exited;
+  await (
+    await markElsewhere('ends')
+  ).exited;
   const [name = ''] = await files();
   const text = await readFile(join(folder, name), 'latin1');
-  await rename(join(folder, name), join(folder, name.replace(Buffer.from(hostname()).toString('hex').slice(0, 120), 'abcd')));
+  await rename(
+    join(folder, name),
+    join(folder, name.replace(Buffer.from(hostname()).toString('hex').slice(0, 120), 'abcd')),
+  );
   await writeFile(join(folder, name.replace(/-[^-]+\.mark$/, '-1.mark')), text.slice(0, 50));
   await writeFile(join(folder, 'notes.txt'), text);
   {

@@ -76,16 +76,20 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
    * Counts what processes died of that shared the folder, then begins the mark of this one; looks again from time to time, for those that die meanwhile.
    * @param count told of each such visit, more than once should it fail half-way.
    */
-  static async open(folder: string, { count, logger }: { count: (visit: Visit) => Promise<void>; logger: Logger }): Promise<WorkingMarks> {
+  static async open(
+    folder: string,
+    { count, logger }: { count: (visit: Visit) => Promise<void>; logger: Logger },
+  ): Promise<WorkingMarks> {
     const marks = new WorkingMarks(folder, count, logger);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // Before there is one of this process: what bears its name is of a predecessor that had the same pid.
     await marks.#look();
     marks.#begin();
     marks.#timer = setInterval(() => {
-      marks.#looking ??= marks
-        .#look()
-        .catch((error: unknown) => logger.warn({ err: error }, 'could not look for what other processes died of; it is tried again'))
+      marks.#looking ??= marks.#look()
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, 'could not look for what other processes died of; it is tried again'),
+        )
         .finally(() => {
           marks.#looking = null;
         });
@@ -136,7 +140,10 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
 
   /** No run fails for want of a mark. */
   #give(error: unknown): void {
-    this.#logger.warn({ err: error }, 'what this process works on can not be written down, so a run that takes it down is not told from others');
+    this.#logger.warn(
+      { err: error },
+      'what this process works on can not be written down, so a run that takes it down is not told from others',
+    );
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
   }

@@ -10,7 +10,10 @@ const batchSize = 500;
  * Removes stored bytes that no artefact names: a crash between writing the file and committing its row leaves them, and one
  * between removing the row and the file. Those of workspaces that this database does not have are another installation's. Part of the sweep; answers how many.
  */
-export async function removeOrphanBlobs({ db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number }, stopping?: AbortSignal): Promise<number> {
+export async function removeOrphanBlobs(
+  { db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number },
+  stopping?: AbortSignal,
+): Promise<number> {
   let removed = 0;
   const batch: string[] = [];
   const flush = async () => {

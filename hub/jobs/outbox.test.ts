@@ -8,7 +8,13 @@ import { newId } from '../platform/ids.ts';
 import type { Queue } from '../platform/queue/queue.ts';
 import { Outbox } from './outbox.ts';
 
-const promised = (outboxId: number): PromisedJob => ({ outboxId, job: 'run', jobId: `job-${outboxId}`, data: { runId: newId(), tenantId: newId() }, notBefore: null });
+const promised = (outboxId: number): PromisedJob => ({
+  outboxId,
+  job: 'run',
+  jobId: `job-${outboxId}`,
+  data: { runId: newId(), tenantId: newId() },
+  notBefore: null,
+});
 
 test('of jobs that are promised while the queue is away none is kept in memory, and the first one after it is handed over', async () => {
   const tries: PromiseWithResolvers<void>[] = [];
@@ -20,7 +26,9 @@ test('of jobs that are promised while the queue is away none is kept in memory, 
     return attempt.promise;
   };
   const forgotten: unknown[] = [];
-  const db = { systemStatement: async (_name: string, _text: string, values: unknown[]) => (forgotten.push(...values), []) } as unknown as Database;
+  const db = {
+    systemStatement: async (_name: string, _text: string, values: unknown[]) => (forgotten.push(...values), []),
+  } as unknown as Database;
   await using outbox = new Outbox({ db, queue: { add } as Queue, logger: pino({ level: 'silent' }) });
   outbox.offer([promised(0)]);
   await expect.poll(() => tries.length).toBe(1);
@@ -36,10 +44,18 @@ test('of jobs that are promised while the queue is away none is kept in memory, 
 
 test('what waits longest is found by an index, however much was promised while the queue was away', async () => {
   await using database = await acquireDatabase();
-  await using db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+  await using db = new Database({
+    url: database.url,
+    maxConnections: 4,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
   const tenantId = newId();
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'outbox', '{}')`, [tenantId]);
-  await database.query(`INSERT INTO outbox (tenant_id, job, job_id, data, created_at) SELECT $1, 'run', 'job-' || n, jsonb_build_object('runId', gen_random_uuid(), 'tenantId', $1::uuid), now() - interval '1 hour' - n * interval '1 millisecond' FROM generate_series(1, 20000) n`, [tenantId]);
+  await database.query(
+    `INSERT INTO outbox (tenant_id, job, job_id, data, created_at) SELECT $1, 'run', 'job-' || n, jsonb_build_object('runId', gen_random_uuid(), 'tenantId', $1::uuid), now() - interval '1 hour' - n * interval '1 millisecond' FROM generate_series(1, 20000) n`,
+    [tenantId],
+  );
   await database.query('ANALYZE outbox');
   const added: string[] = [];
   const add: Queue['add'] = (jobs) => {

@@ -79,7 +79,13 @@ export class Outbox implements AsyncDisposable {
         [adoptAfterSeconds, batchSize],
       );
       if (rows.length === 0) return adopted;
-      const jobs = rows.map((row): PromisedJob => ({ outboxId: Number(row.id), job: row.job, jobId: row.job_id, data: row.data, notBefore: row.not_before }));
+      const jobs = rows.map((row): PromisedJob => ({
+        outboxId: Number(row.id),
+        job: row.job,
+        jobId: row.job_id,
+        data: row.data,
+        notBefore: row.not_before,
+      }));
       const here = jobs.filter((job) => this.#takeHere(job));
       await this.#forget(here);
       await this.#handOver(jobs.filter((job) => !here.includes(job)));
@@ -115,7 +121,12 @@ export class Outbox implements AsyncDisposable {
     if (jobs.length === 0) return;
     const now = Date.now();
     const named = jobs.filter((job) => this.#isWithinShare(job.data.tenantId, now));
-    const added: QueueJob[] = named.map(({ job, jobId, data, notBefore }) => ({ name: job, id: jobId, data, ...(notBefore === null ? {} : { notBefore }) }));
+    const added: QueueJob[] = named.map(({ job, jobId, data, notBefore }) => ({
+      name: job,
+      id: jobId,
+      data,
+      ...(notBefore === null ? {} : { notBefore }),
+    }));
     // For the others the workers look themselves, some of each workspace: one that floods the queue stands in nobody's way.
     if (named.length < jobs.length) added.push({ name: 'run', id: `more-${Math.floor(now / lookEveryMs)}`, data: {} });
     await this.#options.queue.add(added);
@@ -136,6 +147,8 @@ export class Outbox implements AsyncDisposable {
 
   async #forget(jobs: PromisedJob[]): Promise<void> {
     if (jobs.length === 0) return;
-    await this.#options.db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [jobs.map((job) => job.outboxId)]);
+    await this.#options.db.systemStatement('delete_outbox', 'DELETE FROM outbox WHERE id = ANY($1)', [
+      jobs.map((job) => job.outboxId),
+    ]);
   }
 }

@@ -13,7 +13,10 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** A process of an installation: it counts how often each of its tasks ran. */
-function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined, stopDeadlineMs = 10_000) {
+function startProcess(
+  run: (name: string, stopping: AbortSignal) => Promise<void> = async () => undefined,
+  stopDeadlineMs = 10_000,
+) {
   const leadership = new Leadership({ url: database.url, name: 'periodic tasks', logger, beatMs: 25 });
   const counts: Record<string, number> = {};
   const task = (name: string, everyMs: number) => ({
@@ -24,7 +27,12 @@ function startProcess(run: (name: string, stopping: AbortSignal) => Promise<void
       await run(name, stopping);
     },
   });
-  const tasks = new PeriodicTasks({ logger, leadership, tasks: [task('often', 20), task('seldom', 600_000)], stopDeadlineMs });
+  const tasks = new PeriodicTasks({
+    logger,
+    leadership,
+    tasks: [task('often', 20), task('seldom', 600_000)],
+    stopDeadlineMs,
+  });
   const end = async () => {
     await tasks[Symbol.asyncDispose]();
     await leadership[Symbol.asyncDispose]();

@@ -60,7 +60,11 @@ export class PeriodicTasks implements AsyncDisposable {
     const outcome = await Promise.race([Promise.allSettled(this.#underWay.values()), late.promise]);
     clearTimeout(timer);
     // Whatever they do bears that the process ends in the midst of it.
-    if (outcome === 'late') logger.warn({ tasks: [...this.#underWay.keys()].map(({ name }) => name) }, 'periodic tasks were still under way at the deadline and are left');
+    if (outcome === 'late')
+      logger.warn(
+        { tasks: [...this.#underWay.keys()].map(({ name }) => name) },
+        'periodic tasks were still under way at the deadline and are left',
+      );
   }
 
   #run(task: PeriodicTask): Promise<void> {

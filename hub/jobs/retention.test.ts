@@ -29,8 +29,12 @@ beforeAll(async () => {
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
   folder = await mkdtemp(join(tmpdir(), 'outrigger-retention-'));
   blobs = await createFileBlobs(folder);
-  for (const [name, id] of Object.entries(workspaces)) await database.query(`insert into tenants (id, name, entitlements) values ($1, $2, '{}')`, [id, name]);
-  await database.query(`insert into automation_policies (tenant_id, standing_orders, approvals_required_for, retention) values ($1, '', '{}', '{"maxAgeDays": 1000}')`, [workspaces.own]);
+  for (const [name, id] of Object.entries(workspaces))
+    await database.query(`insert into tenants (id, name, entitlements) values ($1, $2, '{}')`, [id, name]);
+  await database.query(
+    `insert into automation_policies (tenant_id, standing_orders, approvals_required_for, retention) values ($1, '', '{}', '{"maxAgeDays": 1000}')`,
+    [workspaces.own],
+  );
 });
 afterAll(async () => {
   await db[Symbol.asyncDispose]();
@@ -39,33 +43,58 @@ afterAll(async () => {
 });
 
 /** An id as it would have been made so many days ago. */
-const idOf = (daysAgo: number) => `${idBefore(new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
+const idOf = (daysAgo: number) =>
+  `${idBefore(new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
 
 /** An ended run with a step, a line, a message, an ended command and an artefact; `null` for one that is under way. */
 async function makeRun(tenantId: string, daysAgo: number, ended = true): Promise<{ id: string; artifactId: string }> {
   const [id, nodeId, artifactId] = [idOf(daysAgo), newId(), idOf(daysAgo)];
   const at = `now() - interval '${daysAgo} days'`;
-  await database.query(`insert into flows (id, tenant_id, workflow_id, revision) values ($1, $2, $3, 1)`, [id, tenantId, workflowId]);
+  await database.query(`insert into flows (id, tenant_id, workflow_id, revision) values ($1, $2, $3, 1)`, [
+    id,
+    tenantId,
+    workflowId,
+  ]);
   await database.query(
     `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, started_at, finished_at) values ($1, $2, $3, 1, $1, $4, '{"type":"manual"}', 'live', 1, ${at}, ${at}, ${ended ? at : 'null'})`,
     [id, tenantId, workflowId, ended ? 'succeeded' : 'running'],
   );
-  await database.query(`insert into run_steps (run_id, index, tenant_id, status, attempts) values ($1, 0, $2, 'succeeded', 1)`, [id, tenantId]);
-  await database.query(`insert into run_logs (id, tenant_id, run_id, step_index, level, message) values ($1, $2, $3, 0, 'info', 'x')`, [idOf(daysAgo), tenantId, id]);
-  await database.query(`insert into messages (id, tenant_id, run_id, channel, recipient, status, summary) values ($1, $2, $3, 'email', 'x', 'delivered', '{}')`, [idOf(daysAgo), tenantId, id]);
-  await database.query(`insert into nodes (id, tenant_id, name, allow_system, allow_browser) values ($1, $2, 'n', true, true)`, [nodeId, tenantId]);
+  await database.query(
+    `insert into run_steps (run_id, index, tenant_id, status, attempts) values ($1, 0, $2, 'succeeded', 1)`,
+    [id, tenantId],
+  );
+  await database.query(
+    `insert into run_logs (id, tenant_id, run_id, step_index, level, message) values ($1, $2, $3, 0, 'info', 'x')`,
+    [idOf(daysAgo), tenantId, id],
+  );
+  await database.query(
+    `insert into messages (id, tenant_id, run_id, channel, recipient, status, summary) values ($1, $2, $3, 'email', 'x', 'delivered', '{}')`,
+    [idOf(daysAgo), tenantId, id],
+  );
+  await database.query(
+    `insert into nodes (id, tenant_id, name, allow_system, allow_browser) values ($1, $2, 'n', true, true)`,
+    [nodeId, tenantId],
+  );
   await database.query(
     `insert into node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, input, status, acts, expires_at, timeout_ms) values ($1, $2, $3, $4, 0, 1, 'node.ping', '{}', $5, false, now(), 1)`,
     [idOf(daysAgo), tenantId, nodeId, id, ended ? 'succeeded' : 'leased'],
   );
-  await database.query(`insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $3, $4, $3, 'a', 'text/plain', 1, 'x')`, [artifactId, tenantId, nodeId, id]);
-  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', $3, '{}')`, [idOf(daysAgo), tenantId, id]);
+  await database.query(
+    `insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $3, $4, $3, 'a', 'text/plain', 1, 'x')`,
+    [artifactId, tenantId, nodeId, id],
+  );
+  await database.query(
+    `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', $3, '{}')`,
+    [idOf(daysAgo), tenantId, id],
+  );
   await blobs.put(`${tenantId}/${artifactId}`, Buffer.from('x'), { maxBytes: 1 });
   return { id, artifactId };
 }
 
-const countOf = async (table: string) => (await database.query<{ n: number }>(`select count(*)::int as n from ${table}`))[0]?.n;
-const counts = async (...tables: string[]) => Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await countOf(table)] as const)));
+const countOf = async (table: string) =>
+  (await database.query<{ n: number }>(`select count(*)::int as n from ${table}`))[0]?.n;
+const counts = async (...tables: string[]) =>
+  Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await countOf(table)] as const)));
 const runIds = async () => (await database.query<{ id: string }>('select id from runs')).map(({ id }) => id).toSorted();
 
 test('ended runs go after the days of the installation with all that belongs to them, but where their workspace says otherwise', async () => {
@@ -89,21 +118,27 @@ test.each([
   ['commands', 'node_commands', 1],
   ['artifacts', 'artifacts', 0],
   ['audit', 'audit_log', 0],
-] as const)('%s go after their own days, in every workspace; what is under way stays, and 0 keeps for ever', async (kind, table, open) => {
-  for (const tenantId of Object.values(workspaces)) {
-    const runs = [await makeRun(tenantId, 31), await makeRun(tenantId, 29), await makeRun(tenantId, 31, false)];
-    expect(runs.length).toBe(3);
-  }
-  expect(await pruneAged({ db, blobs, logger, days: forEver })).toEqual({});
-  const before = await countOf(table);
-  const removed = await pruneAged({ db, blobs, logger, days: { ...forEver, [kind]: 30 } });
-  expect(removed).toEqual({ [table]: 2 * (2 - open) });
-  expect(await countOf(table)).toBe((before ?? 0) - 2 * (2 - open));
-  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
-});
+] as const)(
+  '%s go after their own days, in every workspace; what is under way stays, and 0 keeps for ever',
+  async (kind, table, open) => {
+    for (const tenantId of Object.values(workspaces)) {
+      const runs = [await makeRun(tenantId, 31), await makeRun(tenantId, 29), await makeRun(tenantId, 31, false)];
+      expect(runs.length).toBe(3);
+    }
+    expect(await pruneAged({ db, blobs, logger, days: forEver })).toEqual({});
+    const before = await countOf(table);
+    const removed = await pruneAged({ db, blobs, logger, days: { ...forEver, [kind]: 30 } });
+    expect(removed).toEqual({ [table]: 2 * (2 - open) });
+    expect(await countOf(table)).toBe((before ?? 0) - 2 * (2 - open));
+    await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+  },
+);
 
 test('more than one batch of rows goes in one turn', async () => {
-  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
+  await database.query(
+    `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`,
+    [workspaces.plain],
+  );
   expect(await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 365 } })).toEqual({ audit_log: 2500 });
 });
 
@@ -111,10 +146,21 @@ test('a sweep waits for nobody: what somebody holds now is left to the next one'
   const [held, free] = [newId(), newId()];
   const fresh = await database.query<{ id: string }>('select id from audit_log');
   for (const id of [held, free]) {
-    await database.query(`insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`, [id, workspaces.plain, id]);
-    await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', 'x', '{}')`, [id === held ? idOf(31) : idOf(32), workspaces.plain]);
+    await database.query(
+      `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`,
+      [id, workspaces.plain, id],
+    );
+    await database.query(
+      `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', 'x', '{}')`,
+      [id === held ? idOf(31) : idOf(32), workspaces.plain],
+    );
   }
-  const left = async () => [(await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[held, free]])).map(({ id }) => id), ((await countOf('audit_log')) ?? 0) - fresh.length];
+  const left = async () => [
+    (await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[held, free]])).map(
+      ({ id }) => id,
+    ),
+    ((await countOf('audit_log')) ?? 0) - fresh.length,
+  ];
   const sweep = async () => {
     await pruneExpired(db);
     await pruneAged({ db, blobs, logger, days: { ...forEver, audit: 30 } });
@@ -137,13 +183,23 @@ test('a sweep waits for nobody: what somebody holds now is left to the next one'
 });
 
 test('a turn ends with the batch under way when the process stops', async () => {
-  await database.query(`insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`, [workspaces.plain]);
+  await database.query(
+    `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`,
+    [workspaces.plain],
+  );
   await Promise.all([makeRun(workspaces.plain, 100), makeRun(workspaces.plain, 100)]);
-  await database.query(`insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, 'k', '1', now() - interval '1 day')`, [newId(), workspaces.plain]);
+  await database.query(
+    `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, 'k', '1', now() - interval '1 day')`,
+    [newId(), workspaces.plain],
+  );
   const [stopped, entries] = [AbortSignal.abort(), await countOf('audit_log')];
   const stopping = new AbortController();
-  const breaking = { system: async (...given: Parameters<Database['system']>) => db.system(...given).finally(() => stopping.abort()) } as unknown as Database;
-  expect(await pruneAged({ db: breaking, blobs, logger, days: { ...forEver, audit: 365, messages: 30 } }, stopping.signal)).toMatchObject({ messages: 2 });
+  const breaking = {
+    system: async (...given: Parameters<Database['system']>) => db.system(...given).finally(() => stopping.abort()),
+  } as unknown as Database;
+  expect(
+    await pruneAged({ db: breaking, blobs, logger, days: { ...forEver, audit: 365, messages: 30 } }, stopping.signal),
+  ).toMatchObject({ messages: 2 });
   expect(await new RunRetention({ db, blobs, logger, days: { ...forEver, runs: 90 } }).prune(stopped)).toBe(0);
   await pruneExpired(db, stopped);
   expect([await countOf('audit_log'), await countOf('memory_entries')]).toEqual([entries, 1]);
@@ -157,7 +213,11 @@ test('stored bytes that no artefact names go after a day; those of artefacts and
   const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000);
   for (const id of [orphan, artifactId]) await utimes(join(folder, workspaces.plain, id), yesterday, yesterday);
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(1);
-  expect([orphan, fresh, artifactId].map((id) => existsSync(join(folder, workspaces.plain, id)))).toEqual([false, true, true]);
+  expect([orphan, fresh, artifactId].map((id) => existsSync(join(folder, workspaces.plain, id)))).toEqual([
+    false,
+    true,
+    true,
+  ]);
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
 });
 
@@ -180,15 +240,29 @@ test('what goes on with a run, or runs it again, while old runs are removed keep
     await other.query('update runs set finished_at = null where id = $1', [reopened.id]);
     await other.query('select 1 from flows where id = $1 for update', [again.id]);
     await other.query('update flows set revision = 2 where id = $1', [again.id]);
-    await other.query(`insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) values ($1, $2, $3, 1, $4, 'queued', '{}', 'live', 2, now())`, [next, workspaces.plain, workflowId, again.id]);
+    await other.query(
+      `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) values ($1, $2, $3, 1, $4, 'queued', '{}', 'live', 2, now())`,
+      [next, workspaces.plain, workflowId, again.id],
+    );
     const pruned = new RunRetention({ db, blobs, logger, days: { ...forEver, runs: 30 } }).prune();
-    await expect.poll(async () => (await database.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length).toBe(1);
+    await expect
+      .poll(
+        async () =>
+          (
+            await database.query(
+              `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            )
+          ).length,
+      )
+      .toBe(1);
     await other.query('commit');
     await pruned;
   } finally {
     await other.end();
   }
-  expect(await database.query('select id from runs where id = any($1)', [[reopened.id, again.id, next]])).toEqual(expect.arrayContaining([{ id: reopened.id }, { id: next }]));
+  expect(await database.query('select id from runs where id = any($1)', [[reopened.id, again.id, next]])).toEqual(
+    expect.arrayContaining([{ id: reopened.id }, { id: next }]),
+  );
   expect(await database.query('select 1 from artifacts where id = $1', [reopened.artifactId])).toHaveLength(1);
   expect(await database.query('select id from flows where id = $1', [again.id])).toEqual([{ id: again.id }]);
 });

@@ -59,7 +59,11 @@ export class RunRetention {
   async prune(stopping?: AbortSignal): Promise<number> {
     const { db, logger, days } = this.#options;
     const turn: Turn = { deadline: performance.now() + turnMs, stopping };
-    const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>('retention_policies', 'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL', []);
+    const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>(
+      'retention_policies',
+      'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL',
+      [],
+    );
     const others =
       days.runs === 0
         ? []
@@ -70,10 +74,15 @@ export class RunRetention {
              WHERE NOT EXISTS (SELECT 1 FROM automation_policies p WHERE p.tenant_id = t.id AND p.retention IS NOT NULL)`,
             [days.runs],
           );
-    const counted = new Set(policies.filter(({ retention }) => retention.maxRuns !== undefined).map((row) => row.tenant_id));
+    const counted = new Set(
+      policies.filter(({ retention }) => retention.maxRuns !== undefined).map((row) => row.tenant_id),
+    );
     for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
     let removed = 0;
-    for (const { tenant_id: tenantId, retention } of [...policies, ...others.map((row) => ({ ...row, retention: { maxAgeDays: days.runs } as Retention }))]) {
+    for (const { tenant_id: tenantId, retention } of [
+      ...policies,
+      ...others.map((row) => ({ ...row, retention: { maxAgeDays: days.runs } as Retention })),
+    ]) {
       if (stopping?.aborted === true) break;
       if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, turn);
       if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, turn);
@@ -83,7 +92,9 @@ export class RunRetention {
   }
 
   async #byAge(tenantId: string, days: number, turn: Turn): Promise<number> {
-    const removed = await repeat(turn, runBatch, () => this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]));
+    const removed = await repeat(turn, runBatch, () =>
+      this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]),
+    );
     const counted = this.#counts.get(tenantId);
     if (counted !== undefined) counted.count -= removed;
     return removed;
@@ -93,7 +104,8 @@ export class RunRetention {
     const counted = await this.#count(tenantId);
     return repeat(turn, 1, async () => {
       const excess = Math.min(counted.count - maxRuns, runBatch);
-      const removed = excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
+      const removed =
+        excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
       counted.count -= removed;
       return removed;
     });
@@ -105,15 +117,31 @@ export class RunRetention {
     const before = this.#counts.get(tenantId);
     const isFresh = before !== undefined && performance.now() - before.countedAt < recountMs;
     const [row] = await (isFresh
-      ? db.systemStatement<{ count: number; through: Date }>('count_newly_ended', 'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at > $2', [tenantId, before.through])
-      : db.systemStatement<{ count: number; through: Date }>('count_all_ended', 'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL', [tenantId]));
+      ? db.systemStatement<{ count: number; through: Date }>(
+          'count_newly_ended',
+          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at > $2',
+          [tenantId, before.through],
+        )
+      : db.systemStatement<{ count: number; through: Date }>(
+          'count_all_ended',
+          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL',
+          [tenantId],
+        ));
     const { count, through } = row as { count: number; through: Date };
-    const counted = isFresh ? { ...before, count: before.count + count, through } : { count, through, countedAt: performance.now() };
+    const counted = isFresh
+      ? { ...before, count: before.count + count, through }
+      : { count, through, countedAt: performance.now() };
     this.#counts.set(tenantId, counted);
     return counted;
   }
 
-  async #removeOldest(tenantId: string, name: string, condition: string, limit: number, values: unknown[]): Promise<number> {
+  async #removeOldest(
+    tenantId: string,
+    name: string,
+    condition: string,
+    limit: number,
+    values: unknown[],
+  ): Promise<number> {
     const { db, blobs } = this.#options;
     const { ids, artifactIds } = await db.workspace(
       tenantId,
@@ -122,11 +150,27 @@ export class RunRetention {
         const runIds = due.map((row) => row.id);
         if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
         // Whoever runs one again has its flow until then, and leaves a run in it.
-        await tx.query('lock_old_flows', 'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE', [runIds]);
-        const { rows: gone } = await tx.query<{ id: string }>('prune_artifacts', 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id', [runIds]);
+        await tx.query(
+          'lock_old_flows',
+          'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE',
+          [runIds],
+        );
+        const { rows: gone } = await tx.query<{ id: string }>(
+          'prune_artifacts',
+          'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id',
+          [runIds],
+        );
         await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
-        const { rows: flows } = await tx.query<{ flow_id: string }>('prune_runs', 'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id', [runIds]);
-        await tx.query('prune_flows', 'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)', [flows.map((row) => row.flow_id)]);
+        const { rows: flows } = await tx.query<{ flow_id: string }>(
+          'prune_runs',
+          'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id',
+          [runIds],
+        );
+        await tx.query(
+          'prune_flows',
+          'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)',
+          [flows.map((row) => row.flow_id)],
+        );
         return { ids: runIds, artifactIds: gone.map((row) => row.id) };
       },
       { durable: false },
@@ -146,7 +190,10 @@ const aged: { table: string; days: keyof RetentionDays; condition?: string }[] =
 ];
 
 /** Removes log lines, messages, ended commands, artefacts and audit entries beyond their days, in small batches; part of the sweep. */
-export async function pruneAged({ db, blobs, logger, days }: RunRetentionOptions, stopping?: AbortSignal): Promise<Record<string, number>> {
+export async function pruneAged(
+  { db, blobs, logger, days }: RunRetentionOptions,
+  stopping?: AbortSignal,
+): Promise<Record<string, number>> {
   const removed: Record<string, number> = {};
   const turn: Turn = { deadline: performance.now() + turnMs, stopping };
   for (const { table, days: kind, condition } of aged) {

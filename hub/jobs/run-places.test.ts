@@ -17,7 +17,13 @@ class Bench {
   readonly #places = new Map<string, Place>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(options: { concurrency: number; maxRuns: number; lookEveryMs?: number; isOutside?: (runId: string) => boolean; isHad?: (runId: string) => boolean }) {
+  constructor(options: {
+    concurrency: number;
+    maxRuns: number;
+    lookEveryMs?: number;
+    isOutside?: (runId: string) => boolean;
+    isHad?: (runId: string) => boolean;
+  }) {
     this.places = new RunPlaces({
       lookEveryMs: 3_600_000,
       ...options,
@@ -47,9 +53,19 @@ class Bench {
       listDue: async (_after, except) => {
         this.looks += 1;
         const byWorkspace = Map.groupBy(this.backlog, tenantOf);
-        const shown = [...byWorkspace].filter(([tenantId]) => !except.includes(tenantId)).map(([, runs]) => runs.slice(0, 16));
-        const turns = Array.from({ length: 16 }, (_unused, turn) => shown.flatMap((runs) => runs.slice(turn, turn + 1))).flat();
-        return { runs: { list: turns.map((runId) => ({ runId, tenantId: tenantOf(runId) })), hasMore: shown.some((runs) => runs.length === 16) }, upTo: null };
+        const shown = [...byWorkspace]
+          .filter(([tenantId]) => !except.includes(tenantId))
+          .map(([, runs]) => runs.slice(0, 16));
+        const turns = Array.from({ length: 16 }, (_unused, turn) =>
+          shown.flatMap((runs) => runs.slice(turn, turn + 1)),
+        ).flat();
+        return {
+          runs: {
+            list: turns.map((runId) => ({ runId, tenantId: tenantOf(runId) })),
+            hasMore: shown.some((runs) => runs.length === 16),
+          },
+          upTo: null,
+        };
       },
     });
   }
@@ -60,7 +76,13 @@ class Bench {
   }
 
   take(runId: string): boolean {
-    return this.places.take({ outboxId: 0, job: 'run', jobId: runId, data: { runId, tenantId: tenantOf(runId) }, notBefore: null } satisfies PromisedJob);
+    return this.places.take({
+      outboxId: 0,
+      job: 'run',
+      jobId: runId,
+      data: { runId, tenantId: tenantOf(runId) },
+      notBefore: null,
+    } satisfies PromisedJob);
   }
 
   release(runId: string): void {
@@ -144,7 +166,9 @@ describe('the places of a process', () => {
     own.places.look();
     const countOf = (tenant: string) => own.begun.filter((runId) => tenantOf(runId) === tenant).length;
     // Two that are greedy get a third each and leave a third.
-    await expect.poll(() => [countOf('a') + countOf('b') >= 20, countOf('a') <= 16 && countOf('b') <= 16]).toEqual([true, true]);
+    await expect
+      .poll(() => [countOf('a') + countOf('b') >= 20, countOf('a') <= 16 && countOf('b') <= 16])
+      .toEqual([true, true]);
     const before = own.begun.length;
     for (const runId of named('c', 3)) expect(own.take(runId)).toBe(true);
     await settled();
@@ -171,7 +195,12 @@ describe('the places of a process', () => {
   test('are not looked for ever again because of runs that are not to be had, and the first that is to be had is looked after at once', async () => {
     vi.useFakeTimers();
     try {
-      const own = bench({ concurrency: 4, maxRuns: 100, lookEveryMs: 60_000, isHad: (runId) => tenantOf(runId) !== 'x' });
+      const own = bench({
+        concurrency: 4,
+        maxRuns: 100,
+        lookEveryMs: 60_000,
+        isHad: (runId) => tenantOf(runId) !== 'x',
+      });
       own.backlog.push(...named('x', 40));
       own.places.look();
       await vi.advanceTimersByTimeAsync(30_000);

@@ -164,7 +164,12 @@ export class RunPlaces {
       for (const [tenantId, share] of this.#shares) {
         const wants = share.returning.length > 0 || (share.line.length > 0 && this.#hasRoom(share));
         if (!wants) continue;
-        if (next === undefined || share.working < next[1].working || (share.working === next[1].working && share.servedAt < next[1].servedAt)) next = [tenantId, share];
+        if (
+          next === undefined ||
+          share.working < next[1].working ||
+          (share.working === next[1].working && share.servedAt < next[1].servedAt)
+        )
+          next = [tenantId, share];
       }
       if (next === undefined) break;
       const [tenantId, share] = next;
@@ -202,10 +207,11 @@ export class RunPlaces {
           return await work();
         } finally {
           // Only a place that is still wanted is waited for.
-          if (!ended) await new Promise<void>((goOn) => {
-            share.returning.push(goOn);
-            this.#give();
-          });
+          if (!ended)
+            await new Promise<void>((goOn) => {
+              share.returning.push(goOn);
+              this.#give();
+            });
           holds = true;
         }
       },
@@ -255,10 +261,13 @@ export class RunPlaces {
         this.#lookedAt = performance.now();
         if (this.#draining) return;
         // However much there is, looking leaves the database time for the runs themselves.
-        this.#pause = setTimeout(() => {
-          this.#pause = null;
-          this.#lookIfRoom();
-        }, Math.min(pauseMs * 2 ** this.#barrenLooks, this.#lookEveryMs));
+        this.#pause = setTimeout(
+          () => {
+            this.#pause = null;
+            this.#lookIfRoom();
+          },
+          Math.min(pauseMs * 2 ** this.#barrenLooks, this.#lookEveryMs),
+        );
       });
   }
 

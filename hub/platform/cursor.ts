@@ -17,7 +17,8 @@ const signatureBytes = 8;
 
 /** @param key signs the cursors; all hub processes share it. */
 export function createCursors(key: Buffer): Cursors {
-  const sign = (scope: string, id: Buffer) => createHmac('sha256', key).update(scope).update('\0').update(id).digest().subarray(0, signatureBytes);
+  const sign = (scope: string, id: Buffer) =>
+    createHmac('sha256', key).update(scope).update('\0').update(id).digest().subarray(0, signatureBytes);
   return {
     encode(scope, id) {
       const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
@@ -27,9 +28,13 @@ export function createCursors(key: Buffer): Cursors {
       const bytes = Buffer.from(cursor, 'base64url');
       const id = bytes.subarray(0, idBytes);
       if (bytes.length !== idBytes + signatureBytes || !timingSafeEqual(bytes.subarray(idBytes), sign(scope, id))) {
-        throw new AppError('invalid_cursor', 'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.', {
-          details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }],
-        });
+        throw new AppError(
+          'invalid_cursor',
+          'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
+          {
+            details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }],
+          },
+        );
       }
       const hex = id.toString('hex');
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
@@ -52,5 +57,11 @@ export async function readPage<Row extends { id: string }, Shown>(
   const rows = await read(query.limit + 1, after);
   const pageRows = rows.slice(0, query.limit);
   const last = pageRows.at(-1);
-  return { data: pageRows.map(present), meta: { limit: query.limit, nextCursor: rows.length > query.limit && last !== undefined ? cursors.encode(scope, last.id) : null } };
+  return {
+    data: pageRows.map(present),
+    meta: {
+      limit: query.limit,
+      nextCursor: rows.length > query.limit && last !== undefined ? cursors.encode(scope, last.id) : null,
+    },
+  };
 }

@@ -7,7 +7,14 @@ import { processStart } from './process-identity.ts';
 import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 
 /** The one owner of a data folder, as its lock file names it. */
-const folderOwner = z.object({ pid: z.int().positive(), started: z.string(), url: z.url().or(z.literal(['worker', 'command'])).nullable() });
+const folderOwner = z.object({
+  pid: z.int().positive(),
+  started: z.string(),
+  url: z
+    .url()
+    .or(z.literal(['worker', 'command']))
+    .nullable(),
+});
 export type FolderOwner = z.output<typeof folderOwner>;
 
 const lockName = 'hub.lock';
@@ -22,7 +29,11 @@ export function prepareDataFolder(folder: string): void {
     rmSync(probe);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'error';
-    throw new AppError('unavailable', `The data folder ${folder} can't be written (${code}); mend its permissions, or set OUTRIGGER_HOME to another folder.`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `The data folder ${folder} can't be written (${code}); mend its permissions, or set OUTRIGGER_HOME to another folder.`,
+      { cause: error },
+    );
   }
 }
 
@@ -35,7 +46,11 @@ export function readFolderOwner(folder: string): FolderOwner | null {
 }
 
 /** Waits, for at most a minute, while a command of the command line works on a data folder, or, where a caller needs it up, while its hub starts. */
-export async function waitForFolder(folder: string, { starting }: { starting: boolean }, forMs = 60_000): Promise<void> {
+export async function waitForFolder(
+  folder: string,
+  { starting }: { starting: boolean },
+  forMs = 60_000,
+): Promise<void> {
   for (const deadline = Date.now() + forMs; Date.now() < deadline; await sleep(100)) {
     const owner = readFolderOwner(folder);
     if (owner === null || (owner.url !== 'command' && !(starting && owner.url === null))) return;
@@ -64,7 +79,10 @@ export class FolderLock implements Disposable {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         const holder = readFolderOwner(folder);
         if (holder !== null) {
-          throw new AppError('conflict', `Another hub (process ${holder.pid}${holder.url === null ? '' : `, ${holder.url}`}) runs on the data folder ${folder}; stop it, or set OUTRIGGER_HOME to another folder.`);
+          throw new AppError(
+            'conflict',
+            `Another hub (process ${holder.pid}${holder.url === null ? '' : `, ${holder.url}`}) runs on the data folder ${folder}; stop it, or set OUTRIGGER_HOME to another folder.`,
+          );
         }
         // Moved away rather than removed: of two that find the dead lock at once, one move fails.
         const grave = `${path}.${process.pid}`;

@@ -6,7 +6,21 @@ const maxErrors = 3;
 const maxFrames = 12;
 
 /** Fields that say what went wrong, never with what: SQLSTATE and names of PostgreSQL, what Node was doing, where it wanted to go. */
-const plainFields = ['severity', 'schema', 'table', 'column', 'constraint', 'dataType', 'routine', 'syscall', 'errno', 'address', 'port', 'responseCode', 'statusCode'] as const;
+const plainFields = [
+  'severity',
+  'schema',
+  'table',
+  'column',
+  'constraint',
+  'dataType',
+  'routine',
+  'syscall',
+  'errno',
+  'address',
+  'port',
+  'responseCode',
+  'statusCode',
+] as const;
 const plainValue = /^[\w.:-]{1,100}$/;
 const codePattern = /^[A-Z0-9_]{2,60}$/;
 /** Codes of ours whose messages hold no word of a remote side or of a caller. */
@@ -30,11 +44,16 @@ export function framesOf(error: Error): string[] {
  */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
-  const fields = error as Error & { code?: unknown; cause?: unknown; errors?: unknown; query?: unknown } & Record<string, unknown>;
+  const fields = error as Error & { code?: unknown; cause?: unknown; errors?: unknown; query?: unknown } & Record<
+      string,
+      unknown
+    >;
   const own = error instanceof AppError ? error : null;
   const plain = plainFields.flatMap((name) => {
     const value = fields[name];
-    return typeof value === 'number' || (typeof value === 'string' && plainValue.test(value)) ? [[name, value] as const] : [];
+    return typeof value === 'number' || (typeof value === 'string' && plainValue.test(value))
+      ? [[name, value] as const]
+      : [];
   });
   const { code, cause, errors } = fields;
   const frames = framesOf(error);
@@ -43,12 +62,18 @@ export function describeError(error: unknown, depth = 0): unknown {
   return {
     type: error.constructor.name,
     ...(own !== null && ownWords.has(own.code) ? { message: own.message } : {}),
-    ...(own !== null || typeof code === 'number' || (typeof code === 'string' && codePattern.test(code)) ? { code } : reply === undefined ? {} : { code: reply }),
+    ...(own !== null || typeof code === 'number' || (typeof code === 'string' && codePattern.test(code))
+      ? { code }
+      : reply === undefined
+        ? {}
+        : { code: reply }),
     ...Object.fromEntries(plain),
     ...(own?.internal === undefined ? {} : { internal: own.internal }),
     ...(frames.length === 0 ? {} : { stack: frames.join('\n') }),
     ...(cause === undefined || depth >= maxDepth ? {} : { cause: describeError(cause, depth + 1) }),
-    ...(Array.isArray(errors) && depth < maxDepth ? { errors: errors.slice(0, maxErrors).map((one) => describeError(one, depth + 1)) } : {}),
+    ...(Array.isArray(errors) && depth < maxDepth
+      ? { errors: errors.slice(0, maxErrors).map((one) => describeError(one, depth + 1)) }
+      : {}),
   };
 }
 

@@ -77,7 +77,18 @@ export class LogRepeats {
     }
     if (kind === undefined) {
       this.#makeRoom(now);
-      kind = { part, message, writtenAt: Number.NEGATIVE_INFINITY, lines: 0, withheld: 0, beganAt: now, lastAt: now, times: 0, isOpen: true, isTold: false };
+      kind = {
+        part,
+        message,
+        writtenAt: Number.NEGATIVE_INFINITY,
+        lines: 0,
+        withheld: 0,
+        beganAt: now,
+        lastAt: now,
+        times: 0,
+        isOpen: true,
+        isTold: false,
+      };
       this.#kinds.set(name, kind);
     }
     if (!kind.isOpen) Object.assign(kind, { isOpen: true, isTold: false, beganAt: now, times: 0 });
@@ -89,9 +100,18 @@ export class LogRepeats {
       return null;
     }
     const { withheld, isTold } = kind;
-    const lasts = part !== null && isTold ? { times: kind.times, forSeconds: Math.round((now - kind.beganAt) / 1000) } : {};
-    Object.assign(kind, { isTold: true, withheld: 0, lines: isNewWindow ? 1 : kind.lines + 1, ...(isNewWindow ? { writtenAt: now } : {}) });
-    return { fields: { ...fields, ...(part === null ? {} : { part }), ...lasts, ...(withheld === 0 ? {} : { withheld }) }, message: part !== null && isTold ? `still: ${message}` : message };
+    const lasts =
+      part !== null && isTold ? { times: kind.times, forSeconds: Math.round((now - kind.beganAt) / 1000) } : {};
+    Object.assign(kind, {
+      isTold: true,
+      withheld: 0,
+      lines: isNewWindow ? 1 : kind.lines + 1,
+      ...(isNewWindow ? { writtenAt: now } : {}),
+    });
+    return {
+      fields: { ...fields, ...(part === null ? {} : { part }), ...lasts, ...(withheld === 0 ? {} : { withheld }) },
+      message: part !== null && isTold ? `still: ${message}` : message,
+    };
   }
 
   /** Whether a part failed and was not said to work since. */
@@ -159,7 +179,10 @@ export class RecoveryWatch implements Disposable {
         if (this.#asked.has(part) || repeatsOf(logger)?.isOut(part) !== true) continue;
         this.#asked.add(part);
         ping(AbortSignal.timeout(2_000))
-          .then(() => logRecovery(logger, part), () => undefined)
+          .then(
+            () => logRecovery(logger, part),
+            () => undefined,
+          )
           .finally(() => this.#asked.delete(part));
       }
     }, everyMs).unref();

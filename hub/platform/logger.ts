@@ -12,12 +12,37 @@ export interface LogOptions {
 }
 
 /** Logs JSON lines to standard error, or lines for people. Ids may stand in them, payloads and secrets never; what repeats itself is counted. */
-export function createLogger({ level, format, color }: LogOptions, destination?: pino.DestinationStream, repeats = new LogRepeats()): Logger {
-  const redact = { paths: ['*.password', '*.secret', '*.key', '*.token', '*.authorization', 'headers.authorization', 'headers["x-api-key"]'], censor: '[redacted]' };
+export function createLogger(
+  { level, format, color }: LogOptions,
+  destination?: pino.DestinationStream,
+  repeats = new LogRepeats(),
+): Logger {
+  const redact = {
+    paths: [
+      '*.password',
+      '*.secret',
+      '*.key',
+      '*.token',
+      '*.authorization',
+      'headers.authorization',
+      'headers["x-api-key"]',
+    ],
+    censor: '[redacted]',
+  };
   const serializers = { err: describeError };
   const hooks = { logMethod: withholdRepeats(repeats) } as pino.LoggerOptions['hooks'];
-  if (format === 'json') return attachRepeats(pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? standardError()), repeats);
-  const stream = pretty({ destination: destination ?? 2, sync: true, ignore: 'pid,hostname,app', translateTime: 'SYS:HH:MM:ss', colorize: color });
+  if (format === 'json')
+    return attachRepeats(
+      pino({ level, redact, serializers, hooks, base: { app: 'outrigger' } }, destination ?? standardError()),
+      repeats,
+    );
+  const stream = pretty({
+    destination: destination ?? 2,
+    sync: true,
+    ignore: 'pid,hostname,app',
+    translateTime: 'SYS:HH:MM:ss',
+    colorize: color,
+  });
   return attachRepeats(pino({ level, redact, serializers, hooks }, stream), repeats);
 }
 

@@ -16,6 +16,10 @@ export function loadSecretKey(home: string): Buffer {
     }
   }
   const text = readFileSync(path, 'utf8').trim();
-  if (!/^[0-9a-f]{64}$/i.test(text)) throw new AppError('unavailable', `${path} does not hold a secret key; put the right file back, or set SECRET_KEY.`);
+  if (!/^[0-9a-f]{64}$/i.test(text))
+    throw new AppError(
+      'unavailable',
+      `${path} does not hold a secret key; put the right file back, or set SECRET_KEY.`,
+    );
   return Buffer.from(text, 'hex');
 }

@@ -18,7 +18,9 @@ test('a write that fails, as on a full disk, leaves the old file whole and nothi
   writeStateFile(path, '{"kept":true}');
   // The shell allows files of no size at all, so that the write of the new text fails in the middle.
   const script = `import('${resolve('hub/platform/state-file.ts')}').then(({ writeStateFile }) => writeStateFile(${JSON.stringify(path)}, 'x'.repeat(100_000)))`;
-  expect(() => execFileSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '-e', script], { stdio: 'ignore' })).toThrow();
+  expect(() =>
+    execFileSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, '-e', script], { stdio: 'ignore' }),
+  ).toThrow();
   expect(readFileSync(path, 'utf8')).toBe('{"kept":true}');
   expect(readdirSync(folder)).toEqual(['state.json']);
   writeStateFile(path, '{"kept":false}');
@@ -35,7 +37,17 @@ test('a file that is there is not made again', () => {
 });
 
 test('a lock with anything in it but an owner is a dead one', () => {
-  const dead = ['', '{', 'null', '7', '[]', '{"pid":"../../1","started":"x","url":null}', '{"pid":1}', '\u0000'.repeat(10), `{"pid":${process.pid},"started":"long ago","url":null}`];
+  const dead = [
+    '',
+    '{',
+    'null',
+    '7',
+    '[]',
+    '{"pid":"../../1","started":"x","url":null}',
+    '{"pid":1}',
+    '\u0000'.repeat(10),
+    `{"pid":${process.pid},"started":"long ago","url":null}`,
+  ];
   for (const text of dead) {
     writeFileSync(join(folder, 'hub.lock'), text);
     expect(readFolderOwner(folder)).toBeNull();
@@ -48,10 +60,17 @@ test('a lock with anything in it but an owner is a dead one', () => {
 
 test('a start waits for a command that works on the folder, a command for a hub that starts, and neither for a hub that is up', async () => {
   const lock = FolderLock.acquire(folder);
-  expect(await Promise.race([waitForFolder(folder, { starting: true }).then(() => 'over'), waitForFolder(folder, { starting: false }).then(() => 'start goes on')])).toBe('start goes on');
+  expect(
+    await Promise.race([
+      waitForFolder(folder, { starting: true }).then(() => 'over'),
+      waitForFolder(folder, { starting: false }).then(() => 'start goes on'),
+    ]),
+  ).toBe('start goes on');
   lock.announce('command');
   const start = waitForFolder(folder, { starting: false });
-  expect(await Promise.race([start.then(() => 'over'), new Promise((done) => setTimeout(done, 250, 'waits'))])).toBe('waits');
+  expect(await Promise.race([start.then(() => 'over'), new Promise((done) => setTimeout(done, 250, 'waits'))])).toBe(
+    'waits',
+  );
   lock.announce('http://127.0.0.1:4400');
   await waitForFolder(folder, { starting: true });
   lock[Symbol.dispose]();

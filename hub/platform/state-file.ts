@@ -30,7 +30,8 @@ export function createStateFile(path: string, text: string): void {
     linkSync(aside, path);
   } catch (error) {
     // Some file systems have no links.
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw error;
     writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
   } finally {
     rmSync(aside, { force: true });

@@ -80,12 +80,19 @@ export type Skill = DirectSkill | NodeSkill | SpawnSkill;
 /** What a skill does to the world, for people. */
 export function describeEffect(skill: Skill): string {
   if (skill.kind === 'spawn') return 'starts another workflow and waits for it';
-  if (skill.kind === 'node') return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
-  return { pure: 'changes nothing outside this workspace', keyed: 'reaches out, with a key that makes a repetition harmless', once: 'reaches out, once' }[skill.effect];
+  if (skill.kind === 'node')
+    return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
+  return {
+    pure: 'changes nothing outside this workspace',
+    keyed: 'reaches out, with a key that makes a repetition harmless',
+    once: 'reaches out, once',
+  }[skill.effect];
 }
 
 /** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
-export function defineSkill<Input extends z.ZodObject, Found = undefined>(skill: Omit<DirectSkill<Input, Found>, 'kind'>): DirectSkill {
+export function defineSkill<Input extends z.ZodObject, Found = undefined>(
+  skill: Omit<DirectSkill<Input, Found>, 'kind'>,
+): DirectSkill {
   return { ...skill, kind: 'direct' } as unknown as DirectSkill;
 }
 

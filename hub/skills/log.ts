@@ -18,7 +18,14 @@ export function logSkills(runs: Pick<Runs, 'appendLog'>): DirectSkill[] {
         return {
           output: { message, level },
           outputText: message,
-          persist: (tx) => runs.appendLog(tx, { tenantId: context.tenantId, runId: context.runId, stepIndex: context.stepIndex, level, message }),
+          persist: (tx) =>
+            runs.appendLog(tx, {
+              tenantId: context.tenantId,
+              runId: context.runId,
+              stepIndex: context.stepIndex,
+              level,
+              message,
+            }),
         };
       },
     }),

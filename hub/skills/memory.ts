@@ -8,7 +8,7 @@ import { defineSkill } from './define.ts';
 import type { DirectSkill } from './define.ts';
 
 const key = text(1, 200);
-const sessionId = id.optional().describe('A memory of its own for one session; the workspace\'s when left out');
+const sessionId = id.optional().describe("A memory of its own for one session; the workspace's when left out");
 
 export function memorySkills(memory: Memory): DirectSkill[] {
   return [
@@ -34,7 +34,12 @@ export function memorySkills(memory: Memory): DirectSkill[] {
         key,
         value: memoryValue.optional(),
         sessionId,
-        ttlSeconds: z.int().min(1).max(366 * 86_400).optional().describe('Forgotten after so many seconds'),
+        ttlSeconds: z
+          .int()
+          .min(1)
+          .max(366 * 86_400)
+          .optional()
+          .describe('Forgotten after so many seconds'),
       }),
       async execute(input, context) {
         const value = input.value ?? null;

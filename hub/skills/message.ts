@@ -10,12 +10,20 @@ import type { DirectSkill } from './define.ts';
 /** When a mail server or provider asks for a pause, its own delay wins over this. */
 const retry = { maxAttempts: 4, backoffSeconds: 2, factor: 4 };
 
-export function messageSkills({ email, channels, marketing }: { email: Email; channels: Channels; marketing: Marketing }): DirectSkill[] {
+export function messageSkills({
+  email,
+  channels,
+  marketing,
+}: {
+  email: Email;
+  channels: Channels;
+  marketing: Marketing;
+}): DirectSkill[] {
   return [
     defineSkill({
       id: 'email.send',
       title: 'Send a mail',
-      summary: 'Sends a mail through the hub\'s SMTP server.',
+      summary: "Sends a mail through the hub's SMTP server.",
       requires: ['business_email'],
       effect: 'once',
       waitsOutside: true,
@@ -28,7 +36,10 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
           text: text(1, 100_000).optional(),
           body: text(1, 100_000).optional().describe('The same as text'),
         })
-        .refine((input) => input.html !== undefined || input.text !== undefined || input.body !== undefined, { message: 'give html, text or body', path: ['text'] }),
+        .refine((input) => input.html !== undefined || input.text !== undefined || input.body !== undefined, {
+          message: 'give html, text or body',
+          path: ['text'],
+        }),
       execute: ({ body, ...mail }, context) => email.send({ ...mail, text: mail.text ?? body }, context),
     }),
     defineSkill({
@@ -41,14 +52,22 @@ export function messageSkills({ email, channels, marketing }: { email: Email; ch
       retry,
       input: z
         .strictObject({
-          to: text(1, 2000).describe('As the provider names people: a chat id, a channel id, a phone number, an address'),
+          to: text(1, 2000).describe(
+            'As the provider names people: a chat id, a channel id, a phone number, an address',
+          ),
           text: text(1, 20_000),
           channelId: id.optional(),
-          provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`).optional().describe('Its only active channel'),
+          provider: z
+            .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
+            .optional()
+            .describe('Its only active channel'),
           subject: text(1, 500).optional().describe('For mail'),
           mediaUrl: text(1, 4000).optional().describe('Address of a picture that the provider fetches'),
         })
-        .refine((input) => input.channelId !== undefined || input.provider !== undefined, { message: 'give channelId or provider', path: ['channelId'] }),
+        .refine((input) => input.channelId !== undefined || input.provider !== undefined, {
+          message: 'give channelId or provider',
+          path: ['channelId'],
+        }),
       lookUp: (input, context) => channels.pick(input, context.tenantId),
       execute: (input, context, channel) => channels.deliver(channel, input, context),
     }),

@@ -33,16 +33,35 @@ export interface SkillFaces {
 
 /** Every skill of this hub. */
 export function createSkillCatalog(faces: SkillFaces): SkillCatalog {
-  const skills: Skill[] = [...logSkills(faces.runs), ...aiSkills(faces.ai), ...messageSkills(faces), ...memorySkills(faces.memory), ...webhookSkills(faces.deliveries), ...runSkills(faces.insight), ...nodeSkills()];
+  const skills: Skill[] = [
+    ...logSkills(faces.runs),
+    ...aiSkills(faces.ai),
+    ...messageSkills(faces),
+    ...memorySkills(faces.memory),
+    ...webhookSkills(faces.deliveries),
+    ...runSkills(faces.insight),
+    ...nodeSkills(),
+  ];
   const byId = new Map(skills.map((skill) => [skill.id, skill]));
   return { find: (skillId) => byId.get(skillId), list: () => skills };
 }
 
 /** Whether a pattern names at least one skill. */
-export const isKnownPattern = (skills: SkillCatalog, pattern: string) => skills.list().some((skill) => matchesGlob(pattern, skill.id));
+export const isKnownPattern = (skills: SkillCatalog, pattern: string) =>
+  skills.list().some((skill) => matchesGlob(pattern, skill.id));
 
 /** A skill as the SDK shows it. */
 export function describeSkill(skill: Skill): SdkSkill {
-  const { $schema: _dialect, ...input } = z.toJSONSchema(skill.input, { io: 'input', unrepresentable: 'any' }) as JsonObject;
-  return { id: skill.id, title: skill.title, summary: skill.summary, requires: skill.requires, effect: describeEffect(skill), input };
+  const { $schema: _dialect, ...input } = z.toJSONSchema(skill.input, {
+    io: 'input',
+    unrepresentable: 'any',
+  }) as JsonObject;
+  return {
+    id: skill.id,
+    title: skill.title,
+    summary: skill.summary,
+    requires: skill.requires,
+    effect: describeEffect(skill),
+    input,
+  };
 }

@@ -15,7 +15,8 @@ export function runSkills(insight: Insight): Skill[] {
       kind: 'spawn',
       id: 'subagent.spawn',
       title: 'Run another workflow',
-      summary: 'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails.',
+      summary:
+        'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails.',
       requires: ['automations'],
       input: z.strictObject({ workflowId: id, context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
     },
@@ -29,10 +30,22 @@ export function runSkills(insight: Insight): Skill[] {
       async execute({ window }, { tenantId }) {
         const slo = await insight.slo(tenantId, window);
         const { total, succeeded, failed, cancelled, successRate } = slo.runs;
-        const rate = successRate === null ? '' : ` (${Math.round(successRate * 1000) / 10} % of those that ended by themselves succeeded)`;
-        const latency = slo.latencyMs.run.p50 === null ? '' : ` Half of them took less than ${slo.latencyMs.run.p50} ms, 95 % less than ${slo.latencyMs.run.p95} ms.`;
+        const rate =
+          successRate === null
+            ? ''
+            : ` (${Math.round(successRate * 1000) / 10} % of those that ended by themselves succeeded)`;
+        const latency =
+          slo.latencyMs.run.p50 === null
+            ? ''
+            : ` Half of them took less than ${slo.latencyMs.run.p50} ms, 95 % less than ${slo.latencyMs.run.p95} ms.`;
         return {
-          output: { ...slo, runs: { ...slo.runs }, latencyMs: { queue: { ...slo.latencyMs.queue }, run: { ...slo.latencyMs.run } }, nodes: { online: slo.nodes.online, total: slo.nodes.total }, webhooks: { ...slo.webhooks } },
+          output: {
+            ...slo,
+            runs: { ...slo.runs },
+            latencyMs: { queue: { ...slo.latencyMs.queue }, run: { ...slo.latencyMs.run } },
+            nodes: { online: slo.nodes.online, total: slo.nodes.total },
+            webhooks: { ...slo.webhooks },
+          },
           outputText: `${total} runs in ${window}: ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled${rate}.${latency} ${slo.nodes.online} of ${slo.nodes.total} nodes are online.`,
         };
       },

@@ -20,7 +20,10 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
         url: text(1, 4000).describe('https; private and local addresses are refused'),
         body: jsonValue.optional(),
         headers: z
-          .record(headerName, text(0, 4000).refine((value) => !/[\r\n]/.test(value), 'must be one line'))
+          .record(
+            headerName,
+            text(0, 4000).refine((value) => !/[\r\n]/.test(value), 'must be one line'),
+          )
           .optional(),
       }),
       execute: (input, context) => deliveries.deliver(input, context),

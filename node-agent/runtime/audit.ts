@@ -56,7 +56,9 @@ export class AuditLog {
 
   /** The newest lines, oldest of them first. */
   read(limit: number): AuditLine[] {
-    const lines = [`${this.#path}.1`, this.#path].flatMap((path) => (existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []));
+    const lines = [`${this.#path}.1`, this.#path].flatMap((path) =>
+      existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [],
+    );
     // A line that a crash cut off, or that somebody else wrote, is no line.
     return lines.flatMap((line) => parseLine(line) ?? []).slice(-limit);
   }

@@ -23,11 +23,17 @@ type Power = (typeof powers)[number];
 const program = new Command('outrigger-companion')
   .description('Lets workflows of an Outrigger hub work on this machine, within what you allow.')
   .version(appVersion)
-  .option('--data-folder <folder>', 'where the companion keeps its files (OUTRIGGER_COMPANION_HOME; .outrigger-companion in your home folder)')
+  .option(
+    '--data-folder <folder>',
+    'where the companion keeps its files (OUTRIGGER_COMPANION_HOME; .outrigger-companion in your home folder)',
+  )
   .exitOverride();
 
 const json = () => new Option('--json', 'print JSON');
-const dataFolder = () => new DataFolder(program.opts<{ dataFolder?: string }>().dataFolder ?? (process.env['OUTRIGGER_COMPANION_HOME'] || undefined));
+const dataFolder = () =>
+  new DataFolder(
+    program.opts<{ dataFolder?: string }>().dataFolder ?? (process.env['OUTRIGGER_COMPANION_HOME'] || undefined),
+  );
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -37,10 +43,14 @@ const print = (value: unknown, asJson: boolean | undefined, text: string): void 
 
 /** Plain http would show the device secret to whoever is on the way. */
 function checkHub(hub: string, insecure: boolean): string {
-  if (!URL.canParse(hub) || !['http:', 'https:'].includes(new URL(hub).protocol)) throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
+  if (!URL.canParse(hub) || !['http:', 'https:'].includes(new URL(hub).protocol))
+    throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
   const { protocol, hostname, origin, pathname } = new URL(hub);
   const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol === 'http:' && !isLocal && !insecure) throw new CompanionError(`${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`);
+  if (protocol === 'http:' && !isLocal && !insecure)
+    throw new CompanionError(
+      `${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`,
+    );
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
@@ -53,16 +63,36 @@ program
   .option('--insecure', 'allow http to another machine')
   .option('--force', 'pair anew, although this machine is paired')
   .addOption(json())
-  .action(async (code: string, options: { hub: string; name?: string; insecure?: boolean; force?: boolean; json?: boolean }) => {
-    const folder = dataFolder();
-    const hub = checkHub(options.hub, options.insecure === true);
-    const paired = folder.readIdentity();
-    if (paired !== null && options.force !== true) throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
-    const device = describeDevice(folder.readSettings(), options.name);
-    const { body } = await new HubClient(hub, null).call('claimAutomationNode', { body: { pairingCode: code, device } }, { signal: AbortSignal.timeout(pairDeadlineMs), timeoutMs: pairDeadlineMs });
-    folder.writeIdentity({ nodeId: body.nodeId, deviceSecret: body.deviceSecret, hub, name: options.name, pairedAt: new Date().toISOString() });
-    print({ nodeId: body.nodeId, hub }, options.json, `Paired with ${hub} as node ${body.nodeId}.\nStart it with: outrigger-companion run\nAllow what you like, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`);
-  });
+  .action(
+    async (
+      code: string,
+      options: { hub: string; name?: string; insecure?: boolean; force?: boolean; json?: boolean },
+    ) => {
+      const folder = dataFolder();
+      const hub = checkHub(options.hub, options.insecure === true);
+      const paired = folder.readIdentity();
+      if (paired !== null && options.force !== true)
+        throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
+      const device = describeDevice(folder.readSettings(), options.name);
+      const { body } = await new HubClient(hub, null).call(
+        'claimAutomationNode',
+        { body: { pairingCode: code, device } },
+        { signal: AbortSignal.timeout(pairDeadlineMs), timeoutMs: pairDeadlineMs },
+      );
+      folder.writeIdentity({
+        nodeId: body.nodeId,
+        deviceSecret: body.deviceSecret,
+        hub,
+        name: options.name,
+        pairedAt: new Date().toISOString(),
+      });
+      print(
+        { nodeId: body.nodeId, hub },
+        options.json,
+        `Paired with ${hub} as node ${body.nodeId}.\nStart it with: outrigger-companion run\nAllow what you like, for example: outrigger-companion allow browser; outrigger-companion share ~/Documents`,
+      );
+    },
+  );
 
 program
   .command('run')
@@ -71,12 +101,22 @@ program
   .action(async (options: { json?: boolean }) => {
     const folder = dataFolder();
     const { browser } = folder.readSettings();
-    if (browser.allowed && lacksSandbox()) process.stderr.write(`outrigger-companion: ${sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.'}\n`);
+    if (browser.allowed && lacksSandbox())
+      process.stderr.write(
+        `outrigger-companion: ${sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.'}\n`,
+      );
     const identity = folder.readIdentity();
-    if (identity === null) throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
+    if (identity === null)
+      throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
     const stop = new AbortController();
     whenAskedToStop({ onStop: () => stop.abort() });
-    const onEvent = tellOnce((event) => process.stderr.write(options.json === true ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n` : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`));
+    const onEvent = tellOnce((event) =>
+      process.stderr.write(
+        options.json === true
+          ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`
+          : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`,
+      ),
+    );
     await new Companion({ folder, identity, signal: stop.signal, onEvent }).run();
     onEvent({ event: 'stopped', reason: 'as you asked' });
     process.exit(0);
@@ -112,7 +152,11 @@ program
       `allowed    ${powers.filter((power) => isAllowed(settings, power)).join(', ') || 'nothing'}`,
       `shared     ${settings.sharedFolders.join(', ') || 'no folder'}`,
     ];
-    print({ paired: identity === null ? null : { nodeId: identity.nodeId, hub: identity.hub }, running, settings }, options.json, lines.join('\n'));
+    print(
+      { paired: identity === null ? null : { nodeId: identity.nodeId, hub: identity.hub }, running, settings },
+      options.json,
+      lines.join('\n'),
+    );
   });
 
 function isAllowed(settings: LocalSettings, power: Power): boolean {
@@ -133,14 +177,22 @@ const change = (name: string, description: string, done: string, apply: (setting
       print(dataFolder().changeSettings(apply), options.json, done);
     });
 
-change('pause', 'refuse every command, and end those under way', 'Paused: every command is refused until you resume.', (settings) => {
-  settings.paused = true;
-});
+change(
+  'pause',
+  'refuse every command, and end those under way',
+  'Paused: every command is refused until you resume.',
+  (settings) => {
+    settings.paused = true;
+  },
+);
 change('resume', 'take commands again', 'Resumed.', (settings) => {
   settings.paused = false;
 });
 
-for (const [name, allowed] of [['allow', true], ['deny', false]] as const) {
+for (const [name, allowed] of [
+  ['allow', true],
+  ['deny', false],
+] as const) {
   program
     .command(name)
     .description(`${name} ${powers.join(', ')}`)
@@ -156,7 +208,10 @@ for (const [name, allowed] of [['allow', true], ['deny', false]] as const) {
       });
       const unsafe = power === 'browser' && allowed ? sandboxProblem(settings.browser) : null;
       if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
-      const may = unsafe === null ? `Workflows may use ${power} on this machine now.` : 'It is switched on, but no page is opened as long as that is so.';
+      const may =
+        unsafe === null
+          ? `Workflows may use ${power} on this machine now.`
+          : 'It is switched on, but no page is opened as long as that is so.';
       print(settings, options.json, allowed ? may : `Workflows may not use ${power} on this machine any more.`);
     });
 }
@@ -168,7 +223,8 @@ program
   .addOption(json())
   .action((path: string, options: { json?: boolean }) => {
     const absolute = resolve(path);
-    if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory() !== true) throw new CompanionError(`${absolute} is not a folder.`);
+    if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new CompanionError(`${absolute} is not a folder.`);
     const real = realpathSync(absolute);
     const settings = dataFolder().changeSettings((current) => {
       if (!current.sharedFolders.includes(real)) current.sharedFolders.push(real);
@@ -185,7 +241,10 @@ program
     const absolute = resolve(path);
     const settings = dataFolder().changeSettings((current) => {
       const left = current.sharedFolders.filter((folder) => folder !== absolute && folder !== path);
-      if (left.length === current.sharedFolders.length) throw new CompanionError(`${absolute} is not shared; shared are ${current.sharedFolders.join(', ') || 'none'}.`);
+      if (left.length === current.sharedFolders.length)
+        throw new CompanionError(
+          `${absolute} is not shared; shared are ${current.sharedFolders.join(', ') || 'none'}.`,
+        );
       current.sharedFolders = left;
     });
     print(settings, options.json, `Workflows may not read ${absolute} any more.`);
@@ -198,9 +257,13 @@ program
   .addOption(json())
   .action((options: { limit: string; json?: boolean }) => {
     const limit = Number(options.limit);
-    if (!Number.isInteger(limit) || limit < 1) throw new CompanionError(`--limit must be a whole number of at least 1 (it is "${options.limit}").`);
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new CompanionError(`--limit must be a whole number of at least 1 (it is "${options.limit}").`);
     const lines = new AuditLog(dataFolder().audit).read(limit);
-    const text = lines.map((line) => `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}`);
+    const text = lines.map(
+      (line) =>
+        `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}`,
+    );
     print(lines, options.json, text.join('\n') || 'No command yet.');
   });
 
@@ -210,7 +273,11 @@ program
   .addOption(json())
   .action(async (options: { json?: boolean }) => {
     const checks = await examine(dataFolder());
-    print(checks, options.json, checks.map(({ check, state, detail }) => `${state.padEnd(5)} ${check.padEnd(14)} ${detail}`).join('\n'));
+    print(
+      checks,
+      options.json,
+      checks.map(({ check, state, detail }) => `${state.padEnd(5)} ${check.padEnd(14)} ${detail}`).join('\n'),
+    );
     if (checks.some(({ state }) => state === 'fail')) process.exitCode = 1;
   });
 
@@ -224,7 +291,13 @@ program
     if (running !== null) throw new CompanionError(`The companion is running (process ${running.pid}); stop it first.`);
     const identity = folder.readIdentity();
     folder.removeIdentity();
-    print({ unpaired: identity?.nodeId ?? null }, options.json, identity === null ? 'This machine was not paired.' : `Forgot ${identity.hub}. Revoke node ${identity.nodeId} there too.`);
+    print(
+      { unpaired: identity?.nodeId ?? null },
+      options.json,
+      identity === null
+        ? 'This machine was not paired.'
+        : `Forgot ${identity.hub}. Revoke node ${identity.nodeId} there too.`,
+    );
   });
 
 try {
@@ -233,7 +306,10 @@ try {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
-    const message = error instanceof CompanionError || error instanceof HubError ? error.message : `a fault of its own: ${(error as Error).message}`;
+    const message =
+      error instanceof CompanionError || error instanceof HubError
+        ? error.message
+        : `a fault of its own: ${(error as Error).message}`;
     process.stderr.write(`outrigger-companion: ${visibleLine(message)}\n`);
     process.exit(error instanceof CompanionError ? error.exitCode : 1);
   }

@@ -11,10 +11,14 @@ import { DataFolder } from './data-folder.ts';
 test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
   const listeners = new Map<AbortSignal, number>();
-  const count = (by: number) => function counted(this: AbortSignal, ...parameters: Parameters<AbortSignal['addEventListener']>) {
-    listeners.set(this, (listeners.get(this) ?? 0) + by);
-    (by > 0 ? EventTarget.prototype.addEventListener : EventTarget.prototype.removeEventListener).apply(this, parameters);
-  };
+  const count = (by: number) =>
+    function counted(this: AbortSignal, ...parameters: Parameters<AbortSignal['addEventListener']>) {
+      listeners.set(this, (listeners.get(this) ?? 0) + by);
+      (by > 0 ? EventTarget.prototype.addEventListener : EventTarget.prototype.removeEventListener).apply(
+        this,
+        parameters,
+      );
+    };
   AbortSignal.prototype.addEventListener = count(1) as never;
   AbortSignal.prototype.removeEventListener = count(-1) as never;
   let results = 0;
@@ -22,15 +26,32 @@ test('a result that was sent leaves no listener behind', { timeout: 30_000 }, as
     request.resume();
     const url = request.url ?? '';
     results += url.endsWith('/result') ? 1 : 0;
-    const commands = results < 100 ? Array.from({ length: 4 }, () => ({ id: randomUUID(), type: 'node.ping', input: {} })) : [];
+    const commands =
+      results < 100 ? Array.from({ length: 4 }, () => ({ id: randomUUID(), type: 'node.ping', input: {} })) : [];
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(url.endsWith('/result') ? { id: url.split('/').at(-2) } : { commands, withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } }));
+    response.end(
+      JSON.stringify(
+        url.endsWith('/result')
+          ? { id: url.split('/').at(-2) }
+          : { commands, withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+      ),
+    );
   });
   await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
   const stop = new AbortController();
   try {
-    const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, pairedAt: '2026-01-01T00:00:00Z' };
-    const run = new Companion({ folder: new DataFolder(folder), identity, signal: stop.signal, onEvent: () => undefined }).run();
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
+    const run = new Companion({
+      folder: new DataFolder(folder),
+      identity,
+      signal: stop.signal,
+      onEvent: () => undefined,
+    }).run();
     await vi.waitUntil(() => results >= 100, { timeout: 20_000 });
     expect(Math.max(...listeners.values())).toBeLessThan(20);
     stop.abort();
@@ -59,7 +80,17 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
       if (url.pathname.endsWith('/result')) reported.set(id, JSON.parse(text) as object);
       else running.push(url.searchParams.get('running') ?? '');
       response.setHeader('content-type', 'application/json');
-      setTimeout(() => response.end(JSON.stringify(url.pathname.endsWith('/result') ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } })), 20);
+      setTimeout(
+        () =>
+          response.end(
+            JSON.stringify(
+              url.pathname.endsWith('/result')
+                ? { id }
+                : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+            ),
+          ),
+        20,
+      );
     });
   });
   await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
@@ -68,13 +99,22 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
     mkdirSync(join(data.journal, commandId), { recursive: true });
     writeFileSync(join(data.journal, commandId, name), JSON.stringify(value));
   };
-  write(gone, 'finished.json', { commandId: gone, result: { status: 'succeeded', output: {} }, artifacts: [{ name: 'a', contentType: 'image/png', filePath: join(folder, 'moved-away') }] });
+  write(gone, 'finished.json', {
+    commandId: gone,
+    result: { status: 'succeeded', output: {} },
+    artifacts: [{ name: 'a', contentType: 'image/png', filePath: join(folder, 'moved-away') }],
+  });
   write(acted, 'started.json', { type: 'system.run', acts: true });
   write(acted, 'finished.json', {});
   write(read, 'finished.json', []);
   const stop = new AbortController();
   try {
-    const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, pairedAt: '2026-01-01T00:00:00Z' };
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
     const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
     await vi.waitUntil(() => reported.size === 2, { timeout: 10_000 });
     stop.abort();
@@ -104,15 +144,32 @@ test('commands that are too large for one answer are taken one at a time', { tim
       return;
     }
     const max = Number(url.searchParams.get('max') ?? 0);
-    const commands = reported.length > 0 ? [] : Array.from({ length: max }, () => ({ id: randomUUID(), type: 'node.ping', input: { padding: 'x'.repeat(max === 1 ? 1 : 6 * 1024 * 1024) } }));
+    const commands =
+      reported.length > 0
+        ? []
+        : Array.from({ length: max }, () => ({
+            id: randomUUID(),
+            type: 'node.ping',
+            input: { padding: 'x'.repeat(max === 1 ? 1 : 6 * 1024 * 1024) },
+          }));
     response.end(JSON.stringify({ commands, withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } }));
   });
   await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
   const stop = new AbortController();
   try {
-    const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`, pairedAt: '2026-01-01T00:00:00Z' };
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
     const reasons: string[] = [];
-    const run = new Companion({ folder: new DataFolder(folder), identity, signal: stop.signal, onEvent: (event) => reasons.push('reason' in event ? event.reason : '') }).run();
+    const run = new Companion({
+      folder: new DataFolder(folder),
+      identity,
+      signal: stop.signal,
+      onEvent: (event) => reasons.push('reason' in event ? event.reason : ''),
+    }).run();
     await vi.waitUntil(() => reported.length > 0, { timeout: 20_000 });
     stop.abort();
     await run;

@@ -81,7 +81,11 @@ export class Companion {
     this.#options = options;
     const { folder, identity } = options;
     this.#client = new HubClient(identity.hub, identity.deviceSecret);
-    this.#stopping.signal.addEventListener('abort', () => setTimeout(() => this.#givingUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref(), { once: true });
+    this.#stopping.signal.addEventListener(
+      'abort',
+      () => setTimeout(() => this.#givingUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref(),
+      { once: true },
+    );
     this.#sender = new ResultSender(this.#client, identity.nodeId);
     this.#journal = new Journal(folder.journal);
     this.#facts = new FactReader(this.#guard);
@@ -97,7 +101,14 @@ export class Companion {
 
   get status(): RunningStatus {
     const { hub, nodeId } = this.#options.identity;
-    return { pid: process.pid, connected: this.#connected, hub, nodeId, running: this.#dispatcher.running, lastError: this.#lastError };
+    return {
+      pid: process.pid,
+      connected: this.#connected,
+      hub,
+      nodeId,
+      running: this.#dispatcher.running,
+      lastError: this.#lastError,
+    };
   }
 
   /**
@@ -135,7 +146,11 @@ export class Companion {
     for (const result of finished) this.#report(result, true);
     for (const { commandId, type } of unfinished) {
       const message = `The companion was killed while ${type} was under way; look at the machine before you retry.`;
-      this.#report({ commandId, result: { status: 'failed', error: { code: 'outcome_unknown', message } }, artifacts: [] });
+      this.#report({
+        commandId,
+        result: { status: 'failed', error: { code: 'outcome_unknown', message } },
+        artifacts: [],
+      });
     }
   }
 
@@ -174,8 +189,22 @@ export class Companion {
     const { body } = await this.#client.call(
       'pollAutomationNodeCommands',
       // What runs or waits to be confirmed is all that this device has: the hub may hand out again at once what got lost on its way.
-      { params: { id: identity.nodeId }, query: { wait, max, running: running.join(','), ...(this.#declaresHeld && running.length < maxHeld ? { runningIsComplete: 'true' as const } : {}) } },
-      { signal: this.#repoll === undefined ? this.#stopping.signal : AbortSignal.any([this.#stopping.signal, this.#repoll.signal]), timeoutMs: wait * 1000 + requestTimeoutMs },
+      {
+        params: { id: identity.nodeId },
+        query: {
+          wait,
+          max,
+          running: running.join(','),
+          ...(this.#declaresHeld && running.length < maxHeld ? { runningIsComplete: 'true' as const } : {}),
+        },
+      },
+      {
+        signal:
+          this.#repoll === undefined
+            ? this.#stopping.signal
+            : AbortSignal.any([this.#stopping.signal, this.#repoll.signal]),
+        timeoutMs: wait * 1000 + requestTimeoutMs,
+      },
     );
     if (!this.#connected) {
       this.#connected = true;
@@ -186,15 +215,24 @@ export class Companion {
     for (const command of body.commands) this.#take(command);
     for (const { id, problem } of body.unreadable) {
       const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
-      if (!this.#held.has(id)) this.#report({ commandId: id, result: { status: 'failed', error: { code: 'invalid_input', message } }, artifacts: [] });
+      if (!this.#held.has(id))
+        this.#report({
+          commandId: id,
+          result: { status: 'failed', error: { code: 'invalid_input', message } },
+          artifacts: [],
+        });
     }
     const isEmpty = body.commands.length + body.unreadable.length + body.withdrawn.length === 0;
-    if (isEmpty && wait > 0 && performance.now() - startedAt < promptAnswerMs) await this.#pause(Math.random() * promptAnswerMs);
+    if (isEmpty && wait > 0 && performance.now() - startedAt < promptAnswerMs)
+      await this.#pause(Math.random() * promptAnswerMs);
   }
 
   /** Commands whose leases the hub is to keep: those under way, and those whose results are on their way. */
   get #listed(): string[] {
-    return [...this.#held].filter(([, isWanted]) => isWanted).map(([id]) => id).slice(0, maxHeld);
+    return [...this.#held]
+      .filter(([, isWanted]) => isWanted)
+      .map(([id]) => id)
+      .slice(0, maxHeld);
   }
 
   get #freePlaces(): number {
@@ -228,7 +266,9 @@ export class Companion {
   async #waitForPlace(): Promise<void> {
     const over = new AbortController();
     this.#placeFreed = () => over.abort();
-    await delay(quickCommandMs, undefined, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) }).catch(() => undefined);
+    await delay(quickCommandMs, undefined, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) }).catch(
+      () => undefined,
+    );
     this.#placeFreed = undefined;
   }
 
@@ -249,7 +289,19 @@ export class Companion {
     const { signal } = this.#stopping;
     const settings = folder.readSettings();
     const facts = await this.#facts.read(signal);
-    const { body } = await this.#client.call('heartbeatAutomationNode', { params: { id: identity.nodeId }, body: { facts, device: describeDevice(settings, identity.name), paused: settings.paused, running: this.#listed } }, { signal, timeoutMs: requestTimeoutMs });
+    const { body } = await this.#client.call(
+      'heartbeatAutomationNode',
+      {
+        params: { id: identity.nodeId },
+        body: {
+          facts,
+          device: describeDevice(settings, identity.name),
+          paused: settings.paused,
+          running: this.#listed,
+        },
+      },
+      { signal, timeoutMs: requestTimeoutMs },
+    );
     this.#pace = body.hub;
     for (const id of body.withdrawn) this.#withdraw(id);
   }
@@ -286,7 +338,14 @@ export class Companion {
         if (known?.isRefusal === true) {
           // The run must not wait for an answer that the hub can't take.
           const message = `The hub could not take the result: ${known.message}`.slice(0, 4000);
-          sent = { ...finished, result: { status: 'failed', error: { code: known.code === 'payload_too_large' ? 'too_large' : 'failed', message } }, artifacts: [] };
+          sent = {
+            ...finished,
+            result: {
+              status: 'failed',
+              error: { code: known.code === 'payload_too_large' ? 'too_large' : 'failed', message },
+            },
+            artifacts: [],
+          };
           isRefused = true;
           continue;
         }
@@ -321,7 +380,10 @@ export class Companion {
 
   #endIfRevoked(error: unknown): boolean {
     if (!(error instanceof HubError) || !error.isRevocation) return false;
-    this.#fatal ??= new CompanionError(`The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --hub ${this.#options.identity.hub}`, { exitCode: unpairedExitCode });
+    this.#fatal ??= new CompanionError(
+      `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --hub ${this.#options.identity.hub}`,
+      { exitCode: unpairedExitCode },
+    );
     this.#stopping.abort(this.#fatal);
     return true;
   }
@@ -331,7 +393,8 @@ export class Companion {
     const { onEvent } = this.#options;
     const waitMs = backoffMs(error, failures);
     const reason = (error as Error).message;
-    if (this.#connected || reason !== this.#lastError) onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
+    if (this.#connected || reason !== this.#lastError)
+      onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
     this.#connected = false;
     this.#lastError = reason;
     // Another hub may answer next.

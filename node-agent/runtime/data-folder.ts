@@ -17,7 +17,13 @@ export class CompanionError extends Error {
   }
 }
 
-const identity = z.strictObject({ nodeId: z.uuid(), deviceSecret: z.string().min(1), hub: z.url(), name: z.string().optional(), pairedAt: z.string() });
+const identity = z.strictObject({
+  nodeId: z.uuid(),
+  deviceSecret: z.string().min(1),
+  hub: z.url(),
+  name: z.string().optional(),
+  pairedAt: z.string(),
+});
 export type Identity = z.output<typeof identity>;
 
 /** Everything that the companion keeps on this machine, readable by its owner alone. */
@@ -32,7 +38,10 @@ export class DataFolder {
       mkdirSync(this.journal, { recursive: true, mode: 0o700 });
       mkdirSync(this.temporary, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new CompanionError(`The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend its permissions, or name another with --data-folder.`, { cause: error });
+      throw new CompanionError(
+        `The data folder ${this.path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend its permissions, or name another with --data-folder.`,
+        { cause: error },
+      );
     }
   }
 
@@ -57,7 +66,10 @@ export class DataFolder {
     const text = this.#read('identity.json');
     if (text === null) return null;
     const parsed = identity.safeParse(parseJson(text));
-    if (!parsed.success) throw new CompanionError(`${join(this.path, 'identity.json')} is broken; pair again: outrigger-companion pair CODE --hub URL`);
+    if (!parsed.success)
+      throw new CompanionError(
+        `${join(this.path, 'identity.json')} is broken; pair again: outrigger-companion pair CODE --hub URL`,
+      );
     return parsed.data;
   }
 
@@ -76,7 +88,9 @@ export class DataFolder {
     const parsed = localSettings.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
-    throw new CompanionError(`${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: ${issue?.message ?? 'not JSON'}; mend it, or remove it to switch everything off.`);
+    throw new CompanionError(
+      `${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: ${issue?.message ?? 'not JSON'}; mend it, or remove it to switch everything off.`,
+    );
   }
 
   changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
@@ -100,7 +114,10 @@ export class DataFolder {
       return readFileSync(join(this.path, name), 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw new CompanionError(`${join(this.path, name)} can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`, { cause: error });
+      throw new CompanionError(
+        `${join(this.path, name)} can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`,
+        { cause: error },
+      );
     }
   }
 

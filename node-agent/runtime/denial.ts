@@ -20,11 +20,19 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
     'node.capture_camera': { on: settings.capture.camera, name: 'camera' },
     'node.capture_audio': { on: settings.capture.audio, name: 'audio' },
   };
-  const byGate = { none: undefined, system: { on: settings.system.allowed, name: 'system' }, browser: { on: settings.browser.allowed, name: 'browser' } }[gate];
+  const byGate = {
+    none: undefined,
+    system: { on: settings.system.allowed, name: 'system' },
+    browser: { on: settings.browser.allowed, name: 'browser' },
+  }[gate];
   const needed = switches[type] ?? byGate;
   const denied = (message: string) => new CommandError('denied_by_device', message);
-  if (needed !== undefined && !needed.on) return denied(`The owner of this machine does not allow ${type}; they allow it with: outrigger-companion allow ${needed.name}`);
-  if (type === 'browser.evaluate' && !settings.browser.evaluate) return denied('The owner of this machine switched browser.evaluate off.');
+  if (needed !== undefined && !needed.on)
+    return denied(
+      `The owner of this machine does not allow ${type}; they allow it with: outrigger-companion allow ${needed.name}`,
+    );
+  if (type === 'browser.evaluate' && !settings.browser.evaluate)
+    return denied('The owner of this machine switched browser.evaluate off.');
   if (gate === 'browser') {
     const unsafe = sandboxProblem(settings.browser);
     if (unsafe !== null) return denied(unsafe);

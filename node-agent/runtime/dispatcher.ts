@@ -62,7 +62,8 @@ export class Dispatcher implements AsyncDisposable {
       ...browserHandlers(this.#browser),
     };
     // What a killed process left in the middle of a command.
-    for (const name of readdirSync(folder.temporary)) rmSync(join(folder.temporary, name), { recursive: true, force: true });
+    for (const name of readdirSync(folder.temporary))
+      rmSync(join(folder.temporary, name), { recursive: true, force: true });
   }
 
   /** Commands being carried out now. */
@@ -88,7 +89,8 @@ export class Dispatcher implements AsyncDisposable {
       if (definition === undefined || parsed?.success !== true) continue;
       const denied = denialOf(definition, parsed.data, settings);
       if (denied !== null) abort.abort(denied);
-      else if (isFileCommand(type)) void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
+      else if (isFileCommand(type))
+        void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
     }
     await this.#browser.applySettings(settings.browser, (denied) => {
       for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
@@ -105,7 +107,9 @@ export class Dispatcher implements AsyncDisposable {
     const abort = new AbortController();
     this.#running.set(command.id, { type: command.type, input: command.input, abort });
     const startedAt = performance.now();
-    const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() => this.#running.delete(command.id));
+    const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
+      this.#running.delete(command.id),
+    );
     const { result } = finished;
     const outcome = result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed');
     let message = result.error?.message ?? null;
@@ -133,35 +137,73 @@ export class Dispatcher implements AsyncDisposable {
     await this.#browser[Symbol.asyncDispose]();
   }
 
-  async #carryOut(command: ReceivedCommand, definition: CommandDefinition | undefined, entry: { type: string; acts: boolean }, signal: AbortSignal): Promise<FinishedCommand> {
-    const failed = (code: string, message: string): FinishedCommand => ({ commandId: command.id, result: { status: 'failed', error: { code, message: message.slice(0, 4000) } }, artifacts: [] });
+  async #carryOut(
+    command: ReceivedCommand,
+    definition: CommandDefinition | undefined,
+    entry: { type: string; acts: boolean },
+    signal: AbortSignal,
+  ): Promise<FinishedCommand> {
+    const failed = (code: string, message: string): FinishedCommand => ({
+      commandId: command.id,
+      result: { status: 'failed', error: { code, message: message.slice(0, 4000) } },
+      artifacts: [],
+    });
     let isNew: boolean;
     let temporaryFolder: string;
     try {
       temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
       isNew = this.#options.journal.begin(command.id, entry);
     } catch (error) {
-      return failed('failed', `The command was not begun, because the companion's data folder can't be written: ${(error as Error).message}`);
+      return failed(
+        'failed',
+        `The command was not begun, because the companion's data folder can't be written: ${(error as Error).message}`,
+      );
     }
     const artifacts: ResultArtifact[] = [];
     try {
-      if (!isNew) return failed('outcome_unknown', 'This machine took the command before, and does not know how it ended; look at it before you retry.');
-      const result = await this.#run(command, definition, { signal, temporaryFolder, attach: (artifact) => artifacts.push(artifact) });
-      return { commandId: command.id, result, artifacts: result.status === 'succeeded' ? this.#store(command.id, artifacts) : [] };
+      if (!isNew)
+        return failed(
+          'outcome_unknown',
+          'This machine took the command before, and does not know how it ended; look at it before you retry.',
+        );
+      const result = await this.#run(command, definition, {
+        signal,
+        temporaryFolder,
+        attach: (artifact) => artifacts.push(artifact),
+      });
+      return {
+        commandId: command.id,
+        result,
+        artifacts: result.status === 'succeeded' ? this.#store(command.id, artifacts) : [],
+      };
     } catch (error) {
-      return failed(error instanceof CommandError ? error.code : 'failed', `What came out could not be kept: ${(error as Error).message}`);
+      return failed(
+        error instanceof CommandError ? error.code : 'failed',
+        `What came out could not be kept: ${(error as Error).message}`,
+      );
     } finally {
       rmSync(temporaryFolder, { recursive: true, force: true });
     }
   }
 
-  async #run(command: ReceivedCommand, definition: CommandDefinition | undefined, owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>): Promise<CommandResult> {
+  async #run(
+    command: ReceivedCommand,
+    definition: CommandDefinition | undefined,
+    owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
+  ): Promise<CommandResult> {
     try {
-      if (definition === undefined) throw new CommandError('unknown_command', `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`);
+      if (definition === undefined)
+        throw new CommandError(
+          'unknown_command',
+          `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
+        );
       const parsed = definition.input.safeParse(command.input);
       if (!parsed.success) {
         const [issue] = parsed.error.issues;
-        throw new CommandError('invalid_input', `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`);
+        throw new CommandError(
+          'invalid_input',
+          `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`,
+        );
       }
       const settings = this.#settings();
       const denied = denialOf(definition, parsed.data, settings);
@@ -171,21 +213,38 @@ export class Dispatcher implements AsyncDisposable {
       const late = new AbortController();
       // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
-      const timer = setTimeout(() => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)), timeoutMs + graceMs);
+      const timer = setTimeout(
+        () => late.abort(new CommandError('timeout', `${command.type} took longer than ${timeoutMs} ms.`)),
+        timeoutMs + graceMs,
+      );
       try {
-        const context: CommandContext = { ...owned, signal: AbortSignal.any([owned.signal, late.signal]), commandId: command.id, nodeId: this.#options.nodeId, settings, approval: command.approval };
+        const context: CommandContext = {
+          ...owned,
+          signal: AbortSignal.any([owned.signal, late.signal]),
+          commandId: command.id,
+          nodeId: this.#options.nodeId,
+          settings,
+          approval: command.approval,
+        };
         context.signal.throwIfAborted();
         const handler = this.#handlers[command.type as CommandType] as CommandHandler<CommandType>;
         const output = await untilAborted(handler(parsed.data as never, context), context.signal);
         const reply = definition.reply.safeParse(output);
-        if (!reply.success) throw new CommandError('failed', `The companion's own answer is not what ${command.type} promises: ${reply.error.issues[0]?.message ?? ''}`);
+        if (!reply.success)
+          throw new CommandError(
+            'failed',
+            `The companion's own answer is not what ${command.type} promises: ${reply.error.issues[0]?.message ?? ''}`,
+          );
         return { status: 'succeeded', output: reply.data };
       } finally {
         clearTimeout(timer);
       }
     } catch (error) {
       const known = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
-      return { status: 'failed', error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' } };
+      return {
+        status: 'failed',
+        error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' },
+      };
     }
   }
 
@@ -200,10 +259,12 @@ export class Dispatcher implements AsyncDisposable {
 
   /** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
   #assertApproved({ input, approval }: ReceivedCommand): void {
-    if (approval === undefined) throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
+    if (approval === undefined)
+      throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
     const text = approvedRequestText(this.#options.nodeId, systemRun.input.parse(input));
     const hash = createHash('sha256').update(text).digest('hex');
-    if (hash !== approval.requestHash) throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
+    if (hash !== approval.requestHash)
+      throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
   }
 
   #store(commandId: string, artifacts: ResultArtifact[]): StoredArtifact[] {
@@ -214,7 +275,8 @@ export class Dispatcher implements AsyncDisposable {
       const filePath = join(folder, `artifact-${name}`);
       if (Buffer.isBuffer(content)) writeFileSync(filePath, content, { mode: 0o600, flush: true });
       else copyFileSync(content.filePath, filePath);
-      if (statSync(filePath).size > maxArtifactBytes) throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
+      if (statSync(filePath).size > maxArtifactBytes)
+        throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
       return { name, contentType, filePath };
     });
   }

@@ -5,7 +5,14 @@ import type { ToldEvent } from './event-log.ts';
 function listener() {
   const told: ToldEvent[] = [];
   let now = 0;
-  return { told, event: tellOnce((event) => told.push(event), () => now), pass: (milliseconds: number) => (now += milliseconds) };
+  return {
+    told,
+    event: tellOnce(
+      (event) => told.push(event),
+      () => now,
+    ),
+    pass: (milliseconds: number) => (now += milliseconds),
+  };
 }
 const lost = (reason: string) => ({ event: 'disconnected', reason, retryInSeconds: 1 }) as const;
 const back = { event: 'connected', hub: 'http://hub' } as const;
@@ -13,7 +20,8 @@ const back = { event: 'connected', hub: 'http://hub' } as const;
 test('a hub that is away is told of when it goes, once a minute with a count, and when it is back', () => {
   const { told, event, pass } = listener();
   event(back);
-  for (let second = 0; second < 80 * 60; second += 1, pass(1_000)) event(lost(second % 2 === 0 ? 'ECONNREFUSED' : 'no answer'));
+  for (let second = 0; second < 80 * 60; second += 1, pass(1_000))
+    event(lost(second % 2 === 0 ? 'ECONNREFUSED' : 'no answer'));
   event(back);
   expect(told).toHaveLength(1 + 80 + 1);
   expect(told[2]).toMatchObject({ event: 'disconnected', times: 60 });

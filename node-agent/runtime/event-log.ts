@@ -11,7 +11,10 @@ export type ToldEvent = CompanionEvent & { times?: number };
  * Tells events, but a thing that lasts only once when it begins and once a minute while it does: a hub that is away for a night makes a line a minute,
  * however often it is tried and whatever each try says; a connection that comes and goes all the time, ten pairs.
  */
-export function tellOnce(tell: (event: ToldEvent) => void, now: () => number = () => performance.now()): (event: CompanionEvent) => void {
+export function tellOnce(
+  tell: (event: ToldEvent) => void,
+  now: () => number = () => performance.now(),
+): (event: CompanionEvent) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
   let isOut = false;
   let isTold = false;

@@ -35,7 +35,14 @@ export function capabilitiesOf(settings: LocalSettings): string[] {
     'system.run': settings.system.allowed,
   };
   return Object.values(commands)
-    .filter((command) => possible[command.type] ?? (command.gate !== 'browser' || (settings.browser.allowed && sandboxProblem(settings.browser) === null && findBrowser(settings.browser.executablePath) !== null)))
+    .filter(
+      (command) =>
+        possible[command.type] ??
+        (command.gate !== 'browser' ||
+          (settings.browser.allowed &&
+            sandboxProblem(settings.browser) === null &&
+            findBrowser(settings.browser.executablePath) !== null)),
+    )
     .map((command) => command.type);
 }
 
@@ -71,19 +78,50 @@ export class FactReader {
     const { cpu: model } = this.#slow;
     return {
       ...this.#slow,
-      ...(model === undefined || load === undefined ? {} : { cpu: { ...model, loadPercent: percent(load.currentLoad) } }),
-      ...(memory === undefined ? {} : { memory: { totalBytes: whole(memory.total), availableBytes: whole(memory.available) } }),
+      ...(model === undefined || load === undefined
+        ? {}
+        : { cpu: { ...model, loadPercent: percent(load.currentLoad) } }),
+      ...(memory === undefined
+        ? {}
+        : { memory: { totalBytes: whole(memory.total), availableBytes: whole(memory.available) } }),
       uptimeSeconds: uptime(),
     };
   }
 
   async #readSlow(signal: AbortSignal): Promise<DeviceFacts> {
-    const [processor, disks, power, displays] = await Promise.all([within(cpu(), signal), within(fsSize(), signal), within(battery(), signal), within(listDisplays(this.#guard, signal), signal)]);
+    const [processor, disks, power, displays] = await Promise.all([
+      within(cpu(), signal),
+      within(fsSize(), signal),
+      within(battery(), signal),
+      within(listDisplays(this.#guard, signal), signal),
+    ]);
     return {
-      ...(processor === undefined ? {} : { cpu: { model: clip(`${processor.manufacturer} ${processor.brand}`.trim(), 200), cores: whole(processor.cores), loadPercent: 0 } }),
-      ...(disks === undefined ? {} : { disks: disks.slice(0, 50).map((disk) => ({ mount: clip(disk.mount, 500), totalBytes: whole(disk.size), usedBytes: whole(disk.used) })) }),
+      ...(processor === undefined
+        ? {}
+        : {
+            cpu: {
+              model: clip(`${processor.manufacturer} ${processor.brand}`.trim(), 200),
+              cores: whole(processor.cores),
+              loadPercent: 0,
+            },
+          }),
+      ...(disks === undefined
+        ? {}
+        : {
+            disks: disks.slice(0, 50).map((disk) => ({
+              mount: clip(disk.mount, 500),
+              totalBytes: whole(disk.size),
+              usedBytes: whole(disk.used),
+            })),
+          }),
       battery: power?.hasBattery === true ? { percent: percent(power.percent), charging: power.isCharging } : null,
-      ...(displays === undefined ? {} : { displays: displays.slice(0, 16).map(({ index, name, width, height }) => ({ index, name: clip(name, 200), width, height })) }),
+      ...(displays === undefined
+        ? {}
+        : {
+            displays: displays
+              .slice(0, 16)
+              .map(({ index, name, width, height }) => ({ index, name: clip(name, 200), width, height })),
+          }),
     };
   }
 }

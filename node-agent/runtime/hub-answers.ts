@@ -16,7 +16,12 @@ const pace = z.object({ pollSeconds: bounded(1, 30, 25), heartbeatSeconds: bound
 
 const commandId = z.uuid();
 
-const receivedCommand = z.object({ id: commandId, type: z.string(), input: z.record(z.string(), z.unknown()), approval: commandApproval.optional() });
+const receivedCommand = z.object({
+  id: commandId,
+  type: z.string(),
+  input: z.record(z.string(), z.unknown()),
+  approval: commandApproval.optional(),
+});
 /** A command as the companion carries it out. */
 export type ReceivedCommand = z.output<typeof receivedCommand>;
 
@@ -38,7 +43,11 @@ const commandList = z.array(z.unknown()).transform((items) => {
     }
     const named = z.object({ id: commandId }).safeParse(item);
     const [issue] = parsed.error.issues;
-    if (named.success) unreadable.push({ id: named.data.id, problem: `${issue?.path.join('.') || 'the command'} ${issue?.message ?? 'is not valid'}` });
+    if (named.success)
+      unreadable.push({
+        id: named.data.id,
+        problem: `${issue?.path.join('.') || 'the command'} ${issue?.message ?? 'is not valid'}`,
+      });
   }
   return { commands, unreadable };
 });

@@ -13,12 +13,23 @@ const server = createServer((_request, response) => response.writeHead(reply.sta
 beforeAll(() => new Promise<void>((done) => server.listen(0, '127.0.0.1', done)));
 afterAll(() => server.close());
 
-const own = (status: number, code: string, message: string, more: object = {}) => ({ status, body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code, ...more }) });
-const call = () => new HubClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'secret').call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal: AbortSignal.timeout(10_000), timeoutMs: 10_000 });
+const own = (status: number, code: string, message: string, more: object = {}) => ({
+  status,
+  body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code, ...more }),
+});
+const call = () =>
+  new HubClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'secret').call(
+    'pollAutomationNodeCommands',
+    { params: { id: nodeId }, query: {} },
+    { signal: AbortSignal.timeout(10_000), timeoutMs: 10_000 },
+  );
 
 async function errorOf(answer: typeof reply): Promise<HubError> {
   reply = answer;
-  const error: unknown = await call().then(() => undefined, (thrown: unknown) => thrown);
+  const error: unknown = await call().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).toBeInstanceOf(HubError);
   return error as HubError;
 }
@@ -30,7 +41,14 @@ describe('only the hub itself', () => {
     ['JSON of another shape', { status: 401, body: '{"code":"device_secret_invalid"}' }],
     ['a body that names another status', { ...own(401, 'device_secret_invalid', 'x'), status: 404 }],
     ['another code of a hub', own(401, 'unauthenticated', 'Send the device secret.')],
-    ['a path that is not there', own(404, 'not_found', `There is nothing at /v1/automations/nodes/${nodeId}/commands/${commandId}/result; /docs lists every operation.`)],
+    [
+      'a path that is not there',
+      own(
+        404,
+        'not_found',
+        `There is nothing at /v1/automations/nodes/${nodeId}/commands/${commandId}/result; /docs lists every operation.`,
+      ),
+    ],
   ])('revokes a device or disowns a command: %s does neither', async (_name, answer) => {
     const error = await errorOf(answer);
     expect([error.isRevocation, error.isRefusal, error.saysUnknown(commandId)]).toEqual([false, false, false]);
@@ -41,14 +59,34 @@ describe('only the hub itself', () => {
     expect((await errorOf(own(400, 'validation_failed', 'x'))).isRefusal).toBe(true);
     const unknown = await errorOf(own(404, 'not_found', `There is no command ${commandId} for this node.`));
     expect([unknown.saysUnknown(commandId), unknown.saysUnknown(nodeId)]).toEqual([true, false]);
-    expect((await errorOf(own(404, 'not_found', 'in other words', { details: [{ path: 'params.commandId', message: 'x' }] }))).saysUnknown(commandId)).toBe(true);
+    expect(
+      (
+        await errorOf(
+          own(404, 'not_found', 'in other words', { details: [{ path: 'params.commandId', message: 'x' }] }),
+        )
+      ).saysUnknown(commandId),
+    ).toBe(true);
   });
 });
 
 describe('a poll of a hub of another version', () => {
   test('passes fields that are not known, and tells of one command that can not be read without losing the others', async () => {
-    const command = { id: commandId, type: 'node.levitate', input: { height: 1 }, expiresAt: 'in a form of its own', leaseSeconds: 45.5, priority: 'high' };
-    reply = { status: 200, body: JSON.stringify({ commands: [{ ...command, id: nodeId, input: 'not an object' }, command, { id: 7 }], withdrawn: [], mood: 'good' }) };
+    const command = {
+      id: commandId,
+      type: 'node.levitate',
+      input: { height: 1 },
+      expiresAt: 'in a form of its own',
+      leaseSeconds: 45.5,
+      priority: 'high',
+    };
+    reply = {
+      status: 200,
+      body: JSON.stringify({
+        commands: [{ ...command, id: nodeId, input: 'not an object' }, command, { id: 7 }],
+        withdrawn: [],
+        mood: 'good',
+      }),
+    };
     const { body } = await call();
     expect(body.commands).toEqual([{ id: commandId, type: 'node.levitate', input: { height: 1 } }]);
     expect(body.unreadable).toEqual([{ id: nodeId, problem: expect.stringContaining('input') as string }]);
@@ -66,10 +104,18 @@ describe('the pause before the next attempt', () => {
 
   test('keeps to what was asked for in either form, and spreads out after it', async () => {
     const asked = await errorOf({ status: 503, headers: { 'retry-after': '1' }, body: '' });
-    expect([backoffMs(asked, 0, () => 0), backoffMs(asked, 0, () => 1), backoffMs(asked, 20, () => 1)]).toEqual([1_000, 2_000, 31_000]);
-    const dated = await errorOf({ status: 503, headers: { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }, body: '' });
+    expect([backoffMs(asked, 0, () => 0), backoffMs(asked, 0, () => 1), backoffMs(asked, 20, () => 1)]).toEqual([
+      1_000, 2_000, 31_000,
+    ]);
+    const dated = await errorOf({
+      status: 503,
+      headers: { 'retry-after': new Date(Date.now() + 60_000).toUTCString() },
+      body: '',
+    });
     expect(dated.retryAfterSeconds).toBeGreaterThan(30);
-    expect((await errorOf({ status: 503, headers: { 'retry-after': 'soon' }, body: '' })).retryAfterSeconds).toBeUndefined();
+    expect(
+      (await errorOf({ status: 503, headers: { 'retry-after': 'soon' }, body: '' })).retryAfterSeconds,
+    ).toBeUndefined();
   });
 });
 
@@ -90,9 +136,24 @@ test('an answer that comes while its body is still on its way is taken at once, 
   }
   try {
     for (const chunks of [1, 4, 100]) {
-      const put = client.call('uploadAutomationNodeArtifact', { params: { id: nodeId, commandId, name: 'a' }, query: { offset: 0, bytes: 1_000_000, sha256: 'a'.repeat(64), contentType: 'image/png' } }, { signal, timeoutMs: 120_000, content: endless(chunks) });
+      const put = client.call(
+        'uploadAutomationNodeArtifact',
+        {
+          params: { id: nodeId, commandId, name: 'a' },
+          query: { offset: 0, bytes: 1_000_000, sha256: 'a'.repeat(64), contentType: 'image/png' },
+        },
+        { signal, timeoutMs: 120_000, content: endless(chunks) },
+      );
       await expect(put).rejects.toMatchObject({ code: 'storage_full', isRefusal: true });
-      expect((await client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal, timeoutMs: 120_000 })).body.commands).toEqual([]);
+      expect(
+        (
+          await client.call(
+            'pollAutomationNodeCommands',
+            { params: { id: nodeId }, query: {} },
+            { signal, timeoutMs: 120_000 },
+          )
+        ).body.commands,
+      ).toEqual([]);
     }
   } finally {
     stuck.abort();
@@ -115,8 +176,17 @@ test('an answer that would fill the memory is cut off, and its connection with i
   await new Promise<void>((done) => endless.listen(0, '127.0.0.1', done));
   try {
     const client = new HubClient(`http://127.0.0.1:${(endless.address() as AddressInfo).port}`, 'secret');
-    const answer = client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: {} }, { signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 });
-    await expect(answer).rejects.toMatchObject({ code: 'answer_too_large', isRefusal: false, isRevocation: false, message: expect.stringContaining('more than 16777216 bytes') as string });
+    const answer = client.call(
+      'pollAutomationNodeCommands',
+      { params: { id: nodeId }, query: {} },
+      { signal: AbortSignal.timeout(20_000), timeoutMs: 20_000 },
+    );
+    await expect(answer).rejects.toMatchObject({
+      code: 'answer_too_large',
+      isRefusal: false,
+      isRevocation: false,
+      message: expect.stringContaining('more than 16777216 bytes') as string,
+    });
     await expect.poll(() => hasClosed).toBe(true);
   } finally {
     endless.closeAllConnections();

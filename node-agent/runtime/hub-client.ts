@@ -47,19 +47,30 @@ export class HubError extends Error {
 
   /** The hub itself refused the request as it is: sent again it would be refused again. */
   get isRefusal(): boolean {
-    return this.body !== undefined && ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type', 'storage_full'].includes(this.code);
+    return (
+      this.body !== undefined &&
+      ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type', 'storage_full'].includes(
+        this.code,
+      )
+    );
   }
 
   /** A hub that does not know the operation: an older one. */
   get isUnknownOperation(): boolean {
-    return this.body !== undefined && (this.code === 'method_not_allowed' || (this.code === 'not_found' && this.body.message.startsWith('There is nothing at ')));
+    return (
+      this.body !== undefined &&
+      (this.code === 'method_not_allowed' ||
+        (this.code === 'not_found' && this.body.message.startsWith('There is nothing at ')))
+    );
   }
 
   /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
   saysUnknown(commandId: string): boolean {
     if (this.code !== 'not_found' || this.body === undefined) return false;
     const { details = [], message } = this.body;
-    return details.some(({ path }) => path === 'params.commandId') || message.startsWith(`There is no command ${commandId} `);
+    return (
+      details.some(({ path }) => path === 'params.commandId') || message.startsWith(`There is no command ${commandId} `)
+    );
   }
 }
 
@@ -92,7 +103,11 @@ export class HubClient {
   }
 
   /** @throws HubError, or the signal's reason. */
-  async call<Id extends keyof HubAnswers>(id: Id, input: Partial<OperationCall<NodeOperations[Id]>>, options: CallOptions): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
+  async call<Id extends keyof HubAnswers>(
+    id: Id,
+    input: Partial<OperationCall<NodeOperations[Id]>>,
+    options: CallOptions,
+  ): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
     const operation: Operation = nodes[id];
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), options.timeoutMs);
@@ -103,8 +118,18 @@ export class HubClient {
     try {
       response = await fetch(this.#url(operation, input), {
         method: operation.method,
-        headers: { ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }), ...(json ? { 'content-type': 'application/json' } : {}), ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }) },
-        body: form ?? (content === undefined ? (json ? JSON.stringify(input.body) : null) : ReadableStream.from(eachRefreshing(content, timer))),
+        headers: {
+          ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }),
+          ...(json ? { 'content-type': 'application/json' } : {}),
+          ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+        },
+        body:
+          form ??
+          (content === undefined
+            ? json
+              ? JSON.stringify(input.body)
+              : null
+            : ReadableStream.from(eachRefreshing(content, timer))),
         ...(content === undefined ? {} : { duplex: 'half' }),
         signal: AbortSignal.any([options.signal, timeout.signal]),
         // A hub has no reason to send its devices elsewhere, and the secret must not go along.
@@ -115,7 +140,9 @@ export class HubClient {
       if (options.signal.aborted) throw options.signal.reason;
       if (error instanceof HubError) throw error;
       const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : (cause?.code ?? cause?.message ?? (error as Error).message);
+      const reason = timeout.signal.aborted
+        ? `no answer within ${options.timeoutMs / 1000} s`
+        : (cause?.code ?? cause?.message ?? (error as Error).message);
       throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}`, { cause: error });
     } finally {
       clearTimeout(timer);
@@ -123,14 +150,25 @@ export class HubClient {
     const answer = parseJson(text);
     if (!response.ok) throw errorOf(response, answer);
     const parsed = (hubAnswers[id] as z.ZodType).safeParse(answer);
-    if (!parsed.success) throw new HubError(response.status, 'foreign_answer', `The answer of ${this.#hub} is not a hub's; is the address right?`);
+    if (!parsed.success)
+      throw new HubError(
+        response.status,
+        'foreign_answer',
+        `The answer of ${this.#hub} is not a hub's; is the address right?`,
+      );
     const date = Date.parse(response.headers.get('date') ?? '');
     return { body: parsed.data as z.output<HubAnswers[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
   }
 
   #url(operation: Operation, { params, query }: { params?: unknown; query?: unknown }): string {
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])));
-    const search = new URLSearchParams(Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]])));
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+      encodeURIComponent(String((params as Record<string, unknown>)[name])),
+    );
+    const search = new URLSearchParams(
+      Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)] as [string, string]],
+      ),
+    );
     return `${this.#hub}${path}${search.size === 0 ? '' : `?${search.toString()}`}`;
   }
 }
@@ -142,7 +180,12 @@ async function readText(response: Response, hub: string): Promise<string> {
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
     // To leave the loop ends the connection.
-    if (bytes > maxAnswerBytes) throw new HubError(response.status, answerTooLarge, `The answer of ${hub} has more than ${maxAnswerBytes} bytes; is the address right?`);
+    if (bytes > maxAnswerBytes)
+      throw new HubError(
+        response.status,
+        answerTooLarge,
+        `The answer of ${hub} has more than ${maxAnswerBytes} bytes; is the address right?`,
+      );
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
@@ -160,7 +203,10 @@ function errorOf(response: Response, json: unknown): HubError {
   const { status, headers } = response;
   const retryAfterSeconds = retryAfterOf(headers.get('retry-after'));
   const parsed = errorBody.safeParse(json);
-  if (!parsed.success || parsed.data.statusCode !== status) return new HubError(status, 'foreign_answer', `Something before the hub answered ${status}.`, { retryAfterSeconds });
+  if (!parsed.success || parsed.data.statusCode !== status)
+    return new HubError(status, 'foreign_answer', `Something before the hub answered ${status}.`, {
+      retryAfterSeconds,
+    });
   return new HubError(status, parsed.data.code, parsed.data.message, { retryAfterSeconds, body: parsed.data });
 }
 

@@ -31,11 +31,24 @@ test('a command that acts is begun once, whatever process asks', () => {
 test('a companion that can not read what was carried out does not run', async () => {
   const data = new DataFolder(folder);
   mkdirSync(join(data.journal, 'seen.log'), { recursive: true });
-  const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: 'http://127.0.0.1:1', pairedAt: '2026-01-01T00:00:00Z' };
-  const run = async () => {
-    await new Companion({ folder: data, identity, signal: AbortSignal.timeout(10_000), onEvent: () => undefined }).run();
+  const identity = {
+    nodeId: randomUUID(),
+    deviceSecret: 'x',
+    hub: 'http://127.0.0.1:1',
+    pairedAt: '2026-01-01T00:00:00Z',
   };
-  const error: unknown = await run().then(() => undefined, (thrown: unknown) => thrown);
+  const run = async () => {
+    await new Companion({
+      folder: data,
+      identity,
+      signal: AbortSignal.timeout(10_000),
+      onEvent: () => undefined,
+    }).run();
+  };
+  const error: unknown = await run().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   expect(error).toBeInstanceOf(CompanionError);
   expect((error as Error).message).toContain('EISDIR');
 });
@@ -80,7 +93,12 @@ test('a second companion on a folder takes nothing from the one that runs there'
   const seen = join(data.journal, 'seen.log');
   appendFileSync(seen, `${randomUUID()}\n`);
   const { ino } = fs.statSync(seen);
-  const identity = { nodeId: randomUUID(), deviceSecret: 'x', hub: 'http://127.0.0.1:1', pairedAt: '2026-01-01T00:00:00Z' };
+  const identity = {
+    nodeId: randomUUID(),
+    deviceSecret: 'x',
+    hub: 'http://127.0.0.1:1',
+    pairedAt: '2026-01-01T00:00:00Z',
+  };
   // Before it is known whether the folder is free.
   void new Companion({ folder: data, identity, signal: AbortSignal.abort(), onEvent: () => undefined });
   expect(fs.statSync(seen).ino).toBe(ino);

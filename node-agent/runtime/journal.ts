@@ -1,4 +1,15 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { CommandResult } from '../../shared/contract/nodes.ts';
 import { CompanionError } from './data-folder.ts';
@@ -62,7 +73,10 @@ export class Journal {
       for (const id of ids) this.#seen.add(id);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      throw new CompanionError(`Which commands were carried out can't be read from ${path} or kept there (${code ?? message}), and without it one could be carried out twice; mend that, then start the companion again.`, { cause: error });
+      throw new CompanionError(
+        `Which commands were carried out can't be read from ${path} or kept there (${code ?? message}), and without it one could be carried out twice; mend that, then start the companion again.`,
+        { cause: error },
+      );
     }
   }
 
@@ -104,7 +118,8 @@ export class Journal {
       const done = readJson(join(this.#folder, entry.name, 'finished.json')) as FinishedCommand | null;
       const started = readJson(join(this.#folder, entry.name, 'started.json')) as StartedEntry | null;
       // Whatever else stands there is no result: sent, it would be refused for ever.
-      if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts)) finished.push(done);
+      if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts))
+        finished.push(done);
       else if (started?.acts === true) unfinished.push({ commandId: entry.name, ...started });
       else rmSync(join(this.#folder, entry.name), { recursive: true, force: true });
     }
@@ -121,7 +136,7 @@ export class Journal {
     const line = Buffer.from(`${this.#isTorn ? '\n' : ''}${commandId}\n`);
     this.#isTorn = true;
     // On a disk that is all but full one write takes a part of it, and says so by no error.
-    for (let done = 0; done < line.length; ) done += writeSync(this.#seenFile, line, done);
+    for (let done = 0; done < line.length;) done += writeSync(this.#seenFile, line, done);
     fsyncSync(this.#seenFile);
     this.#isTorn = false;
     this.#seen.add(commandId);

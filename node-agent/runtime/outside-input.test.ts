@@ -15,14 +15,29 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('an audit log with a line that was cut off shows all others', () => {
   const log = new AuditLog(join(folder, 'audit.jsonl'));
-  const line = { time: '2026-01-01T00:00:00Z', commandId: 'c', type: 'node.ping', summary: '', approvedBy: null, outcome: 'succeeded', message: null, durationMs: 1 };
+  const line = {
+    time: '2026-01-01T00:00:00Z',
+    commandId: 'c',
+    type: 'node.ping',
+    summary: '',
+    approvedBy: null,
+    outcome: 'succeeded',
+    message: null,
+    durationMs: 1,
+  };
   log.append(line);
   appendFileSync(join(folder, 'audit.jsonl'), '{"time":"2026\nnull\n7\n{}\n');
   log.append({ ...line, type: 'node.facts' });
   expect(log.read(50).map(({ type }) => type)).toEqual(['node.ping', 'node.facts']);
 });
 
-test.each([['nothing', ''], ['no JSON', 'hello'], ['null', 'null'], ['another shape', '{"pid":"1","running":7}'], ['more than a status', `"${'x'.repeat(5_000_000)}"`]])('a control socket that answers %s is no companion', async (_what, answer) => {
+test.each([
+  ['nothing', ''],
+  ['no JSON', 'hello'],
+  ['null', 'null'],
+  ['another shape', '{"pid":"1","running":7}'],
+  ['more than a status', `"${'x'.repeat(5_000_000)}"`],
+])('a control socket that answers %s is no companion', async (_what, answer) => {
   const data = new DataFolder(join(folder, 'data'));
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());

@@ -12,7 +12,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const status = () => ({ pid: process.pid, connected: true, hub: 'http://hub', nodeId: 'n', running: [], lastError: null });
+const status = () => ({
+  pid: process.pid,
+  connected: true,
+  hub: 'http://hub',
+  nodeId: 'n',
+  running: [],
+  lastError: null,
+});
 
 test('a data folder has one owner, also while that is too busy to say what it is at', async () => {
   const data = new DataFolder(folder);

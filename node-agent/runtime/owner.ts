@@ -24,9 +24,12 @@ const maxAnswerLength = 1_000_000;
 
 /** A socket path may have about 100 bytes; a data folder deep down gets one elsewhere, named after it. */
 function socketPath(folder: DataFolder): string {
-  if (process.platform === 'win32') return `\\\\.\\pipe\\outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`;
+  if (process.platform === 'win32')
+    return `\\\\.\\pipe\\outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`;
   const inside = join(folder.path, 'control.sock');
-  return Buffer.byteLength(inside) < 100 ? inside : join(tmpdir(), `outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}.sock`);
+  return Buffer.byteLength(inside) < 100
+    ? inside
+    : join(tmpdir(), `outrigger-companion-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}.sock`);
 }
 
 /** Asks the companion that runs on a data folder for its status; null when none does. */
@@ -71,8 +74,14 @@ export async function ownDataFolder(folder: DataFolder, status: () => RunningSta
       return { [Symbol.asyncDispose]: () => new Promise((done) => server.close(() => done())) };
     }
     const other = await askStatus(folder);
-    if (other !== null) throw new CompanionError(`Another companion (process ${other.pid}) runs on ${folder.path}; stop it, or name another folder with --data-folder.`);
-    if (await isListenedTo(path)) throw new CompanionError(`Another companion runs on ${folder.path} and does not answer; stop it, or name another folder with --data-folder.`);
+    if (other !== null)
+      throw new CompanionError(
+        `Another companion (process ${other.pid}) runs on ${folder.path}; stop it, or name another folder with --data-folder.`,
+      );
+    if (await isListenedTo(path))
+      throw new CompanionError(
+        `Another companion runs on ${folder.path} and does not answer; stop it, or name another folder with --data-folder.`,
+      );
     // Nobody listens there: its process is gone.
     rmSync(path, { force: true });
   }

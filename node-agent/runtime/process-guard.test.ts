@@ -10,13 +10,15 @@ const isLinux = process.platform === 'linux';
 
 /** Processes whose arguments are exactly these. */
 function running(...argv: string[]): number[] {
-  return readdirSync('/proc').map(Number).filter((pid) => {
-    try {
-      return Number.isInteger(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `${argv.join('\0')}\0`;
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return Number.isInteger(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `${argv.join('\0')}\0`;
+      } catch {
+        return false;
+      }
+    });
 }
 
 let seconds = 40_000 + (process.pid % 10_000);
@@ -42,8 +44,14 @@ test.skipIf(!isLinux).each(escapes)('children that %s do not outlive their comma
   const commandId = crypto.randomUUID();
   const { 'system.run': run } = systemHandlers(guard);
   const line = `${escape(sleep.join(' '))}\nwhile ! grep -qsa '${sleep.join('.')}' /proc/[0-9]*/cmdline; do :; done; echo "$0"`;
-  expect(await run({ argv: ['sh', '-c', line, 'name'] }, context(commandId))).toMatchObject({ exitCode: 0, stdout: 'name\n' });
-  await until(() => running(...sleep).length === 0, () => `left: ${running(...sleep).join(', ')}`);
+  expect(await run({ argv: ['sh', '-c', line, 'name'] }, context(commandId))).toMatchObject({
+    exitCode: 0,
+    stdout: 'name\n',
+  });
+  await until(
+    () => running(...sleep).length === 0,
+    () => `left: ${running(...sleep).join(', ')}`,
+  );
 });
 
 test.skipIf(!isLinux)('a command that is ended takes such children with it', async () => {
@@ -51,11 +59,20 @@ test.skipIf(!isLinux)('a command that is ended takes such children with it', asy
   const sleep = ownSleep();
   const stop = new AbortController();
   const { 'system.run': run } = systemHandlers(guard);
-  const ended = run({ argv: ['sh', '-c', `env -i setsid ${sleep.join(' ')} & wait`] }, context(crypto.randomUUID(), stop.signal)).catch((error: unknown) => error);
-  await until(() => running(...sleep).length > 0, () => 'the child did not start');
+  const ended = run(
+    { argv: ['sh', '-c', `env -i setsid ${sleep.join(' ')} & wait`] },
+    context(crypto.randomUUID(), stop.signal),
+  ).catch((error: unknown) => error);
+  await until(
+    () => running(...sleep).length > 0,
+    () => 'the child did not start',
+  );
   stop.abort(new Error('ended'));
   expect(await ended).toBeInstanceOf(Error);
-  await until(() => running(...sleep).length === 0, () => 'the child is left');
+  await until(
+    () => running(...sleep).length === 0,
+    () => 'the child is left',
+  );
 });
 
 test.skipIf(!isLinux)('nor do they outlive a companion that is killed', async () => {
@@ -68,15 +85,24 @@ test.skipIf(!isLinux)('nor do they outlive a companion that is killed', async ()
   onTestFinished(() => {
     companion.kill('SIGKILL');
   });
-  await until(() => running(...sleep).length > 0, () => 'the child did not start');
+  await until(
+    () => running(...sleep).length > 0,
+    () => 'the child did not start',
+  );
   companion.kill('SIGKILL');
   await expect.poll(() => running(...sleep)).toEqual([]);
 });
 
-test.skipIf(process.platform === 'win32')('a program is called by the name that was approved, with its arguments as they are', async () => {
-  await using guard = new ProcessGuard();
-  const { 'system.run': run } = systemHandlers(guard);
-  const outcome = await run({ argv: ['sh', '-c', 'tr "\\0" "|" < /proc/$$/cmdline', '--rttime=1', '-- x', ''] }, context(crypto.randomUUID()));
-  if (isLinux) expect(outcome.stdout).toBe('sh|-c|tr "\\0" "|" < /proc/$$/cmdline|--rttime=1|-- x||');
-  expect(outcome.exitCode).toBe(0);
-});
+test.skipIf(process.platform === 'win32')(
+  'a program is called by the name that was approved, with its arguments as they are',
+  async () => {
+    await using guard = new ProcessGuard();
+    const { 'system.run': run } = systemHandlers(guard);
+    const outcome = await run(
+      { argv: ['sh', '-c', 'tr "\\0" "|" < /proc/$$/cmdline', '--rttime=1', '-- x', ''] },
+      context(crypto.randomUUID()),
+    );
+    if (isLinux) expect(outcome.stdout).toBe('sh|-c|tr "\\0" "|" < /proc/$$/cmdline|--rttime=1|-- x||');
+    expect(outcome.exitCode).toBe(0);
+  },
+);

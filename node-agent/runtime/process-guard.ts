@@ -58,7 +58,11 @@ const canMarkByLimit = (() => {
  * How to start a program so that all its descendants are found again, also those that leave its group and drop their environment.
  * @param program its resolved path; `argv[0]` is what it is called by.
  */
-export function markedStart(program: string, argv: readonly [string, ...string[]], mark: string): { file: string; args: string[]; argv0: string } {
+export function markedStart(
+  program: string,
+  argv: readonly [string, ...string[]],
+  mark: string,
+): { file: string; args: string[]; argv0: string } {
   const [argv0, ...args] = argv;
   if (!canMarkByLimit) return { file: program, args, argv0 };
   const limit = limitOf(mark);
@@ -110,7 +114,12 @@ export class ProcessGuard implements AsyncDisposable {
     if (process.platform === 'win32') return;
     if (this.#guard === undefined || this.#guard.exitCode !== null) {
       // Its own session: what ends the companion's group must not end the guard with it.
-      this.#guard = spawn('sh', ['-c', guardScript], { stdio: ['pipe', 'ignore', 'ignore'], detached: true, cwd: '/', env: { PATH: '/usr/bin:/bin' } });
+      this.#guard = spawn('sh', ['-c', guardScript], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        detached: true,
+        cwd: '/',
+        env: { PATH: '/usr/bin:/bin' },
+      });
       this.#guard.stdin?.on('error', () => undefined);
       this.#guard.on('error', () => undefined);
       this.#guard.unref();
@@ -129,10 +138,15 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   if (process.platform !== 'linux') return;
   const limit = ` ${limitOf(mark)} `;
   for (let look = 0; look < (signal === 'SIGKILL' ? maxLooks : 1); look += 1) {
-    const left = readdirSync('/proc').map(Number).filter((pid) => {
-      if (!Number.isInteger(pid) || pid === process.pid) return false;
-      return read(`/proc/${pid}/environ`).includes(`${commandMarker}=${mark}`) || (canMarkByLimit && read(`/proc/${pid}/limits`).includes(limit));
-    });
+    const left = readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => {
+        if (!Number.isInteger(pid) || pid === process.pid) return false;
+        return (
+          read(`/proc/${pid}/environ`).includes(`${commandMarker}=${mark}`) ||
+          (canMarkByLimit && read(`/proc/${pid}/limits`).includes(limit))
+        );
+      });
     if (left.length === 0) return;
     for (const pid of left) tryKill(pid, signal);
   }

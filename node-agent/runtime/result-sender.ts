@@ -30,7 +30,12 @@ export interface Delivery {
 }
 
 /** The state of a delivery that begins; `wasTried` for one that an earlier process began. */
-export const newDelivery = (wasTried: boolean): Delivery => ({ wasTried, pieceBytes: firstPieceBytes, mismatches: 0, facts: new Map() });
+export const newDelivery = (wasTried: boolean): Delivery => ({
+  wasTried,
+  pieceBytes: firstPieceBytes,
+  mismatches: 0,
+  facts: new Map(),
+});
 
 /**
  * Sends results: small artefacts inside the JSON, others ahead of it in pieces, from where the hub has them; as a form to a hub that
@@ -55,11 +60,20 @@ export class ResultSender {
    * One attempt; `onProgress` hears of every piece that arrived.
    * @throws HubError, or the signal's reason; what arrived counts for the next attempt.
    */
-  async send(finished: FinishedCommand, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<void> {
+  async send(
+    finished: FinishedCommand,
+    delivery: Delivery,
+    signal: AbortSignal,
+    onProgress: () => void,
+  ): Promise<void> {
     const { result, artifacts } = finished;
     const total = artifacts.reduce((sum, { filePath }) => sum + statSync(filePath).size, 0);
     if (total <= inlineBytes) {
-      const inline = artifacts.map(({ name, contentType, filePath }) => ({ name, contentType, base64: readFileSync(filePath).toString('base64') }));
+      const inline = artifacts.map(({ name, contentType, filePath }) => ({
+        name,
+        contentType,
+        base64: readFileSync(filePath).toString('base64'),
+      }));
       await this.#complete(finished, { ...result, ...(inline.length === 0 ? {} : { artifacts: inline }) }, signal);
       return;
     }
@@ -67,23 +81,46 @@ export class ResultSender {
       const outcome = await this.#uploadAll(finished, delivery, signal, onProgress);
       // Nobody wants the artefacts of a command that is over, and the hub will say so of the result.
       if (outcome !== 'unknown') {
-        await this.#complete(finished, outcome === 'over' ? result : { ...result, uploads: artifacts.map(({ name }) => name) }, signal);
+        await this.#complete(
+          finished,
+          outcome === 'over' ? result : { ...result, uploads: artifacts.map(({ name }) => name) },
+          signal,
+        );
         return;
       }
       this.#takesPieces = false;
     }
     const form = new FormData();
     form.set('result', JSON.stringify(result));
-    for (const { name, contentType, filePath } of artifacts) form.set(name, await openAsBlob(filePath, { type: contentType }), name);
+    for (const { name, contentType, filePath } of artifacts)
+      form.set(name, await openAsBlob(filePath, { type: contentType }), name);
     await this.#complete(finished, result, signal, form);
   }
 
-  async #complete({ commandId }: FinishedCommand, body: CommandResult, signal: AbortSignal, form?: FormData): Promise<void> {
-    await this.#client.call('completeAutomationNodeCommand', { params: { id: this.#nodeId, commandId }, body }, { signal, timeoutMs: form === undefined ? jsonTimeoutMs : formTimeoutMs, ...(form === undefined ? {} : { form }) });
+  async #complete(
+    { commandId }: FinishedCommand,
+    body: CommandResult,
+    signal: AbortSignal,
+    form?: FormData,
+  ): Promise<void> {
+    await this.#client.call(
+      'completeAutomationNodeCommand',
+      { params: { id: this.#nodeId, commandId }, body },
+      {
+        signal,
+        timeoutMs: form === undefined ? jsonTimeoutMs : formTimeoutMs,
+        ...(form === undefined ? {} : { form }),
+      },
+    );
   }
 
   /** Whether all is at the hub, or why nothing is to be: the command is over, or the hub takes no pieces. */
-  async #uploadAll({ commandId, artifacts }: FinishedCommand, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<'there' | 'over' | 'unknown'> {
+  async #uploadAll(
+    { commandId, artifacts }: FinishedCommand,
+    delivery: Delivery,
+    signal: AbortSignal,
+    onProgress: () => void,
+  ): Promise<'there' | 'over' | 'unknown'> {
     try {
       for (const artifact of artifacts) await this.#upload(commandId, artifact, delivery, signal, onProgress);
       return 'there';
@@ -95,16 +132,30 @@ export class ResultSender {
       delivery.pieceBytes = Math.max(leastPieceBytes, Math.floor(delivery.pieceBytes / 4));
       if (error.code === 'checksum_mismatch') {
         delivery.mismatches += 1;
-        if (delivery.mismatches === maxMismatches) throw new HubError(error.status, 'validation_failed', error.message, { body: error.body });
+        if (delivery.mismatches === maxMismatches)
+          throw new HubError(error.status, 'validation_failed', error.message, { body: error.body });
       }
       throw error;
     }
   }
 
-  async #upload(commandId: string, artifact: StoredArtifact, delivery: Delivery, signal: AbortSignal, onProgress: () => void): Promise<void> {
+  async #upload(
+    commandId: string,
+    artifact: StoredArtifact,
+    delivery: Delivery,
+    signal: AbortSignal,
+    onProgress: () => void,
+  ): Promise<void> {
     const facts = await factsOf(artifact, delivery);
     const params = { id: this.#nodeId, commandId, name: artifact.name };
-    const put = async (offset: number, content?: AsyncIterable<Uint8Array>) => (await this.#client.call('uploadAutomationNodeArtifact', { params, query: { ...facts, offset } }, { signal, timeoutMs: pieceTimeoutMs, ...(content === undefined ? {} : { content }) })).body;
+    const put = async (offset: number, content?: AsyncIterable<Uint8Array>) =>
+      (
+        await this.#client.call(
+          'uploadAutomationNodeArtifact',
+          { params, query: { ...facts, offset } },
+          { signal, timeoutMs: pieceTimeoutMs, ...(content === undefined ? {} : { content }) },
+        )
+      ).body;
     // Without a body the hub says what it has.
     let state = delivery.wasTried ? await put(0) : { received: 0, complete: false };
     while (!state.complete) {
@@ -120,12 +171,21 @@ export class ResultSender {
       if (state.received <= start) throw new HubError(0, 'foreign_answer', `The hub took nothing of ${artifact.name}.`);
       onProgress();
       const tookMs = Math.max(1, performance.now() - startedAt);
-      delivery.pieceBytes = Math.floor(Math.min(mostPieceBytes, delivery.pieceBytes * 4, Math.max(leastPieceBytes, ((end - start) * pieceMs) / tookMs)));
+      delivery.pieceBytes = Math.floor(
+        Math.min(
+          mostPieceBytes,
+          delivery.pieceBytes * 4,
+          Math.max(leastPieceBytes, ((end - start) * pieceMs) / tookMs),
+        ),
+      );
     }
   }
 }
 
-async function factsOf({ name, contentType, filePath }: StoredArtifact, { facts }: Delivery): Promise<Omit<UploadFacts, 'offset'>> {
+async function factsOf(
+  { name, contentType, filePath }: StoredArtifact,
+  { facts }: Delivery,
+): Promise<Omit<UploadFacts, 'offset'>> {
   const known = facts.get(name);
   if (known !== undefined) return known;
   const hash = createHash('sha256');

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { hostOfPattern } from './commands/browser/navigation-policy.ts';
 
 /** One that names no host would block nothing, and its owner would not know. */
-const hostPattern = z.string().refine((pattern) => hostOfPattern(pattern) !== null, 'must be a host such as example.org, or *.example.org for all hosts below it');
+const hostPattern = z
+  .string()
+  .refine(
+    (pattern) => hostOfPattern(pattern) !== null,
+    'must be a host such as example.org, or *.example.org for all hosts below it',
+  );
 
 /**
  * What the owner of this machine allows, in `settings.json` of the data folder. Everything is off until its owner switches it
@@ -14,7 +19,11 @@ export const localSettings = z.strictObject({
   /** Absolute paths of folders that workflows may list and read. */
   sharedFolders: z.array(z.string().min(1)).default([]),
   capture: z
-    .strictObject({ screen: z.boolean().default(false), camera: z.boolean().default(false), audio: z.boolean().default(false) })
+    .strictObject({
+      screen: z.boolean().default(false),
+      camera: z.boolean().default(false),
+      audio: z.boolean().default(false),
+    })
     .prefault({}),
   system: z
     .strictObject({

@@ -3,7 +3,12 @@ import { jsonValue } from '../json.ts';
 import { defineArtifactCommand, defineCommand } from './define.ts';
 
 const page = {
-  pageId: z.string().min(1).max(100).optional().describe('A page that an earlier command answered; the current page when left out'),
+  pageId: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('A page that an earlier command answered; the current page when left out'),
   timeoutMs: z.int().min(100).max(120_000).optional().describe('Milliseconds; 30,000 when left out'),
 };
 
@@ -15,11 +20,19 @@ export const browserTarget = z.union(
   [
     z.strictObject({ selector: z.string().min(1).max(4096).describe('CSS selector') }),
     z.strictObject({
-      role: z.string().regex(/^[a-z]{1,40}$/, 'must be an ARIA role').describe('ARIA role, such as button'),
+      role: z
+        .string()
+        .regex(/^[a-z]{1,40}$/, 'must be an ARIA role')
+        .describe('ARIA role, such as button'),
       name: z.string().max(1000).optional().describe('Accessible name'),
     }),
     z.strictObject({ text: z.string().min(1).max(1000).describe('Visible text') }),
-    z.strictObject({ ref: z.string().regex(/^[A-Za-z0-9]{1,32}$/).describe('A ref from the snapshot of browser.content') }),
+    z.strictObject({
+      ref: z
+        .string()
+        .regex(/^[A-Za-z0-9]{1,32}$/)
+        .describe('A ref from the snapshot of browser.content'),
+    }),
   ],
   'must be { selector }, { role, name }, { text } or { ref }',
 );
@@ -28,16 +41,12 @@ export type BrowserTarget = z.output<typeof browserTarget>;
 export const browserNavigate = defineCommand({
   type: 'browser.navigate',
   title: 'Open a page',
-  summary: 'Opens an http or https address in the node\'s own browser profile.',
+  summary: "Opens an http or https address in the node's own browser profile.",
   gate: 'browser',
   acts: true,
   timeoutMs,
   input: z.strictObject({
-    url: z
-      .string()
-      .min(1)
-      .max(16_384)
-      .describe('http or https'),
+    url: z.string().min(1).max(16_384).describe('http or https'),
     newPage: z.boolean().default(false).describe('Open it in a new page rather than the current one'),
     waitUntil: z.enum(['commit', 'domcontentloaded', 'load']).default('load'),
     ...page,
@@ -45,7 +54,12 @@ export const browserNavigate = defineCommand({
   output: z.object({ ...where, status: z.int().nullable().describe('HTTP status of the final answer') }),
 });
 
-const media = { contentType: z.string().max(100), bytes: z.int().min(1), width: z.int().min(1), height: z.int().min(1) };
+const media = {
+  contentType: z.string().max(100),
+  bytes: z.int().min(1),
+  width: z.int().min(1),
+  height: z.int().min(1),
+};
 
 export const browserScreenshot = defineArtifactCommand({
   type: 'browser.screenshot',
@@ -120,7 +134,8 @@ export const maxContentLength = 500_000;
 export const browserContent = defineCommand({
   type: 'browser.content',
   title: 'Read the page',
-  summary: 'Answers the address, title, visible text and accessibility snapshot of the page; the refs in it can be clicked and typed into.',
+  summary:
+    'Answers the address, title, visible text and accessibility snapshot of the page; the refs in it can be clicked and typed into.',
   gate: 'browser',
   acts: true,
   timeoutMs,

@@ -1,5 +1,12 @@
 import type { z } from 'zod';
-import { browserClick, browserContent, browserEvaluate, browserNavigate, browserScreenshot, browserType } from './browser.ts';
+import {
+  browserClick,
+  browserContent,
+  browserEvaluate,
+  browserNavigate,
+  browserScreenshot,
+  browserType,
+} from './browser.ts';
 import { captureAudio, captureCamera, captureScreen } from './capture.ts';
 import { filesList, filesRead } from './files.ts';
 import { ping } from './ping.ts';

@@ -39,7 +39,12 @@ export function defineCommand<const Type extends string, Input extends z.ZodObje
 }
 
 /** Declares a command that may return an artefact: `reply` names it, `output` has its id. */
-export function defineArtifactCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType, Reply extends z.ZodType>(
+export function defineArtifactCommand<
+  const Type extends string,
+  Input extends z.ZodObject,
+  Output extends z.ZodType,
+  Reply extends z.ZodType,
+>(
   definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval'>,
 ): CommandDefinition<Type, Input, Output, Reply> {
   return { needsApproval: false, ...definition };

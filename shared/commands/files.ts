@@ -36,14 +36,21 @@ export const filesList = defineCommand({
 
 const fileFacts = {
   bytes: z.int().min(0).describe('Bytes in this answer'),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/).describe('Of the bytes in this answer'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .describe('Of the bytes in this answer'),
   eof: z.boolean(),
 };
 
 /** Content up to this size comes inside the answer; more becomes an artefact. */
 export const inlineFileBytes = 256 * 1024;
 
-const inline = z.object({ encoding: z.enum(['utf8', 'base64']), content: z.string().max(2 * inlineFileBytes), ...fileFacts });
+const inline = z.object({
+  encoding: z.enum(['utf8', 'base64']),
+  content: z.string().max(2 * inlineFileBytes),
+  ...fileFacts,
+});
 
 export const filesRead = defineArtifactCommand({
   type: 'node.files_read',
@@ -55,8 +62,16 @@ export const filesRead = defineArtifactCommand({
   input: z.strictObject({
     path,
     offset: z.int().min(0).default(0).describe('First byte'),
-    length: z.int().min(0).max(256 * 1024 * 1024).optional().describe('Bytes at most; to the end of the file when left out'),
+    length: z
+      .int()
+      .min(0)
+      .max(256 * 1024 * 1024)
+      .optional()
+      .describe('Bytes at most; to the end of the file when left out'),
   }),
   output: z.union([inline, z.object({ encoding: z.literal('artifact'), artifactId: z.uuid(), ...fileFacts })]),
-  reply: z.union([inline, z.object({ encoding: z.literal('artifact'), artifact: z.string().min(1).max(200), ...fileFacts })]),
+  reply: z.union([
+    inline,
+    z.object({ encoding: z.literal('artifact'), artifact: z.string().min(1).max(200), ...fileFacts }),
+  ]),
 });

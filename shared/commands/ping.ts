@@ -11,7 +11,10 @@ export const ping = defineCommand({
   input: z.strictObject({}),
   output: z.object({
     pong: z.literal(true),
-    latencyMs: z.number().min(0).describe('From the hub handing the command out to the device answering, by the hub\'s clock'),
+    latencyMs: z
+      .number()
+      .min(0)
+      .describe("From the hub handing the command out to the device answering, by the hub's clock"),
     appVersion: z.string().max(100),
   }),
 });

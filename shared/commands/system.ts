@@ -11,7 +11,8 @@ export const maxOutputBytes = 1024 * 1024;
 export const systemRun = defineCommand({
   type: 'system.run',
   title: 'Run a command',
-  summary: 'Runs a program on the node, without a shell, after a person approved exactly this argv, folder and environment.',
+  summary:
+    'Runs a program on the node, without a shell, after a person approved exactly this argv, folder and environment.',
   gate: 'system',
   acts: true,
   needsApproval: true,
@@ -23,13 +24,22 @@ export const systemRun = defineCommand({
       .max(256)
       .refine((argv) => argv[0] !== '', 'the program must not be empty')
       .describe('Program and arguments; no shell reads them'),
-    cwd: z.string().min(1).max(4096).refine(noNul, 'must not hold a NUL character').optional().describe('Absolute path; the owner\'s home folder when left out'),
+    cwd: z
+      .string()
+      .min(1)
+      .max(4096)
+      .refine(noNul, 'must not hold a NUL character')
+      .optional()
+      .describe("Absolute path; the owner's home folder when left out"),
     env: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name'), argument)
       .optional()
       .describe('Added to a minimal environment'),
     timeoutMs: z.int().min(100).max(600_000).optional().describe('Milliseconds; 60,000 when left out'),
-    stdin: z.string().max(1024 * 1024).optional(),
+    stdin: z
+      .string()
+      .max(1024 * 1024)
+      .optional(),
   }),
   output: z.object({
     exitCode: z.int().nullable(),
@@ -47,5 +57,12 @@ export const systemRun = defineCommand({
  */
 export function approvedRequestText(nodeId: string, input: z.output<typeof systemRun.input>): string {
   const { argv, cwd, env, stdin, timeoutMs } = input;
-  return canonicalJson({ nodeId, argv, cwd: cwd ?? null, env: env ?? {}, stdin: stdin ?? null, timeoutMs: timeoutMs ?? systemRun.timeoutMs });
+  return canonicalJson({
+    nodeId,
+    argv,
+    cwd: cwd ?? null,
+    env: env ?? {},
+    stdin: stdin ?? null,
+    timeoutMs: timeoutMs ?? systemRun.timeoutMs,
+  });
 }

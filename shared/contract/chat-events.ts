@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { jsonValue } from '../json.ts';
 
 /** The events of Live Chat, which webhooks and event triggers can follow. `visitor.created` is accepted and not emitted yet. */
-export const chatEventTypes = ['message.created', 'conversation.created', 'conversation.closed', 'conversation.assigned', 'csat.submitted', 'visitor.created'] as const;
+export const chatEventTypes = [
+  'message.created',
+  'conversation.created',
+  'conversation.closed',
+  'conversation.assigned',
+  'csat.submitted',
+  'visitor.created',
+] as const;
 export type ChatEventType = (typeof chatEventTypes)[number];
 
 const entity = z.looseObject({ id: z.string() });
@@ -18,8 +25,15 @@ export const chatEventPayload = z.object({
 });
 export type ChatEventPayload = z.output<typeof chatEventPayload>;
 
-const needs: Partial<Record<ChatEventType, keyof ChatEventPayload>> = { 'message.created': 'message', 'conversation.assigned': 'assignee', 'csat.submitted': 'csat' };
+const needs: Partial<Record<ChatEventType, keyof ChatEventPayload>> = {
+  'message.created': 'message',
+  'conversation.assigned': 'assignee',
+  'csat.submitted': 'csat',
+};
 
 /** The payload of one type of event, with the object that this type is about. */
 export const chatEventPayloadOf = (type: ChatEventType) =>
-  chatEventPayload.refine((payload) => needs[type] === undefined || payload[needs[type]] !== undefined, `a ${type} event needs ${needs[type] ?? 'nothing more'}`);
+  chatEventPayload.refine(
+    (payload) => needs[type] === undefined || payload[needs[type]] !== undefined,
+    `a ${type} event needs ${needs[type] ?? 'nothing more'}`,
+  );

@@ -5,7 +5,10 @@ import type { Operation, OperationAnswer, OperationCall } from './define.ts';
 import type { ErrorDetail } from '../errors.ts';
 
 /** What the client needs of `fetch`, so that it runs wherever there is one. */
-export type Fetch = (url: string, init: { method: string; headers: Record<string, string>; body?: string; signal?: unknown }) => Promise<{
+export type Fetch = (
+  url: string,
+  init: { method: string; headers: Record<string, string>; body?: string; signal?: unknown },
+) => Promise<{
   ok: boolean;
   status: number;
   headers: { get(name: string): string | null };
@@ -54,15 +57,30 @@ export function createClient({ baseUrl, fetch, token }: ClientOptions): Client {
   return {
     async call(id, input = {}, options = {}) {
       const operation: Operation = api[id];
-      const { params, query, body } = input as { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown };
-      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(String(params?.[name])));
-      const pairs = Object.entries(query ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`]));
-      const response = await fetch(`${baseUrl.replace(/\/+$/, '')}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`, {
-        method: operation.method,
-        headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
-      });
+      const { params, query, body } = input as {
+        params?: Record<string, unknown>;
+        query?: Record<string, unknown>;
+        body?: unknown;
+      };
+      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+        encodeURIComponent(String(params?.[name])),
+      );
+      const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+        value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
+      );
+      const response = await fetch(
+        `${baseUrl.replace(/\/+$/, '')}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
+        {
+          method: operation.method,
+          headers: {
+            ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...options.headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          ...(options.signal === undefined ? {} : { signal: options.signal }),
+        },
+      );
       const text = await response.text();
       let json: unknown;
       try {

@@ -12,7 +12,10 @@ export const isUsableInstant = (at: number) => at >= 0 && at < Date.UTC(10_000, 
 /** Instants that a caller sends; any ISO 8601 offset is understood. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time, such as 2026-01-31T09:00:00Z' })
-  .refine((text) => Number.isNaN(Date.parse(text)) || isUsableInstant(Date.parse(text)), 'must be in the years 1970 to 9999, in UTC');
+  .refine(
+    (text) => Number.isNaN(Date.parse(text)) || isUsableInstant(Date.parse(text)),
+    'must be in the years 1970 to 9999, in UTC',
+  );
 
 /** Text that can be stored, with its length in UTF-16 units bounded. */
 export const text = (minLength: number, maxLength: number) =>
@@ -28,13 +31,21 @@ export const idParams = z.strictObject({ id });
 
 /** Query of every list: newest first, `limit` rows a page. */
 export const listQuery = z.strictObject({
-  limit: z.coerce.number('must be a whole number from 1 to 100').int('must be a whole number from 1 to 100').min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
+  limit: z.coerce
+    .number('must be a whole number from 1 to 100')
+    .int('must be a whole number from 1 to 100')
+    .min(1, 'must be from 1 to 100')
+    .max(100, 'must be from 1 to 100')
+    .default(50),
   cursor: text(1, 500).describe('`meta.nextCursor` of the page before').optional(),
 });
 
 /** Gives a schema the name under which the OpenAPI document, and so generated clients, know it. */
-export const named = <Schema extends z.ZodType>(schemaName: string, schema: Schema, example?: z.input<Schema>): Schema =>
-  schema.meta({ id: schemaName, ...(example === undefined ? {} : { example }) });
+export const named = <Schema extends z.ZodType>(
+  schemaName: string,
+  schema: Schema,
+  example?: z.input<Schema>,
+): Schema => schema.meta({ id: schemaName, ...(example === undefined ? {} : { example }) });
 
 /** The name of a schema that has one. */
 export const nameOf = (schema: z.ZodType): string | undefined => z.globalRegistry.get(schema)?.id;
@@ -55,11 +66,14 @@ export function page<Row extends z.ZodType>(row: Row) {
 
 export const deleted = named('Deleted', z.object({ id, deleted: z.literal(true) }));
 
-export const errorBody = named('Error', z.object({
-  statusCode: z.int(),
-  error: z.string().describe('The reason phrase of the status'),
-  message: z.string().describe('For people: what is wrong and what to do'),
-  requestId: z.string(),
-  code: z.string().describe('For programs: stable'),
-  details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-}));
+export const errorBody = named(
+  'Error',
+  z.object({
+    statusCode: z.int(),
+    error: z.string().describe('The reason phrase of the status'),
+    message: z.string().describe('For people: what is wrong and what to do'),
+    requestId: z.string(),
+    code: z.string().describe('For programs: stable'),
+    details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  }),
+);

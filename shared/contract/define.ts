@@ -17,7 +17,15 @@ export type Caller = 'public' | 'token' | 'session' | 'hook' | 'channel' | 'pair
 export const products = ['chat', 'ai', 'automations', 'voice'] as const;
 export type Product = (typeof products)[number];
 
-export const permissions = ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage', 'ai:invoke', 'automations:manage', 'voice:read'] as const;
+export const permissions = [
+  'chat:write',
+  'chat:read',
+  'visitors:read',
+  'webhooks:manage',
+  'ai:invoke',
+  'automations:manage',
+  'voice:read',
+] as const;
 export type Permission = (typeof permissions)[number];
 
 /** The permissions that a token of each product can carry. */
@@ -29,7 +37,15 @@ export const productPermissions: Record<Product, readonly Permission[]> = {
 };
 
 /** What a workspace can be entitled to. */
-export const entitlementNames = ['conversations_suite', 'ai_agent', 'automations', 'business_calling', 'business_email', 'marketing', 'business_phone'] as const;
+export const entitlementNames = [
+  'conversations_suite',
+  'ai_agent',
+  'automations',
+  'business_calling',
+  'business_email',
+  'marketing',
+  'business_phone',
+] as const;
 export type Entitlement = (typeof entitlementNames)[number];
 
 /** The entitlement that each product's API needs. */
@@ -41,7 +57,8 @@ export const productEntitlement: Record<Product, Entitlement> = {
 };
 
 /** The product that a permission belongs to. */
-export const productOf = (permission: Permission): Product => products.find((product) => productPermissions[product].includes(permission)) as Product;
+export const productOf = (permission: Permission): Product =>
+  products.find((product) => productPermissions[product].includes(permission)) as Product;
 
 export const roles = ['admin', 'agent'] as const;
 export type Role = (typeof roles)[number];
@@ -87,10 +104,12 @@ export type Operation<Shape extends OperationShape = OperationShape> = Shape & {
 export type Resource = Record<string, Operation>;
 
 /** What the workspace of whoever calls an operation must be entitled to. */
-export const entitlementOf = ({ entitlement, permission }: Operation): Entitlement | undefined => entitlement ?? (permission === undefined ? undefined : productEntitlement[productOf(permission)]);
+export const entitlementOf = ({ entitlement, permission }: Operation): Entitlement | undefined =>
+  entitlement ?? (permission === undefined ? undefined : productEntitlement[productOf(permission)]);
 
 /** Whether an operation takes a kind of caller. */
-export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean => callers.some((caller) => kinds.includes(caller));
+export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>
+  callers.some((caller) => kinds.includes(caller));
 
 /** Declares the operations of one resource; each key is the operation's id, unique over the whole API. */
 export function defineResource<const Shapes extends Record<string, OperationShape>>(

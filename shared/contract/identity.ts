@@ -4,35 +4,52 @@ import { deleted, id, instant, listQuery, name, named, page, text, timestamp } f
 
 const tag = 'Workspaces and people';
 
-const email = z.email('must be an email address').max(254).transform((value) => value.toLowerCase());
+const email = z
+  .email('must be an email address')
+  .max(254)
+  .transform((value) => value.toLowerCase());
 const password = text(12, 256).describe('At least 12 characters');
 const role = z.enum(roles, 'must be admin or agent');
 
-export const session = named('SignedIn', z.object({
-  token: z.string().describe('The workspace JWT'),
-  expiresAt: timestamp,
-  tenantId: id,
-  user: z.object({ id, email: z.string(), role }),
-}));
+export const session = named(
+  'SignedIn',
+  z.object({
+    token: z.string().describe('The workspace JWT'),
+    expiresAt: timestamp,
+    tenantId: id,
+    user: z.object({ id, email: z.string(), role }),
+  }),
+);
 
 const tenantParams = z.strictObject({ tenantId: id });
 
 export const environments = ['live', 'test'] as const;
 
-export const apiToken = named('ApiToken', z.object({
-  id,
-  name: z.string(),
-  product: z.enum(products),
-  environment: z.enum(environments),
-  permissions: z.array(z.enum(permissions)),
-  keyHint: z.string().describe('The key without its secret'),
-  ipAllowlist: z.array(z.string()),
-  expiresAt: timestamp.nullable(),
-  lastUsedAt: timestamp.nullable(),
-  createdAt: timestamp,
-}));
+export const apiToken = named(
+  'ApiToken',
+  z.object({
+    id,
+    name: z.string(),
+    product: z.enum(products),
+    environment: z.enum(environments),
+    permissions: z.array(z.enum(permissions)),
+    keyHint: z.string().describe('The key without its secret'),
+    ipAllowlist: z.array(z.string()),
+    expiresAt: timestamp.nullable(),
+    lastUsedAt: timestamp.nullable(),
+    createdAt: timestamp,
+  }),
+);
 
-const entitlements = named('Entitlements', z.strictObject(Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<(typeof entitlementNames)[number], z.ZodBoolean>));
+const entitlements = named(
+  'Entitlements',
+  z.strictObject(
+    Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<
+      (typeof entitlementNames)[number],
+      z.ZodBoolean
+    >,
+  ),
+);
 
 export const identity = defineResource({
   signUp: {
@@ -41,7 +58,8 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/signup',
     summary: 'Make a workspace and its first admin',
-    description: 'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
+    description:
+      'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
     body: z.strictObject({ email, password, workspaceName: name }),
     response: session,
     errors: ['sign_up_closed', 'email_taken', 'workspace_name_taken'],
@@ -108,14 +126,17 @@ export const identity = defineResource({
     summary: 'Create an API token',
     description: 'The key is in this answer only.',
     params: tenantParams,
-    body: named('CreateApiToken', z.strictObject({
-      name,
-      product: z.enum(products),
-      environment: z.enum(environments).default('live'),
-      permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
-      expiresAt: instant.optional(),
-      ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
-    })),
+    body: named(
+      'CreateApiToken',
+      z.strictObject({
+        name,
+        product: z.enum(products),
+        environment: z.enum(environments).default('live'),
+        permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
+        expiresAt: instant.optional(),
+        ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
+      }),
+    ),
     response: named('CreatedApiToken', apiToken.extend({ key: z.string() })),
   },
   listApiTokens: {
@@ -154,7 +175,8 @@ export const identity = defineResource({
     method: 'PUT',
     path: '/tenants/{tenantId}/entitlements',
     summary: 'Set what a workspace is entitled to (platform admin key)',
-    description: 'Without `automations` nothing starts a run any more: no key, hook, channel, schedule, event, subagent or error workflow. A run under way goes on to its end or to where it next waits (for a person, a node, a time or another run), and fails there with `product_not_entitled`; a step of a product that was taken away fails likewise.',
+    description:
+      'Without `automations` nothing starts a run any more: no key, hook, channel, schedule, event, subagent or error workflow. A run under way goes on to its end or to where it next waits (for a person, a node, a time or another run), and fails there with `product_not_entitled`; a step of a product that was taken away fails likewise.',
     params: tenantParams,
     body: entitlements.partial(),
     response: entitlements,

@@ -9,7 +9,13 @@ export const finalRunStatuses = ['succeeded', 'failed', 'cancelled'] as const sa
  * Why a run that could begin is held back: by the limit or the policy that the name says, or by runs of its workflow that came
  * before it and are held themselves.
  */
-export const runHolds = ['earlier_runs', 'max_concurrent_runs', 'max_runs_per_minute', 'quiet_hours', 'max_runs_per_hour'] as const;
+export const runHolds = [
+  'earlier_runs',
+  'max_concurrent_runs',
+  'max_runs_per_minute',
+  'quiet_hours',
+  'max_runs_per_hour',
+] as const;
 export type RunHold = (typeof runHolds)[number];
 
 /** States of one step of a run. */

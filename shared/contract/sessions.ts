@@ -2,21 +2,50 @@ import { z } from 'zod';
 import { defineResource } from './define.ts';
 import { id, idParams, listQuery, named, page, pageMeta, text, timestamp } from './common.ts';
 
-const manage = { tag: 'Sessions', callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
+const manage = {
+  tag: 'Sessions',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
 
 export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;
 export type SessionScope = (typeof sessionScopes)[number];
 const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
 
-const summaryShape = { id, scope, key: z.string(), title: z.string(), memorySummary: z.string().describe('What is remembered of the older part of the transcript'), createdAt: timestamp, updatedAt: timestamp };
+const summaryShape = {
+  id,
+  scope,
+  key: z.string(),
+  title: z.string(),
+  memorySummary: z.string().describe('What is remembered of the older part of the transcript'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+};
 export const sessionSummary = named('Session', z.object(summaryShape));
 
-export const sessionMessage = named('SessionMessage', z.object({ id, role: z.enum(['user', 'assistant', 'system']), content: z.string(), runId: id.nullable(), createdAt: timestamp }));
+export const sessionMessage = named(
+  'SessionMessage',
+  z.object({
+    id,
+    role: z.enum(['user', 'assistant', 'system']),
+    content: z.string(),
+    runId: id.nullable(),
+    createdAt: timestamp,
+  }),
+);
 
 export const sessionListQuery = listQuery.extend({ scope: scope.optional(), key: text(1, 200).optional() });
 
 export const sessions = defineResource({
-  listAutomationSessions: { ...manage, method: 'GET', path: '/v1/automations/sessions', summary: 'List sessions', query: sessionListQuery, response: page(sessionSummary) },
+  listAutomationSessions: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/sessions',
+    summary: 'List sessions',
+    query: sessionListQuery,
+    response: page(sessionSummary),
+  },
   createAutomationSession: {
     ...manage,
     method: 'POST',
@@ -37,7 +66,13 @@ export const sessions = defineResource({
       limit: z.coerce.number().int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
       after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the page before'),
     }),
-    response: named('SessionWithTranscript', z.object({ ...summaryShape, transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }) })),
+    response: named(
+      'SessionWithTranscript',
+      z.object({
+        ...summaryShape,
+        transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }),
+      }),
+    ),
     errors: ['invalid_cursor'],
   },
 });

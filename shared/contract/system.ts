@@ -22,7 +22,8 @@ export const system = defineResource({
     method: 'GET',
     path: '/readyz',
     summary: 'Whether work can be accepted',
-    description: '503 names the part that is down. `degraded`: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some.',
+    description:
+      '503 names the part that is down. `degraded`: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some.',
     response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
     errors: ['unavailable', 'request_timeout'],
   },

@@ -10,67 +10,106 @@ const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
 /** How many runs of a workflow there may be, and what becomes of one too many. */
-export const workflowLimits = named('WorkflowLimits', z
-  .strictObject({
-    maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
-    maxRunsPerMinute: z.int().min(1, 'must be from 1 to 100000').max(100_000, 'must be from 1 to 100000').optional().describe('Runs that begin within any minute'),
-    onLimit: z
-      .enum(['queue', 'drop', 'replace'], 'must be queue, drop or replace')
-      .default('queue')
-      .describe('`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way'),
-  })
-  .refine((limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined, 'give maxConcurrentRuns or maxRunsPerMinute')
-  .refine((limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined, 'replace needs maxConcurrentRuns'), { maxConcurrentRuns: 1, onLimit: 'queue' });
+export const workflowLimits = named(
+  'WorkflowLimits',
+  z
+    .strictObject({
+      maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
+      maxRunsPerMinute: z
+        .int()
+        .min(1, 'must be from 1 to 100000')
+        .max(100_000, 'must be from 1 to 100000')
+        .optional()
+        .describe('Runs that begin within any minute'),
+      onLimit: z
+        .enum(['queue', 'drop', 'replace'], 'must be queue, drop or replace')
+        .default('queue')
+        .describe(
+          '`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way',
+        ),
+    })
+    .refine(
+      (limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined,
+      'give maxConcurrentRuns or maxRunsPerMinute',
+    )
+    .refine(
+      (limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined,
+      'replace needs maxConcurrentRuns',
+    ),
+  { maxConcurrentRuns: 1, onLimit: 'queue' },
+);
 export type WorkflowLimits = z.output<typeof workflowLimits>;
 
-export const workflow = named('Workflow', z.object({
-  id,
-  name: z.string(),
-  active: z.boolean(),
-  triggerJson: trigger,
-  stepsJson: z.array(step),
-  version: z.int().min(1),
-  limits: workflowLimits.nullable(),
-  environment: z.enum(['live', 'test']).describe('`test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it'),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
-}));
+export const workflow = named(
+  'Workflow',
+  z.object({
+    id,
+    name: z.string(),
+    active: z.boolean(),
+    triggerJson: trigger,
+    stepsJson: z.array(step),
+    version: z.int().min(1),
+    limits: workflowLimits.nullable(),
+    environment: z
+      .enum(['live', 'test'])
+      .describe(
+        '`test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it',
+      ),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
+  }),
+);
 export type Workflow = z.output<typeof workflow>;
 
-const createBody = named('CreateWorkflow', z.strictObject({
-  name,
-  active: z.boolean().default(true),
-  triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
-  stepsJson: steps,
-  limits: workflowLimits.nullable().optional(),
-}), {
-  name: 'Late invoices',
-  triggerJson: { type: 'webhook', webhook: { token: 'a-long-random-secret' } },
-  stepsJson: [{ type: 'log', message: 'Invoice {{payload.invoice}} is late' }, { type: 'approval', title: 'Send the reminder?' }],
-});
+const createBody = named(
+  'CreateWorkflow',
+  z.strictObject({
+    name,
+    active: z.boolean().default(true),
+    triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
+    stepsJson: steps,
+    limits: workflowLimits.nullable().optional(),
+  }),
+  {
+    name: 'Late invoices',
+    triggerJson: { type: 'webhook', webhook: { token: 'a-long-random-secret' } },
+    stepsJson: [
+      { type: 'log', message: 'Invoice {{payload.invoice}} is late' },
+      { type: 'approval', title: 'Send the reminder?' },
+    ],
+  },
+);
 
-export const runBody = named('RunInput', z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }));
+export const runBody = named(
+  'RunInput',
+  z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
+);
 
 /** What a run would do. */
-const dryRun = named('DryRun', z.object({
-  dryRun: z.literal(true),
-  runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
-  steps: z.array(
-    z.object({
-      index: z.int(),
-      id: z.string().nullable(),
-      type: z.string(),
-      skillId: z.string().nullable(),
-      willRun: z.enum(['yes', 'no', 'unknown']).describe('What `when` says; unknown when it depends on what earlier steps bring'),
-      input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
-      unresolved: z.array(z.string()).describe('References whose value only the run will know'),
-      effect: z.string().describe('What the step would do to the world, in a sentence'),
-      needsApproval: z.boolean(),
-      problems: z.array(z.string()),
-    }),
-  ),
-}));
+const dryRun = named(
+  'DryRun',
+  z.object({
+    dryRun: z.literal(true),
+    runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
+    steps: z.array(
+      z.object({
+        index: z.int(),
+        id: z.string().nullable(),
+        type: z.string(),
+        skillId: z.string().nullable(),
+        willRun: z
+          .enum(['yes', 'no', 'unknown'])
+          .describe('What `when` says; unknown when it depends on what earlier steps bring'),
+        input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
+        unresolved: z.array(z.string()).describe('References whose value only the run will know'),
+        effect: z.string().describe('What the step would do to the world, in a sentence'),
+        needsApproval: z.boolean(),
+        problems: z.array(z.string()),
+      }),
+    ),
+  }),
+);
 export type DryRun = z.output<typeof dryRun>;
 
 const started = named('StartedRun', z.object({ runId: id, status: z.enum(runStatuses) }));
@@ -94,7 +133,8 @@ const create = {
   ...manage,
   method: 'POST',
   summary: 'Create a workflow',
-  description: 'Every step is checked here: an unknown skill, a missing input or a template that can\'t work is a 400 that names the path.',
+  description:
+    "Every step is checked here: an unknown skill, a missing input or a template that can't work is a 400 that names the path.",
   body: createBody,
   response: workflow,
   errors: ['product_not_entitled', 'workspace_limit_reached'],
@@ -110,11 +150,21 @@ export const workflows = defineResource({
     method: 'PATCH',
     path: '/v1/automations/workflows/{id}',
     summary: 'Change a workflow',
-    description: 'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have.',
+    description:
+      'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have.',
     params: idParams,
     body: z
-      .strictObject({ name: name.optional(), active: z.boolean().optional(), triggerJson: trigger.optional(), stepsJson: steps.optional(), limits: workflowLimits.nullable().optional() })
-      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, active, triggerJson, stepsJson, limits')
+      .strictObject({
+        name: name.optional(),
+        active: z.boolean().optional(),
+        triggerJson: trigger.optional(),
+        stepsJson: steps.optional(),
+        limits: workflowLimits.nullable().optional(),
+      })
+      .refine(
+        (body) => Object.values(body).some((value) => value !== undefined),
+        'give at least one of name, active, triggerJson, stepsJson, limits',
+      )
       .meta({ example: { active: false } }),
     response: workflow,
     errors: ['workspace_limit_reached'],
@@ -133,7 +183,8 @@ export const workflows = defineResource({
     method: 'POST',
     path: '/v1/automations/workflows/{id}/run',
     summary: 'Run a workflow',
-    description: 'With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
+    description:
+      'With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
     params: idParams,
     query: z.strictObject({ dryRun: z.enum(['true', 'false'], 'must be true or false').default('false') }),
     body: runBody,
@@ -146,7 +197,11 @@ export const workflows = defineResource({
     method: 'POST',
     path: '/v1/automations/schedules/preview',
     summary: 'The next fires of a schedule',
-    body: z.strictObject({ schedule, count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10), after: instant.optional().describe('Now when left out') }),
+    body: z.strictObject({
+      schedule,
+      count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10),
+      after: instant.optional().describe('Now when left out'),
+    }),
     response: z.object({ fires: z.array(timestamp) }),
     errors: ['workflow_invalid'],
   },

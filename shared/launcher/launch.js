@@ -23,7 +23,9 @@ function findPinnedNode() {
     return path;
   } catch {
     const wanted = pinnedVersion();
-    process.stderr.write(`outrigger: this is Node ${process.versions.node}, and the Node ${wanted} that this package brings is not there; install with its scripts allowed (npm ci), or use Node ${wanted.split('.')[0]}.\n`);
+    process.stderr.write(
+      `outrigger: this is Node ${process.versions.node}, and the Node ${wanted} that this package brings is not there; install with its scripts allowed (npm ci), or use Node ${wanted.split('.')[0]}.\n`,
+    );
     process.exit(1);
   }
 }
@@ -73,6 +75,11 @@ export async function launch(target, args, { flags = [], threads = false } = {})
   const node = isRightNode ? process.execPath : findPinnedNode();
   const env = { ...process.env };
   // Passwords, files and names of hosts share these threads.
-  if (threads && env.UV_THREADPOOL_SIZE === undefined) env.UV_THREADPOOL_SIZE = String(Math.min(32, Math.max(8, 2 * cpus().length)));
-  become(node, [...flags, '--import', compileCache.href, ...(isInstalled ? ['--import', typeHooks.href] : []), path, ...args], env);
+  if (threads && env.UV_THREADPOOL_SIZE === undefined)
+    env.UV_THREADPOOL_SIZE = String(Math.min(32, Math.max(8, 2 * cpus().length)));
+  become(
+    node,
+    [...flags, '--import', compileCache.href, ...(isInstalled ? ['--import', typeHooks.href] : []), path, ...args],
+    env,
+  );
 }

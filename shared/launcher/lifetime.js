@@ -20,10 +20,22 @@ function readProcess(pid) {
       // The name, in parentheses, may hold anything; the fields after it are plain. A zombie has ended.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       if (fields[0] === 'Z') return null;
-      return { pid, parent: Number(fields[1]), started: fields[19], words: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split(/[\0 ]/).filter((word) => word !== '') };
+      return {
+        pid,
+        parent: Number(fields[1]),
+        started: fields[19],
+        words: readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+          .split(/[\0 ]/)
+          .filter((word) => word !== ''),
+      };
     }
     if (process.platform === 'win32') return null;
-    const [parent, ...rest] = execFileSync('ps', ['-o', 'ppid=,lstart=,command=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim().split(/\s+/);
+    const [parent, ...rest] = execFileSync('ps', ['-o', 'ppid=,lstart=,command=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split(/\s+/);
     return { pid, parent: Number(parent), started: rest.slice(0, 5).join(' '), words: rest.slice(5) };
   } catch {
     return null;
@@ -74,7 +86,10 @@ export function whenAskedToStop({ onStop }) {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   let carriers = findCarriers();
   const parent = process.ppid;
-  const isGone = () => carriers.some(({ pid, started }) => (pid === parent ? process.ppid !== parent : readProcess(pid)?.started !== started));
+  const isGone = () =>
+    carriers.some(({ pid, started }) =>
+      pid === parent ? process.ppid !== parent : readProcess(pid)?.started !== started,
+    );
   const beat = setInterval(() => {
     if (!isGone()) return;
     clearInterval(beat);

@@ -19,7 +19,10 @@ beforeAll(async () => {
   workspace = await hub.workspace();
   for (const name of ['ann', 'bob', 'cem']) {
     const email = `${name}.${process.hrtime.bigint()}@example.org`;
-    await workspace.session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { email, password: 'correct horse battery', role: 'agent' } });
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email, password: 'correct horse battery', role: 'agent' },
+    });
     members[name] = email;
   }
 });
@@ -32,12 +35,16 @@ type StepInput = Record<string, unknown> & { type: Step['type'] };
 const emailOf = (name: string) => members[name] as string;
 
 async function signIn(name: string) {
-  const { token } = await hub.client().call('logIn', { body: { email: emailOf(name), password: 'correct horse battery' } });
+  const { token } = await hub
+    .client()
+    .call('logIn', { body: { email: emailOf(name), password: 'correct horse battery' } });
   return { token, session: hub.client(token) };
 }
 
 async function start(steps: StepInput[], payload: Record<string, unknown> = {}, api = workspace.api): Promise<string> {
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'approval', stepsJson: steps as never } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'approval', stepsJson: steps as never },
+  });
   return startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
 }
 
@@ -50,48 +57,99 @@ async function pendingOf(runId: string) {
 }
 
 const decideAs = async (name: string, id: string, decision: 'approved' | 'rejected') =>
-  send(hub.url, 'POST', `/growth/automations/approvals/${id}/decide`, { headers: { authorization: `Bearer ${(await signIn(name)).token}` }, body: { decision } });
+  send(hub.url, 'POST', `/growth/automations/approvals/${id}/decide`, {
+    headers: { authorization: `Bearer ${(await signIn(name)).token}` },
+    body: { decision },
+  });
 
 test('two of three named people must agree; nobody else may, and nobody twice', async () => {
-  const runId = await start([{ type: 'approval', title: 'Ship?', approvers: ['ann', 'bob', 'cem'].map(emailOf), required: 2 }]);
+  const runId = await start([
+    { type: 'approval', title: 'Ship?', approvers: ['ann', 'bob', 'cem'].map(emailOf), required: 2 },
+  ]);
   const approval = await pendingOf(runId);
   expect(approval).toMatchObject({ required: 2, votes: [], approvers: ['ann', 'bob', 'cem'].map(emailOf) });
-  expect((await send(hub.url, 'POST', `/v1/automations/approvals/${approval.id}/decide`, { headers: { 'x-api-key': workspace.key }, body: { decision: 'approved' } })).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
-  expect((await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/decide`, { headers: { authorization: `Bearer ${workspace.jwt}` }, body: { decision: 'approved' } })).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
-  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ status: 'pending', votes: [{ approver: emailOf('ann'), decision: 'approved' }] });
-  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ statusCode: 409, code: 'approval_already_decided' });
+  expect(
+    (
+      await send(hub.url, 'POST', `/v1/automations/approvals/${approval.id}/decide`, {
+        headers: { 'x-api-key': workspace.key },
+        body: { decision: 'approved' },
+      })
+    ).body,
+  ).toMatchObject({ statusCode: 403, code: 'approver_required' });
+  expect(
+    (
+      await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/decide`, {
+        headers: { authorization: `Bearer ${workspace.jwt}` },
+        body: { decision: 'approved' },
+      })
+    ).body,
+  ).toMatchObject({ statusCode: 403, code: 'approver_required' });
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({
+    status: 'pending',
+    votes: [{ approver: emailOf('ann'), decision: 'approved' }],
+  });
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({
+    statusCode: 409,
+    code: 'approval_already_decided',
+  });
   expect((await workspace.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('waiting_approval');
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
   expect((await settled(runId)).status).toBe('succeeded');
 });
 
 test('one who rejects is enough', async () => {
-  const runId = await start([{ type: 'approval', title: 'Ship?', approvers: ['ann', 'bob'].map(emailOf), required: 2 }]);
+  const runId = await start([
+    { type: 'approval', title: 'Ship?', approvers: ['ann', 'bob'].map(emailOf), required: 2 },
+  ]);
   await decideAs('bob', (await pendingOf(runId)).id, 'rejected');
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected' } });
 });
 
 test('nobody approves what they started themselves', async () => {
   const { session } = await signIn('ann');
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'own', stepsJson: [{ type: 'approval', title: 'Mine?', approvers: ['ann', 'bob'].map(emailOf) }] } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'own', stepsJson: [{ type: 'approval', title: 'Mine?', approvers: ['ann', 'bob'].map(emailOf) }] },
+  });
   const { runId } = startedRun(await session.call('growthRunWorkflow', { params: { id } }));
   const approval = await pendingOf(runId);
-  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ statusCode: 403, code: 'approver_required', message: expect.stringContaining('yourself') as string });
+  expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({
+    statusCode: 403,
+    code: 'approver_required',
+    message: expect.stringContaining('yourself') as string,
+  });
   expect((await decideAs('bob', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
 /** What quoted-printable text says. */
-const unquoted = (text: string) => Buffer.from(text.replaceAll(/=\r\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString();
+const unquoted = (text: string) =>
+  Buffer.from(
+    text
+      .replaceAll(/=\r\n/g, '')
+      .replaceAll(/=([0-9A-F]{2})/g, (_whole, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString();
 
 /** The mails about one approval: those of an earlier test may come late. */
 const mailsAbout = (title: string) => mail.mails.filter(({ raw }) => unquoted(raw).includes(title));
 
 test('each named person is mailed a link of their own, which shows what is asked, decides once, and never by being opened', async () => {
-  const runId = await start([{ type: 'approval', title: 'Send <it>?', message: 'Look closely', approvers: ['ann', 'bob'].map(emailOf) }, { type: 'log', message: 'sent {{payload.n}}' }], { n: 5 });
+  const runId = await start(
+    [
+      { type: 'approval', title: 'Send <it>?', message: 'Look closely', approvers: ['ann', 'bob'].map(emailOf) },
+      { type: 'log', message: 'sent {{payload.n}}' },
+    ],
+    { n: 5 },
+  );
   const approval = await pendingOf(runId);
-  await until(() => mailsAbout('Send <it>?').length === 2, () => `${mailsAbout('Send <it>?').length} mails`);
+  await until(
+    () => mailsAbout('Send <it>?').length === 2,
+    () => `${mailsAbout('Send <it>?').length} mails`,
+  );
   const linkTo = (name: string) => {
-    const raw = mailsAbout('Send <it>?').find(({ to }) => to[0] === emailOf(name))?.raw.replaceAll(/=\r\n/g, '') ?? '';
+    const raw =
+      mailsAbout('Send <it>?')
+        .find(({ to }) => to[0] === emailOf(name))
+        ?.raw.replaceAll(/=\r\n/g, '') ?? '';
     return /https:\/\/hub\.example\.org(\/approve\/[A-Za-z0-9_-]+)/.exec(raw)?.[1] as string;
   };
   expect(linkTo('ann')).not.toBe(linkTo('bob'));
@@ -107,8 +165,14 @@ test('each named person is mailed a link of their own, which shows what is asked
   expect((await send(hub.url, 'POST', linkTo('ann'), form)).text).toContain('approved');
   expect((await send(hub.url, 'POST', linkTo('ann'), form)).status).toBe(409);
   expect((await send(hub.url, 'POST', linkTo('bob'), form)).status).toBe(409);
-  expect(await settled(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { decidedBy: `email:${emailOf('ann')}`, note: 'fine' } }, {}] });
-  const [stored] = await hub.database.query<{ all: string }>('select string_agg(l::text, $2) as all from approval_links l where approval_id = $1', [approval.id, ' ']);
+  expect(await settled(runId)).toMatchObject({
+    status: 'succeeded',
+    stepsResultJson: [{ output: { decidedBy: `email:${emailOf('ann')}`, note: 'fine' } }, {}],
+  });
+  const [stored] = await hub.database.query<{ all: string }>(
+    'select string_agg(l::text, $2) as all from approval_links l where approval_id = $1',
+    [approval.id, ' '],
+  );
   expect(stored?.all).not.toContain(linkTo('ann').slice('/approve/'.length));
 });
 
@@ -116,37 +180,75 @@ test('the page and the mail of an approval show characters that mislead, and hos
   const url = 'https://\u0430pple.com/pay'; // Its first letter is Cyrillic.
   const runId = await start(
     [
-      { type: 'approval', title: 'pay 100\u202E001', message: 'to \u2066{{payload.who}}\u2069\nsoon, see {{payload.url}}', approvers: [emailOf('ann')] },
-      { type: 'skill', skillId: 'webhook.deliver', input: { url: '{{payload.url}}', body: { text: 'a\u200B\u{E0041}<b>\u00ADc' } } },
+      {
+        type: 'approval',
+        title: 'pay 100\u202E001',
+        message: 'to \u2066{{payload.who}}\u2069\nsoon, see {{payload.url}}',
+        approvers: [emailOf('ann')],
+      },
+      {
+        type: 'skill',
+        skillId: 'webhook.deliver',
+        input: { url: '{{payload.url}}', body: { text: 'a\u200B\u{E0041}<b>\u00ADc' } },
+      },
     ],
     { who: 'Ann\uFEFF', url },
   );
   const approval = await pendingOf(runId);
   const mailed = () => mailsAbout('pay 100⟨U+202E⟩001');
-  await until(() => mailed().length === 1, () => 'nobody was mailed');
+  await until(
+    () => mailed().length === 1,
+    () => 'nobody was mailed',
+  );
   const { links } = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
   const { text } = await send(hub.url, 'GET', new URL(links[0]?.url as string).pathname);
   const mark = (...points: string[]) => `<b class="mark">${points.join(' ')}</b>`;
   expect(text).toContain('<title>pay 100⟨U+202E⟩001</title>');
   expect(text).toContain(`<h1>pay 100${mark('U+202E')}001</h1>`);
-  expect(text).toContain(`to ${mark('U+2066')}Ann${mark('U+FEFF', 'U+2069')}\nsoon, see ${url} ⟨host xn--pple-43d.com⟩`);
+  expect(text).toContain(
+    `to ${mark('U+2066')}Ann${mark('U+FEFF', 'U+2069')}\nsoon, see ${url} ⟨host xn--pple-43d.com⟩`,
+  );
   expect(text).toContain(`a${mark('U+200B', 'U+E0041')}&lt;b&gt;${mark('U+00AD')}c`);
   const [head = '', ...body] = (mailed()[0]?.raw ?? '').split('\r\n\r\n');
-  expect(unquoted(head.replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, '').replaceAll('_', ' '))).toContain('To approve: pay 100⟨U+202E⟩001');
-  expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain('pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩');
+  expect(unquoted(head.replaceAll(/\?=\s+=\?UTF-8\?Q\?/g, '').replaceAll('_', ' '))).toContain(
+    'To approve: pay 100⟨U+202E⟩001',
+  );
+  expect(unquoted(body.join('\r\n\r\n')).replaceAll('\r\n', '\n')).toContain(
+    'pay 100⟨U+202E⟩001\n\nto ⟨U+2066⟩Ann⟨U+FEFF U+2069⟩\nsoon, see https://\u0430pple.com/pay ⟨host xn--pple-43d.com⟩',
+  );
 });
 
 test('an approval is looked at for mails when one is due, and as soon as the one whose mail failed is tried again', async () => {
-  const dueOf = async (id: string) => (await hub.database.query<{ seconds: number | null }>('select extract(epoch from mail_due_at - now())::float8 as seconds from approvals where id = $1', [id]))[0]?.seconds;
+  const dueOf = async (id: string) =>
+    (
+      await hub.database.query<{ seconds: number | null }>(
+        'select extract(epoch from mail_due_at - now())::float8 as seconds from approvals where id = $1',
+        [id],
+      )
+    )[0]?.seconds;
   mail.refuse = (to) => (to[0] === emailOf('ann') ? { code: 451, message: 'later' } : null);
-  const runId = await start([{ type: 'approval', title: 'Once more?', approvers: [emailOf('ann'), emailOf('bob')], escalateAfterSeconds: 3_000, escalateTo: [emailOf('cem')] }]);
+  const runId = await start([
+    {
+      type: 'approval',
+      title: 'Once more?',
+      approvers: [emailOf('ann'), emailOf('bob')],
+      escalateAfterSeconds: 3_000,
+      escalateTo: [emailOf('cem')],
+    },
+  ]);
   const approval = await pendingOf(runId);
   const mailed = () => mailsAbout('Once more?').map(({ to }) => to[0]);
-  await until(async () => (await dueOf(approval.id) ?? 0) > 0 && mailed().length === 1, () => 'bob was not mailed');
+  await until(
+    async () => ((await dueOf(approval.id)) ?? 0) > 0 && mailed().length === 1,
+    () => 'bob was not mailed',
+  );
   await expect.poll(() => dueOf(approval.id)).toBeLessThanOrEqual(60);
   mail.refuse = () => null;
   await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
-  await until(() => mailed().length === 2, () => 'ann was not mailed');
+  await until(
+    () => mailed().length === 2,
+    () => 'ann was not mailed',
+  );
   expect(mailed().toSorted()).toEqual([emailOf('ann'), emailOf('bob')].toSorted());
   await expect.poll(() => dueOf(approval.id)).toBeGreaterThan(2_000);
   const [unnamed] = [await pendingOf(await start([{ type: 'approval', title: 'Anybody?' }]))];
@@ -157,12 +259,23 @@ test('a link whose mail was cut off by a crash is replaced, and mailed', async (
   const runId = await start([{ type: 'approval', title: 'Cut off?', approvers: [emailOf('bob')] }]);
   const approval = await pendingOf(runId);
   const mailed = () => mail.mails.filter(({ raw }) => raw.includes('Cut off?')).length;
-  await until(() => mailed() === 1, () => 'nobody was mailed');
-  expect(await hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id])).toEqual([{ mailing_until: null }]);
+  await until(
+    () => mailed() === 1,
+    () => 'nobody was mailed',
+  );
+  expect(
+    await hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]),
+  ).toEqual([{ mailing_until: null }]);
   // What a process leaves behind that died between making the link and sending its mail, two minutes later.
-  await hub.database.query(`update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`, [approval.id]);
+  await hub.database.query(
+    `update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`,
+    [approval.id],
+  );
   await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
-  await until(() => mailed() === 2, () => 'the link was not mailed again');
+  await until(
+    () => mailed() === 2,
+    () => 'the link was not mailed again',
+  );
 });
 
 test('an admin makes new links, which take the place of the old ones', async () => {
@@ -173,15 +286,32 @@ test('an admin makes new links, which take the place of the old ones', async () 
   const path = (links: typeof first) => new URL(links.links[0]?.url as string).pathname;
   expect((await send(hub.url, 'GET', path(first))).status).toBe(404);
   expect((await send(hub.url, 'GET', path(second))).status).toBe(200);
-  expect((await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/links`, { headers: { authorization: `Bearer ${(await signIn('bob')).token}` } })).status).toBe(403);
+  expect(
+    (
+      await send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/links`, {
+        headers: { authorization: `Bearer ${(await signIn('bob')).token}` },
+      })
+    ).status,
+  ).toBe(403);
 });
 
 test('after a while others may decide as well, and are mailed', async () => {
   mail.mails.length = 0;
-  const runId = await start([{ type: 'approval', title: 'Urgent?', approvers: [emailOf('ann')], escalateAfterSeconds: 2, escalateTo: [emailOf('cem')] }]);
+  const runId = await start([
+    {
+      type: 'approval',
+      title: 'Urgent?',
+      approvers: [emailOf('ann')],
+      escalateAfterSeconds: 2,
+      escalateTo: [emailOf('cem')],
+    },
+  ]);
   const approval = await pendingOf(runId);
   expect((await decideAs('cem', approval.id, 'approved')).status).toBe(403);
-  await until(() => mail.mails.some(({ to }) => to[0] === emailOf('cem')), () => 'nobody was mailed');
+  await until(
+    () => mail.mails.some(({ to }) => to[0] === emailOf('cem')),
+    () => 'nobody was mailed',
+  );
   expect((await decideAs('cem', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });
 
@@ -202,24 +332,43 @@ test('an approval binds what the next step does; when that changed meanwhile, it
   ];
   const runId = await start(steps, { value: 'new' });
   const approval = await pendingOf(runId);
-  expect(approval.request).toMatchObject({ next: { skillId: 'memory.write', input: { key: 'bound', value: expect.stringMatching(/^new at /) as string } } });
+  expect(approval.request).toMatchObject({
+    next: { skillId: 'memory.write', input: { key: 'bound', value: expect.stringMatching(/^new at /) as string } },
+  });
   // Somebody changes what the run works with while the approver looks at it.
   await hub.database.query(`update runs set payload = '{"value":"evil"}' where id = $1`, [runId]);
   await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
   const second = await pendingOf(runId);
-  expect(second).toMatchObject({ title: expect.stringContaining('changed') as string, request: { skillId: 'memory.write', input: { value: expect.stringMatching(/^evil at /) as string } } });
+  expect(second).toMatchObject({
+    title: expect.stringContaining('changed') as string,
+    request: { skillId: 'memory.write', input: { value: expect.stringMatching(/^evil at /) as string } },
+  });
   await workspace.api.call('decideAutomationApproval', { params: { id: second.id }, body: { decision: 'rejected' } });
   expect((await settled(runId)).status).toBe('failed');
-  expect((await workspace.api.call('listAutomationMemory', { query: { key: 'bound' } })).data).toMatchObject([{ value: 'old' }]);
+  expect((await workspace.api.call('listAutomationMemory', { query: { key: 'bound' } })).data).toMatchObject([
+    { value: 'old' },
+  ]);
   // What the approval itself brings can't be shown before it, so it binds nothing and the step runs.
-  const noted = await start([{ type: 'approval', title: 'Note?' }, { type: 'log', message: 'noted: {{last.outputText}}' }]);
+  const noted = await start([
+    { type: 'approval', title: 'Note?' },
+    { type: 'log', message: 'noted: {{last.outputText}}' },
+  ]);
   const asking = await pendingOf(noted);
   expect(asking.request).not.toHaveProperty('next');
-  await workspace.api.call('decideAutomationApproval', { params: { id: asking.id }, body: { decision: 'approved', note: 'good' } });
-  expect(await settled(noted)).toMatchObject({ status: 'succeeded', stepsResultJson: [{}, { output: { message: 'noted: good' } }] });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: asking.id },
+    body: { decision: 'approved', note: 'good' },
+  });
+  expect(await settled(noted)).toMatchObject({
+    status: 'succeeded',
+    stepsResultJson: [{}, { output: { message: 'noted: good' } }],
+  });
   // Unchanged, it runs as it was shown.
   const honest = await start(steps, { value: 'new' });
-  await workspace.api.call('decideAutomationApproval', { params: { id: (await pendingOf(honest)).id }, body: { decision: 'approved' } });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: (await pendingOf(honest)).id },
+    body: { decision: 'approved' },
+  });
   expect((await settled(honest)).status).toBe('succeeded');
 });
 
@@ -230,11 +379,17 @@ test('the policy asks before the skills that it names; what runs is what was sho
     const runId = await start(steps);
     const approval = await pendingOf(runId);
     expect(approval).toMatchObject({ request: { skillId: 'memory.write', input: { key: 'gated', value: 1 } } });
-    await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: approval.id },
+      body: { decision: 'approved' },
+    });
     expect((await settled(runId)).status).toBe('succeeded');
     const tampered = await start(steps);
     const other = await pendingOf(tampered);
-    await hub.database.query(`update approvals set request = '{"skillId":"memory.write","input":{"key":"gated","value":2}}' where id = $1`, [other.id]);
+    await hub.database.query(
+      `update approvals set request = '{"skillId":"memory.write","input":{"key":"gated","value":2}}' where id = $1`,
+      [other.id],
+    );
     await workspace.api.call('decideAutomationApproval', { params: { id: other.id }, body: { decision: 'approved' } });
     expect(await settled(tampered)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
   } finally {
@@ -249,6 +404,14 @@ test.each([
   [{ approvers: ['a@b.co'], escalateTo: ['c@d.co'] }, 'escalateAfterSeconds'],
   [{ escalateTo: ['c@d.co'], escalateAfterSeconds: 5 }, 'approvers'],
 ])('a step of %j is refused at its field', async (extra, field) => {
-  const answer = await send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key }, body: { name: 'x', stepsJson: [{ type: 'approval', title: 't', ...extra }] } });
-  expect(answer.body).toMatchObject({ statusCode: 400, details: expect.arrayContaining([{ path: `stepsJson[0].${field}`, message: expect.any(String) as string }]) as unknown });
+  const answer = await send(hub.url, 'POST', '/v1/automations/workflows', {
+    headers: { 'x-api-key': workspace.key },
+    body: { name: 'x', stepsJson: [{ type: 'approval', title: 't', ...extra }] },
+  });
+  expect(answer.body).toMatchObject({
+    statusCode: 400,
+    details: expect.arrayContaining([
+      { path: `stepsJson[0].${field}`, message: expect.any(String) as string },
+    ]) as unknown,
+  });
 });

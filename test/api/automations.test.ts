@@ -41,10 +41,16 @@ afterAll(async () => {
 type StepInput = Record<string, unknown> & { type: Step['type'] };
 
 async function create(steps: StepInput[], extra: Record<string, unknown> = {}) {
-  return workspace.api.call('createAutomationWorkflow', { body: { name: 'test', stepsJson: steps, ...extra } as never });
+  return workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'test', stepsJson: steps, ...extra } as never,
+  });
 }
 
-async function runSteps(steps: StepInput[], body: { context?: string; payload?: Record<string, unknown> } = {}, api = workspace.api) {
+async function runSteps(
+  steps: StepInput[],
+  body: { context?: string; payload?: Record<string, unknown> } = {},
+  api = workspace.api,
+) {
   const { id } = await create(steps);
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body }));
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
@@ -62,29 +68,58 @@ async function refused(promise: Promise<unknown>): Promise<ApiError> {
 describe('workflows', () => {
   test('are created, listed, changed into new versions and deleted, on both paths', async () => {
     const created = await create([{ type: 'log', message: 'one' }]);
-    expect(created).toMatchObject({ version: 1, active: true, triggerJson: { type: 'manual', schemaVersion: 1 }, nextRunAt: null });
-    const alias = await workspace.api.call('createAutomationAlias', { body: { name: 'alias', stepsJson: [{ type: 'log', message: 'x' }] } });
+    expect(created).toMatchObject({
+      version: 1,
+      active: true,
+      triggerJson: { type: 'manual', schemaVersion: 1 },
+      nextRunAt: null,
+    });
+    const alias = await workspace.api.call('createAutomationAlias', {
+      body: { name: 'alias', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
     const listed = await workspace.api.call('listAutomationsAlias', {});
     expect(listed.data.map(({ id }) => id)).toEqual(expect.arrayContaining([created.id, alias.id]));
-    const updated = await workspace.api.call('updateAutomationWorkflow', { params: { id: created.id }, body: { name: 'renamed' } });
+    const updated = await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: created.id },
+      body: { name: 'renamed' },
+    });
     expect(updated).toMatchObject({ version: 2, name: 'renamed', stepsJson: [{ type: 'log', message: 'one' }] });
-    expect(await workspace.api.call('deleteAutomationWorkflow', { params: { id: created.id } })).toEqual({ id: created.id, deleted: true });
-    expect((await refused(workspace.api.call('updateAutomationWorkflow', { params: { id: created.id }, body: { name: 'x' } }))).status).toBe(404);
+    expect(await workspace.api.call('deleteAutomationWorkflow', { params: { id: created.id } })).toEqual({
+      id: created.id,
+      deleted: true,
+    });
+    expect(
+      (
+        await refused(
+          workspace.api.call('updateAutomationWorkflow', { params: { id: created.id }, body: { name: 'x' } }),
+        )
+      ).status,
+    ).toBe(404);
   });
 
   test('page newest first with an opaque cursor, and refuse a cursor of another list', async () => {
     const own = await hub.workspace();
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
-      const { id } = await own.api.call('createAutomationWorkflow', { body: { name: `w${index}`, stepsJson: [{ type: 'log', message: 'x' }] } });
+      const { id } = await own.api.call('createAutomationWorkflow', {
+        body: { name: `w${index}`, stepsJson: [{ type: 'log', message: 'x' }] },
+      });
       ids.unshift(id);
     }
     const first = await own.api.call('listAutomationWorkflows', { query: { limit: 3 } });
-    const second = await own.api.call('listAutomationWorkflows', { query: { limit: 3, cursor: first.meta.nextCursor as string } });
+    const second = await own.api.call('listAutomationWorkflows', {
+      query: { limit: 3, cursor: first.meta.nextCursor as string },
+    });
     expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids);
     expect(second.meta.nextCursor).toBeNull();
-    expect(await refused(workspace.api.call('listAutomationWorkflows', { query: { cursor: first.meta.nextCursor as string } }))).toMatchObject({ status: 400, code: 'invalid_cursor' });
-    expect(await refused(own.api.call('listAutomationRuns', { query: { cursor: first.meta.nextCursor as string } }))).toMatchObject({ status: 400, code: 'invalid_cursor' });
+    expect(
+      await refused(
+        workspace.api.call('listAutomationWorkflows', { query: { cursor: first.meta.nextCursor as string } }),
+      ),
+    ).toMatchObject({ status: 400, code: 'invalid_cursor' });
+    expect(
+      await refused(own.api.call('listAutomationRuns', { query: { cursor: first.meta.nextCursor as string } })),
+    ).toMatchObject({ status: 400, code: 'invalid_cursor' });
   });
 
   test('are refused at save with the path of every step that could not run', async () => {
@@ -99,20 +134,34 @@ describe('workflows', () => {
       ]),
     );
     expect(error).toMatchObject({ status: 400, code: 'workflow_invalid' });
-    expect(error.details.map(({ path }) => path)).toEqual(['stepsJson[0].input.url', 'stepsJson[1].skillId', 'stepsJson[2].message', 'stepsJson[3].message', 'stepsJson[4].message']);
+    expect(error.details.map(({ path }) => path)).toEqual([
+      'stepsJson[0].input.url',
+      'stepsJson[1].skillId',
+      'stepsJson[2].message',
+      'stepsJson[3].message',
+      'stepsJson[4].message',
+    ]);
   });
 
   test('are refused without steps, when inactive, and when their product is not entitled', async () => {
     expect(await refused(create([]))).toMatchObject({ status: 400, details: [{ path: 'body.stepsJson' }] });
     const { id } = await create([{ type: 'log', message: 'x' }], { active: false });
-    expect(await refused(workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }))).toMatchObject({ status: 400, code: 'workflow_inactive' });
+    expect(await refused(workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }))).toMatchObject({
+      status: 400,
+      code: 'workflow_inactive',
+    });
   });
 
   test('keep their webhook token sealed in the database and shown to their workspace', async () => {
     const token = 'a-very-secret-webhook-token';
-    const { id, triggerJson } = await create([{ type: 'log', message: 'x' }], { triggerJson: { type: 'webhook', webhook: { token } } });
+    const { id, triggerJson } = await create([{ type: 'log', message: 'x' }], {
+      triggerJson: { type: 'webhook', webhook: { token } },
+    });
     expect(triggerJson).toEqual({ schemaVersion: 1, type: 'webhook', webhook: { token } });
-    const [row] = await hub.database.query<{ text: string }>('select row_to_json(w)::text as text from workflows w where id = $1', [id]);
+    const [row] = await hub.database.query<{ text: string }>(
+      'select row_to_json(w)::text as text from workflows w where id = $1',
+      [id],
+    );
     expect(row?.text).not.toContain(token);
   });
 });
@@ -127,36 +176,75 @@ describe('runs', () => {
       ],
       { context: 'the shop', payload: { items: ['a', { b: 2 }] } },
     );
-    expect(run).toMatchObject({ status: 'succeeded', attempt: 1, error: null, environment: 'live', context: 'the shop' });
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      attempt: 1,
+      error: null,
+      environment: 'live',
+      context: 'the shop',
+    });
     expect(run.stepsResultJson[1]?.output).toEqual({ key: 'k1', value: ['a', { b: 2 }] });
     expect(run.stepsResultJson[2]?.outputText).toBe('got {"b":2} of the shop; {"key":"k1","value":["a",{"b":2}]}');
-    const [line] = await hub.database.query<{ message: string }>('select message from run_logs where run_id = $1', [run.id]);
+    const [line] = await hub.database.query<{ message: string }>('select message from run_logs where run_id = $1', [
+      run.id,
+    ]);
     expect(line?.message).toBe(run.stepsResultJson[2]?.outputText);
   });
 
   test('fail by name at an unknown reference, and go on past a step that may fail', async () => {
-    const failed = await runSteps([{ type: 'log', message: '{{payload.missing.deep}}' }, { type: 'log', message: 'never' }]);
-    expect(failed).toMatchObject({ status: 'failed', error: { code: 'template_error', stepIndex: 0, message: expect.stringContaining('{{payload.missing.deep}}') as string } });
+    const failed = await runSteps([
+      { type: 'log', message: '{{payload.missing.deep}}' },
+      { type: 'log', message: 'never' },
+    ]);
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'template_error',
+        stepIndex: 0,
+        message: expect.stringContaining('{{payload.missing.deep}}') as string,
+      },
+    });
     expect(failed.stepsResultJson[1]?.status).toBe('pending');
-    const passed = await runSteps([{ type: 'log', message: '{{payload.missing}}', continueOnError: true }, { type: 'log', message: 'on' }]);
+    const passed = await runSteps([
+      { type: 'log', message: '{{payload.missing}}', continueOnError: true },
+      { type: 'log', message: 'on' },
+    ]);
     expect(passed.status).toBe('succeeded');
     expect(passed.stepsResultJson.map(({ status }) => status)).toEqual(['failed', 'succeeded']);
   });
 
   test('skip steps whose condition does not hold', async () => {
-    const run = await runSteps([{ type: 'log', message: 'no', when: '{{payload.go}}' }, { type: 'log', message: 'yes', when: '{{payload.stay}}' }], { payload: { go: false, stay: 'sure' } });
+    const run = await runSteps(
+      [
+        { type: 'log', message: 'no', when: '{{payload.go}}' },
+        { type: 'log', message: 'yes', when: '{{payload.stay}}' },
+      ],
+      { payload: { go: false, stay: 'sure' } },
+    );
     expect(run.stepsResultJson.map(({ status }) => status)).toEqual(['skipped', 'succeeded']);
   });
 
   test('deliver webhooks with one idempotency key over all tries of one delivery, and retry with backoff', async () => {
     received.length = 0;
     answerStatus = 503;
-    const { id } = await create([{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl, body: { n: '{{payload.n}}' }, headers: { 'x-mine': 'yes' } }, retry: { maxAttempts: 3, backoffSeconds: 0.3, factor: 1 } }]);
-    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } }));
+    const { id } = await create([
+      {
+        type: 'skill',
+        skillId: 'webhook.deliver',
+        input: { url: receiverUrl, body: { n: '{{payload.n}}' }, headers: { 'x-mine': 'yes' } },
+        retry: { maxAttempts: 3, backoffSeconds: 0.3, factor: 1 },
+      },
+    ]);
+    const { runId } = startedRun(
+      await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } }),
+    );
     await expect.poll(() => received.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
     answerStatus = 200;
     const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { status: 200, body: { thanks: true } } }] });
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { status: 200, body: { thanks: true } } }],
+    });
     expect(run.stepsResultJson[0]?.attempts).toBe(received.length);
     expect(JSON.parse(received[0]?.body ?? '')).toEqual({ n: 7 });
     expect(received[0]?.headers['x-mine']).toBe('yes');
@@ -166,7 +254,15 @@ describe('runs', () => {
   test('end a step at its own time-out, and try it again only where that is declared', async () => {
     silent = true;
     try {
-      const run = await runSteps([{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl }, timeoutSeconds: 0.3, retry: { maxAttempts: 2, backoffSeconds: 0 } }]);
+      const run = await runSteps([
+        {
+          type: 'skill',
+          skillId: 'webhook.deliver',
+          input: { url: receiverUrl },
+          timeoutSeconds: 0.3,
+          retry: { maxAttempts: 2, backoffSeconds: 0 },
+        },
+      ]);
       expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' }, stepsResultJson: [{ attempts: 2 }] });
     } finally {
       silent = false;
@@ -176,26 +272,44 @@ describe('runs', () => {
   test('never send from the test environment, and record what they would have sent', async () => {
     received.length = 0;
     const { key } = await workspace.createKey({ environment: 'test' });
-    const run = await runSteps([{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl, body: 1 } }], {}, hub.client(key));
+    const run = await runSteps(
+      [{ type: 'skill', skillId: 'webhook.deliver', input: { url: receiverUrl, body: 1 } }],
+      {},
+      hub.client(key),
+    );
     expect(run).toMatchObject({ status: 'succeeded', environment: 'test' });
     expect(received).toEqual([]);
-    const rows = await hub.database.query<{ status: string }>('select status from messages where run_id = $1', [run.id]);
+    const rows = await hub.database.query<{ status: string }>('select status from messages where run_id = $1', [
+      run.id,
+    ]);
     expect(rows).toEqual([{ status: 'simulated' }]);
   });
 
-  test.each(['https://127.0.0.1/', 'https://localhost/', 'https://169.254.169.254/latest', 'https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://2130706433/', 'http://example.org/', 'ftp://example.org/', 'https://user:pw@example.org/', 'nonsense'])(
-    'refuse to call %s',
-    async (url) => {
-      const run = await runSteps([{ type: 'skill', skillId: 'webhook.deliver', input: { url } }]);
-      expect(run).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
-    },
-  );
+  test.each([
+    'https://127.0.0.1/',
+    'https://localhost/',
+    'https://169.254.169.254/latest',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://2130706433/',
+    'http://example.org/',
+    'ftp://example.org/',
+    'https://user:pw@example.org/',
+    'nonsense',
+  ])('refuse to call %s', async (url) => {
+    const run = await runSteps([{ type: 'skill', skillId: 'webhook.deliver', input: { url } }]);
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+  });
 
   test('are listed with filters, and foreign or unknown ones are missing', async () => {
     const run = await runSteps([{ type: 'log', message: '{{payload.x}}' }]);
-    const failed = await workspace.api.call('listAutomationRuns', { query: { status: 'failed', workflowId: run.workflowId } });
+    const failed = await workspace.api.call('listAutomationRuns', {
+      query: { status: 'failed', workflowId: run.workflowId },
+    });
     expect(failed.data.map(({ id }) => id)).toEqual([run.id]);
-    const later = await workspace.api.call('listAutomationRuns', { query: { from: new Date(Date.now() + 60_000).toISOString() } });
+    const later = await workspace.api.call('listAutomationRuns', {
+      query: { from: new Date(Date.now() + 60_000).toISOString() },
+    });
     expect(later.data).toEqual([]);
     const other = await hub.workspace();
     expect((await refused(other.api.call('getAutomationRun', { params: { id: run.id } }))).status).toBe(404);
@@ -213,14 +327,26 @@ describe('runs', () => {
     const first = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     expect(first).toMatchObject({ status: 'failed', error: { code: 'skill_failed', stepIndex: 1 } });
     answerStatus = 200;
-    const [one, two] = await Promise.allSettled([workspace.api.call('retryAutomationRun', { params: { id: runId } }), workspace.api.call('retryAutomationRun', { params: { id: runId } })]);
+    const [one, two] = await Promise.allSettled([
+      workspace.api.call('retryAutomationRun', { params: { id: runId } }),
+      workspace.api.call('retryAutomationRun', { params: { id: runId } }),
+    ]);
     const results = [one, two].map((settled) => settled.status);
     expect(results.toSorted()).toEqual(['fulfilled', 'rejected']);
-    const retried = [one, two].find((settled) => settled.status === 'fulfilled') as PromiseFulfilledResult<{ id: string; flowId: string }>;
-    const second = await workspace.api.call('getAutomationRun', { params: { id: retried.value.id }, query: { waitSeconds: 20 } });
+    const retried = [one, two].find((settled) => settled.status === 'fulfilled') as PromiseFulfilledResult<{
+      id: string;
+      flowId: string;
+    }>;
+    const second = await workspace.api.call('getAutomationRun', {
+      params: { id: retried.value.id },
+      query: { waitSeconds: 20 },
+    });
     expect(second).toMatchObject({ status: 'succeeded', attempt: 2, flowId: first.flowId });
     expect(second.stepsResultJson[0]?.finishedAt).toBe(first.stepsResultJson[0]?.finishedAt);
-    expect(await refused(workspace.api.call('retryAutomationRun', { params: { id: second.id } }))).toMatchObject({ status: 409, code: 'run_not_retryable' });
+    expect(await refused(workspace.api.call('retryAutomationRun', { params: { id: second.id } }))).toMatchObject({
+      status: 409,
+      code: 'run_not_retryable',
+    });
   });
 });
 
@@ -228,41 +354,71 @@ describe('approvals', () => {
   async function untilWaiting(steps: StepInput[]) {
     const run = await runSteps(steps);
     expect(run.status).toBe('waiting_approval');
-    const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId: run.id } });
+    const { data } = await workspace.api.call('listAutomationApprovals', {
+      query: { status: 'pending', runId: run.id },
+    });
     expect(data).toHaveLength(1);
     return { run, approval: data[0] as (typeof data)[number] };
   }
-  const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+  const settled = (id: string) =>
+    workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
 
   test('hold a run until somebody decides, exactly once', async () => {
-    const { run, approval } = await untilWaiting([{ type: 'approval', title: 'Ship {{payload.what}}?', continueOnError: true }].map((step) => ({ ...step, title: 'Ship it?' })) as StepInput[]);
+    const { run, approval } = await untilWaiting(
+      [{ type: 'approval', title: 'Ship {{payload.what}}?', continueOnError: true }].map((step) => ({
+        ...step,
+        title: 'Ship it?',
+      })) as StepInput[],
+    );
     expect(approval).toMatchObject({ kind: 'step', title: 'Ship it?', stepIndex: 0 });
-    const decide = (decision: 'approved' | 'rejected') => workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision, note: 'fine' } });
+    const decide = (decision: 'approved' | 'rejected') =>
+      workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision, note: 'fine' } });
     const outcomes = await Promise.allSettled([decide('approved'), decide('approved')]);
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    expect(await settled(run.id)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { decision: 'approved', note: 'fine' } }] });
+    expect(await settled(run.id)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { decision: 'approved', note: 'fine' } }],
+    });
     expect(await refused(decide('rejected'))).toMatchObject({ status: 409, code: 'approval_already_decided' });
   });
 
   test('fail the run when rejected, and when nobody decides in time', async () => {
     const { run, approval } = await untilWaiting([{ type: 'approval', title: 'ok?' }]);
-    await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'rejected', note: 'no' } });
-    expect(await settled(run.id)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected', message: expect.stringContaining('no') as string } });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: approval.id },
+      body: { decision: 'rejected', note: 'no' },
+    });
+    expect(await settled(run.id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'approval_rejected', message: expect.stringContaining('no') as string },
+    });
     const late = await untilWaiting([{ type: 'approval', title: 'ok?', expiresInSeconds: 1 }]);
     await expect.poll(async () => (await settled(late.run.id)).status, { timeout: 15_000 }).toBe('failed');
     expect(await settled(late.run.id)).toMatchObject({ error: { code: 'approval_expired' } });
   });
 
   test('go on by themselves where their time-out approves', async () => {
-    const { run } = await untilWaiting([{ type: 'approval', title: 'ok?', expiresInSeconds: 1, onTimeout: 'approve' }, { type: 'log', message: 'on' }]);
+    const { run } = await untilWaiting([
+      { type: 'approval', title: 'ok?', expiresInSeconds: 1, onTimeout: 'approve' },
+      { type: 'log', message: 'on' },
+    ]);
     await expect.poll(async () => (await settled(run.id)).status, { timeout: 15_000 }).toBe('succeeded');
   });
 
   test('end with a run that is cancelled', async () => {
     const { run, approval } = await untilWaiting([{ type: 'approval', title: 'ok?' }]);
-    expect(await workspace.api.call('cancelAutomationRun', { params: { id: run.id } })).toMatchObject({ status: 'cancelled' });
-    expect(await refused(workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }))).toMatchObject({ status: 409 });
-    expect(await refused(workspace.api.call('cancelAutomationRun', { params: { id: run.id } }))).toMatchObject({ status: 409, code: 'run_not_cancellable' });
+    expect(await workspace.api.call('cancelAutomationRun', { params: { id: run.id } })).toMatchObject({
+      status: 'cancelled',
+    });
+    expect(
+      await refused(
+        workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }),
+      ),
+    ).toMatchObject({ status: 409 });
+    expect(await refused(workspace.api.call('cancelAutomationRun', { params: { id: run.id } }))).toMatchObject({
+      status: 409,
+      code: 'run_not_cancellable',
+    });
     const retried = await workspace.api.call('retryAutomationRun', { params: { id: run.id } });
     expect(retried).toMatchObject({ attempt: 2, flowId: run.flowId });
   });
@@ -270,33 +426,70 @@ describe('approvals', () => {
 
 describe('the inbound hook', () => {
   const token = 'hook-token-0123456789';
-  const call = (headers: Record<string, string>, body: Record<string, unknown>) => hub.client().call('inboundAutomationHook', { body: body as never }, { headers });
+  const call = (headers: Record<string, string>, body: Record<string, unknown>) =>
+    hub.client().call('inboundAutomationHook', { body: body as never }, { headers });
   const byToken = { 'x-service-automation-token': token };
 
   test('starts workflows by key and id, by token and id, and by event alone', async () => {
     const own = await hub.workspace();
-    const one = await own.api.call('createAutomationWorkflow', { body: { name: 'one', triggerJson: { type: 'webhook', webhook: { token } }, stepsJson: [{ type: 'log', message: '{{trigger.event}}' }] } });
-    const manual = await own.api.call('createAutomationWorkflow', { body: { name: 'manual', stepsJson: [{ type: 'log', message: 'x' }] } });
+    const one = await own.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'one',
+        triggerJson: { type: 'webhook', webhook: { token } },
+        stepsJson: [{ type: 'log', message: '{{trigger.event}}' }],
+      },
+    });
+    const manual = await own.api.call('createAutomationWorkflow', {
+      body: { name: 'manual', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
     const withKey = { 'x-api-key': own.key };
     expect(await call(withKey, { workflowId: manual.id })).toMatchObject({ status: 'queued' });
     expect(await call(byToken, { workflowId: one.id, event: 'e' })).toMatchObject({ status: 'queued' });
     const { runId } = await call(byToken, { event: 'order.created' });
     const run = await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-    expect(run).toMatchObject({ workflowId: one.id, status: 'succeeded', trigger: { type: 'webhook', event: 'order.created' } });
-    await own.api.call('createAutomationWorkflow', { body: { name: 'two', triggerJson: { type: 'webhook', webhook: { token: `${token}-2` } }, stepsJson: [{ type: 'log', message: 'two' }] } });
+    expect(run).toMatchObject({
+      workflowId: one.id,
+      status: 'succeeded',
+      trigger: { type: 'webhook', event: 'order.created' },
+    });
+    await own.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'two',
+        triggerJson: { type: 'webhook', webhook: { token: `${token}-2` } },
+        stepsJson: [{ type: 'log', message: 'two' }],
+      },
+    });
     expect((await call(withKey, { event: 'e' })).runIds).toHaveLength(2);
-    expect(await refused(call(byToken, { workflowId: manual.id }))).toMatchObject({ status: 401, code: 'webhook_token_mismatch' });
-    expect(await refused(call({ 'x-service-automation-token': 'wrong' }, { event: 'e' }))).toMatchObject({ status: 401 });
+    expect(await refused(call(byToken, { workflowId: manual.id }))).toMatchObject({
+      status: 401,
+      code: 'webhook_token_mismatch',
+    });
+    expect(await refused(call({ 'x-service-automation-token': 'wrong' }, { event: 'e' }))).toMatchObject({
+      status: 401,
+    });
     expect(await refused(call({}, { event: 'e' }))).toMatchObject({ status: 401 });
     expect(await refused(call(byToken, {}))).toMatchObject({ status: 400 });
     await own.api.call('updateAutomationWorkflow', { params: { id: one.id }, body: { active: false } });
-    expect(await refused(call(byToken, { workflowId: one.id }))).toMatchObject({ status: 400, code: 'workflow_inactive' });
+    expect(await refused(call(byToken, { workflowId: one.id }))).toMatchObject({
+      status: 400,
+      code: 'workflow_inactive',
+    });
   });
 
   test('answers the same run for the same idempotencyKey, also at the same moment', async () => {
     const own = await hub.workspace();
-    await own.api.call('createAutomationWorkflow', { body: { name: 'one', triggerJson: { type: 'webhook', webhook: { token: `${token}-same` } }, stepsJson: [{ type: 'log', message: 'x' }] } });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => call({ 'x-service-automation-token': `${token}-same` }, { event: 'e', idempotencyKey: 'k' })));
+    await own.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'one',
+        triggerJson: { type: 'webhook', webhook: { token: `${token}-same` } },
+        stepsJson: [{ type: 'log', message: 'x' }],
+      },
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        call({ 'x-service-automation-token': `${token}-same` }, { event: 'e', idempotencyKey: 'k' }),
+      ),
+    );
     expect(new Set(answers.map(({ runId }) => runId)).size).toBe(1);
     expect(answers.filter(({ duplicate }) => duplicate !== true)).toHaveLength(1);
     expect((await own.api.call('listAutomationRuns', {})).data).toHaveLength(1);

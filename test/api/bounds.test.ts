@@ -30,35 +30,81 @@ afterAll(async () => {
 });
 
 async function workflow(...steps: Record<string, unknown>[]): Promise<string> {
-  return (await workspace.api.call('createAutomationWorkflow', { body: { name: 'bounds', stepsJson: steps as never } })).id;
+  return (await workspace.api.call('createAutomationWorkflow', { body: { name: 'bounds', stepsJson: steps as never } }))
+    .id;
 }
 
 async function run(id: string, payload: Record<string, unknown> = {}): Promise<Run> {
-  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload } }));
+  const { runId } = startedRun(
+    await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload } }),
+  );
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
 }
 
 const large = { text: 'x'.repeat(900_000) };
 
 test('a step that would render more than the limit fails at once, and its message names the limit', async () => {
-  const id = await workflow({ type: 'skill', skillId: 'memory.write', input: { key: 'a', value: '{{payload}}'.repeat(12_000) } });
-  expect(await run(id, large)).toMatchObject({ status: 'failed', error: { code: 'template_error', message: expect.stringContaining('longer than 4194304 characters') as string } });
-  const whole = await workflow({ type: 'skill', skillId: 'memory.write', input: { key: 'a', value: Array.from({ length: 12_000 }, () => '{{payload}}') } });
-  expect(await run(whole, large)).toMatchObject({ status: 'failed', error: { code: 'template_error', message: expect.stringContaining('longer than 8388608 characters in all') as string } });
+  const id = await workflow({
+    type: 'skill',
+    skillId: 'memory.write',
+    input: { key: 'a', value: '{{payload}}'.repeat(12_000) },
+  });
+  expect(await run(id, large)).toMatchObject({
+    status: 'failed',
+    error: { code: 'template_error', message: expect.stringContaining('longer than 4194304 characters') as string },
+  });
+  const whole = await workflow({
+    type: 'skill',
+    skillId: 'memory.write',
+    input: { key: 'a', value: Array.from({ length: 12_000 }, () => '{{payload}}') },
+  });
+  expect(await run(whole, large)).toMatchObject({
+    status: 'failed',
+    error: {
+      code: 'template_error',
+      message: expect.stringContaining('longer than 8388608 characters in all') as string,
+    },
+  });
 });
 
 test('a dry run tells of a step that would render too much, and is bounded in all its steps together', async () => {
-  const id = await workflow({ type: 'skill', skillId: 'memory.write', input: { key: 'a', value: '{{payload}}'.repeat(12_000) } });
-  const dry = await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: large }, query: { dryRun: 'true' } });
-  expect(dry).toMatchObject({ runnable: false, steps: [{ problems: [expect.stringContaining('longer than 4194304 characters') as string] }] });
-  const many = await workflow(...Array.from({ length: 100 }, () => ({ type: 'skill', skillId: 'memory.write', input: { key: 'a', value: '{{payload.text}}' } })));
-  await expect(workspace.api.call('runAutomationWorkflow', { params: { id: many }, body: { payload: large }, query: { dryRun: 'true' } })).rejects.toMatchObject({ code: 'payload_too_large' });
+  const id = await workflow({
+    type: 'skill',
+    skillId: 'memory.write',
+    input: { key: 'a', value: '{{payload}}'.repeat(12_000) },
+  });
+  const dry = await workspace.api.call('runAutomationWorkflow', {
+    params: { id },
+    body: { payload: large },
+    query: { dryRun: 'true' },
+  });
+  expect(dry).toMatchObject({
+    runnable: false,
+    steps: [{ problems: [expect.stringContaining('longer than 4194304 characters') as string] }],
+  });
+  const many = await workflow(
+    ...Array.from({ length: 100 }, () => ({
+      type: 'skill',
+      skillId: 'memory.write',
+      input: { key: 'a', value: '{{payload.text}}' },
+    })),
+  );
+  await expect(
+    workspace.api.call('runAutomationWorkflow', {
+      params: { id: many },
+      body: { payload: large },
+      query: { dryRun: 'true' },
+    }),
+  ).rejects.toMatchObject({ code: 'payload_too_large' });
 });
 
 test('an answer that nests too deeply to be kept fails its step by name, and is no failure of the hub', async () => {
   answer = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const id = await workflow({ type: 'skill', skillId: 'webhook.deliver', input: { url: address, body: 1 } });
-  expect(await run(id)).toMatchObject({ status: 'failed', error: { code: 'unstorable_value', message: expect.stringContaining('nests more than 64 levels') as string } });
+  expect(await run(id)).toMatchObject({
+    status: 'failed',
+    error: { code: 'unstorable_value', message: expect.stringContaining('nests more than 64 levels') as string },
+  });
 });
 
 test('templates that nest one deep value in another fail their step by name', async () => {
@@ -75,12 +121,25 @@ test('templates that nest one deep value in another fail their step by name', as
 test('a message of a channel that nests as deeply as a body may is refused by name, not by a failure of the hub', async () => {
   let deep: unknown = 1;
   for (let level = 0; level < 63; level += 1) deep = [deep];
-  const channel = await workspace.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } } });
-  await expect(workspace.api.call('receiveAutomationChannelMessage', { params: { id: channel.id }, body: { text: 'hi', deep } as never })).rejects.toMatchObject({ code: 'validation_failed' });
+  const channel = await workspace.api.call('putAutomationChannel', {
+    body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } },
+  });
+  await expect(
+    workspace.api.call('receiveAutomationChannelMessage', {
+      params: { id: channel.id },
+      body: { text: 'hi', deep } as never,
+    }),
+  ).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
 test('a refusal names 50 problems of the steps one by one, however many there are, and counts the others', async () => {
   const value = '{{steps.unknown}}'.repeat(2_000);
-  const refused = workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value } }] } });
-  await expect(refused).rejects.toMatchObject({ code: 'workflow_invalid', message: expect.stringContaining('(and 1999 more)') as string, details: { length: 50 } });
+  const refused = workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value } }] },
+  });
+  await expect(refused).rejects.toMatchObject({
+    code: 'workflow_invalid',
+    message: expect.stringContaining('(and 1999 more)') as string,
+    details: { length: 50 },
+  });
 });

@@ -18,14 +18,23 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-const document = openApiDocument() as { paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>> };
-const named = (list: readonly Operation[]) => list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
+const document = openApiDocument() as {
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+};
+const named = (list: readonly Operation[]) =>
+  list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const params = () => ({ tenantId: workspace.tenantId });
 const guarded = operations.filter((operation) => !takes(operation, 'public', 'pairing'));
 const tokened = operations.filter((operation) => takes(operation, 'token', 'hook'));
 
 function expectError(answer: Awaited<ReturnType<typeof send>>, status: number, code?: string): void {
-  expect(answer.body).toMatchObject({ statusCode: status, error: expect.any(String) as string, message: expect.any(String) as string, requestId: answer.headers.get('x-request-id') as string, code: code ?? (expect.any(String) as string) });
+  expect(answer.body).toMatchObject({
+    statusCode: status,
+    error: expect.any(String) as string,
+    message: expect.any(String) as string,
+    requestId: answer.headers.get('x-request-id') as string,
+    code: code ?? (expect.any(String) as string),
+  });
   expect(answer.status).toBe(status);
 }
 
@@ -35,15 +44,31 @@ describe('every operation', () => {
   });
 
   test.each(named(guarded))('%s answers 401 to made-up credentials', async (_name, operation) => {
-    for (const token of ['nonsense', 'key_live_automations_abcdefgh_'.padEnd(79, 'A'), 'eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.']) {
-      expectError(await send(hub.url, operation.method, pathOf(operation, params()), { headers: { authorization: `Bearer ${token}` } }), 401);
+    for (const token of [
+      'nonsense',
+      'key_live_automations_abcdefgh_'.padEnd(79, 'A'),
+      'eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.',
+    ]) {
+      expectError(
+        await send(hub.url, operation.method, pathOf(operation, params()), {
+          headers: { authorization: `Bearer ${token}` },
+        }),
+        401,
+      );
     }
   });
 
-  test.each(named(tokened))('%s answers 403 to a key of another product or without the permission', async (_name, operation) => {
-    const wrong = await workspace.createKey({ product: 'voice' });
-    expectError(await send(hub.url, operation.method, pathOf(operation), { headers: { 'x-api-key': wrong.key } }), 403, 'wrong_product');
-  });
+  test.each(named(tokened))(
+    '%s answers 403 to a key of another product or without the permission',
+    async (_name, operation) => {
+      const wrong = await workspace.createKey({ product: 'voice' });
+      expectError(
+        await send(hub.url, operation.method, pathOf(operation), { headers: { 'x-api-key': wrong.key } }),
+        403,
+        'wrong_product',
+      );
+    },
+  );
 
   test.each(named(operations))('%s answers 405 with Allow to another method', async (_name, operation) => {
     const declared = operations.filter(({ path }) => path === operation.path).map(({ method }) => method as string);
@@ -53,44 +78,80 @@ describe('every operation', () => {
     expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual(declared.toSorted());
   });
 
-  test.each(named(operations.filter(({ query }) => query !== undefined && 'limit' in query.shape)))('%s refuses limits out of range, unknown and doubled query fields', async (_name, operation) => {
-    const headers = authorization(operation, workspace);
-    for (const [query, path] of [
-      ['limit=0', 'query.limit'],
-      ['limit=101', 'query.limit'],
-      ['limit=abc', 'query.limit'],
-      ['limit=1&limit=2', 'query.limit'],
-      ['no_such=1', 'query.no_such'],
-      ['cursor=made-up', 'query.cursor'],
-    ] as const) {
-      const answer = await send(hub.url, operation.method, `${pathOf(operation, params())}?${query}`, { headers });
-      expectError(answer, 400);
-      expect(answer.body.details?.map((detail) => detail.path)).toEqual([path]);
-    }
-  });
+  test.each(named(operations.filter(({ query }) => query !== undefined && 'limit' in query.shape)))(
+    '%s refuses limits out of range, unknown and doubled query fields',
+    async (_name, operation) => {
+      const headers = authorization(operation, workspace);
+      for (const [query, path] of [
+        ['limit=0', 'query.limit'],
+        ['limit=101', 'query.limit'],
+        ['limit=abc', 'query.limit'],
+        ['limit=1&limit=2', 'query.limit'],
+        ['no_such=1', 'query.no_such'],
+        ['cursor=made-up', 'query.cursor'],
+      ] as const) {
+        const answer = await send(hub.url, operation.method, `${pathOf(operation, params())}?${query}`, { headers });
+        expectError(answer, 400);
+        expect(answer.body.details?.map((detail) => detail.path)).toEqual([path]);
+      }
+    },
+  );
 
-  test.each(named(operations.filter((operation) => operation.body !== undefined && !takes(operation, 'device'))))('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
-    const headers = authorization(operation, workspace);
-    const path = pathOf(operation, params());
-    const json = { ...headers, 'content-type': 'application/json' };
-    expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"a":' }), 400, 'invalid_json');
-    expectError(await send(hub.url, operation.method, path, { headers: json, raw: Buffer.from([0x22, 0xff, 0xfe, 0x22]) }), 400, 'invalid_json');
-    expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }), 400, 'invalid_json');
-    expectError(await send(hub.url, operation.method, path, { headers: { ...headers, 'content-type': 'text/plain' }, raw: 'x' }), 415, 'unsupported_media_type');
-    expectError(await send(hub.url, operation.method, path, { headers: json, raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"` }), 413, 'payload_too_large');
-    // A provider's message has whatever shape the provider gives it.
-    const isOpen = operation.id === 'receiveAutomationChannelMessage';
-    for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
-      const answer = await send(hub.url, operation.method, path, { headers, body });
+  test.each(named(operations.filter((operation) => operation.body !== undefined && !takes(operation, 'device'))))(
+    '%s refuses bodies that are not JSON, too large or of the wrong shape',
+    async (_name, operation) => {
+      const headers = authorization(operation, workspace);
+      const path = pathOf(operation, params());
+      const json = { ...headers, 'content-type': 'application/json' };
+      expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"a":' }), 400, 'invalid_json');
+      expectError(
+        await send(hub.url, operation.method, path, { headers: json, raw: Buffer.from([0x22, 0xff, 0xfe, 0x22]) }),
+        400,
+        'invalid_json',
+      );
+      expectError(
+        await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }),
+        400,
+        'invalid_json',
+      );
+      expectError(
+        await send(hub.url, operation.method, path, {
+          headers: { ...headers, 'content-type': 'text/plain' },
+          raw: 'x',
+        }),
+        415,
+        'unsupported_media_type',
+      );
+      expectError(
+        await send(hub.url, operation.method, path, {
+          headers: json,
+          raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"`,
+        }),
+        413,
+        'payload_too_large',
+      );
+      // A provider's message has whatever shape the provider gives it.
+      const isOpen = operation.id === 'receiveAutomationChannelMessage';
+      for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
+        const answer = await send(hub.url, operation.method, path, { headers, body });
+        expectError(answer, 400, 'validation_failed');
+        expect(answer.body.details?.length).toBeGreaterThan(0);
+      }
+    },
+  );
+
+  test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))(
+    '%s answers 400 to an id that is none',
+    async (_name, operation) => {
+      const answer = await send(
+        hub.url,
+        operation.method,
+        pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x', packId: 'Not a pack', resource: 'x' }),
+        { headers: authorization(operation, workspace) },
+      );
       expectError(answer, 400, 'validation_failed');
-      expect(answer.body.details?.length).toBeGreaterThan(0);
-    }
-  });
-
-  test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))('%s answers 400 to an id that is none', async (_name, operation) => {
-    const answer = await send(hub.url, operation.method, pathOf(operation, { id: 'x', commandId: 'x', tenantId: 'x', packId: 'Not a pack', resource: 'x' }), { headers: authorization(operation, workspace) });
-    expectError(answer, 400, 'validation_failed');
-  });
+    },
+  );
 
   test.each(named(operations))('%s is described with its errors', (_name, operation) => {
     const described = document.paths[operation.path]?.[operation.method.toLowerCase()];
@@ -111,7 +172,9 @@ describe('another workspace', () => {
   };
 
   async function ids(): Promise<Record<string, string>> {
-    const workflow = await other.api.call('createAutomationWorkflow', { body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] } });
+    const workflow = await other.api.call('createAutomationWorkflow', {
+      body: { name: 'theirs', stepsJson: [{ type: 'approval', title: 'ok?' }] },
+    });
     const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id: workflow.id } }));
     await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     const { data } = await other.api.call('listAutomationApprovals', {});
@@ -121,7 +184,17 @@ describe('another workspace', () => {
     const session = await other.api.call('createAutomationSession', { body: { scope: 'dm', key: 'theirs' } });
     const agent = await other.api.call('createAutomationAgent', { body: { name: 'theirs' } });
     const { flowId } = await other.api.call('getAutomationRun', { params: { id: runId } });
-    return { sequences: sequence.id, sessions: session.id, agents: agent.id, flows: flowId, workflows: workflow.id, runs: runId, approvals: data[0]?.id as string, nodes: node.nodeId, artifacts: missingId };
+    return {
+      sequences: sequence.id,
+      sessions: session.id,
+      agents: agent.id,
+      flows: flowId,
+      workflows: workflow.id,
+      runs: runId,
+      approvals: data[0]?.id as string,
+      nodes: node.nodeId,
+      artifacts: missingId,
+    };
   }
 
   test('finds nothing of ours by any id, and learns nothing from the answer', async () => {
@@ -132,15 +205,31 @@ describe('another workspace', () => {
       const kind = /\/v1\/automations\/(\w+)\//.exec(operation.path)?.[1] as string;
       for (const caller of operation.callers) {
         const headers = authorization(operation, workspace, 'none', caller);
-        const probe = (id: string) => send(hub.url, operation.method, pathOf(operation, { id }), { headers, ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }) });
+        const probe = (id: string) =>
+          send(hub.url, operation.method, pathOf(operation, { id }), {
+            headers,
+            ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }),
+          });
         const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
         expectError(foreign, 404, 'not_found');
-        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(unknown.body.message?.replaceAll(missingId, 'ID'));
+        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(
+          unknown.body.message?.replaceAll(missingId, 'ID'),
+        );
       }
     }
     for (const operation of operations.filter((each) => takes(each, 'session') && each.path.includes('{tenantId}'))) {
-      const body = operation.id === 'createApiToken' ? { name: 'x', product: 'chat', permissions: ['chat:read'] } : { email: 'a@b.co', password: '0123456789ab' };
-      expectError(await send(hub.url, operation.method, pathOf(operation, { tenantId: other.tenantId }), { headers: authorization(operation, workspace), ...(operation.body === undefined ? {} : { body }) }), 404, 'not_found');
+      const body =
+        operation.id === 'createApiToken'
+          ? { name: 'x', product: 'chat', permissions: ['chat:read'] }
+          : { email: 'a@b.co', password: '0123456789ab' };
+      expectError(
+        await send(hub.url, operation.method, pathOf(operation, { tenantId: other.tenantId }), {
+          headers: authorization(operation, workspace),
+          ...(operation.body === undefined ? {} : { body }),
+        }),
+        404,
+        'not_found',
+      );
     }
   });
 
@@ -154,17 +243,29 @@ describe('another workspace', () => {
     expect(tables.filter(({ secured }) => !secured)).toEqual([]);
     const counts: Record<string, number> = {};
     for (const { name } of tables) {
-      const [all] = await hub.database.query<{ count: number }>(`select count(*)::int as count from ${name} where tenant_id <> $1`, [workspace.tenantId]);
+      const [all] = await hub.database.query<{ count: number }>(
+        `select count(*)::int as count from ${name} where tenant_id <> $1`,
+        [workspace.tenantId],
+      );
       counts[name] = all?.count ?? 0;
       const seen = await asWorkspace(`select tenant_id from ${name}`);
       expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
       // Where the role may not delete at all, so much the better.
-      await asWorkspace(`delete from ${name} where tenant_id <> '${workspace.tenantId}'`).catch((error: Error) => expect(error.message).toMatch(/permission denied/));
-      const [left] = await hub.database.query<{ count: number }>(`select count(*)::int as count from ${name} where tenant_id <> $1`, [workspace.tenantId]);
+      await asWorkspace(`delete from ${name} where tenant_id <> '${workspace.tenantId}'`).catch((error: Error) =>
+        expect(error.message).toMatch(/permission denied/),
+      );
+      const [left] = await hub.database.query<{ count: number }>(
+        `select count(*)::int as count from ${name} where tenant_id <> $1`,
+        [workspace.tenantId],
+      );
       expect(left?.count).toBeGreaterThanOrEqual(counts[name]);
     }
     // Otherwise there would have been nothing to leak.
-    expect(['workflows', 'runs', 'run_steps', 'approvals', 'nodes', 'users', 'api_tokens', 'audit_log'].filter((name) => counts[name] === 0)).toEqual([]);
+    expect(
+      ['workflows', 'runs', 'run_steps', 'approvals', 'nodes', 'users', 'api_tokens', 'audit_log'].filter(
+        (name) => counts[name] === 0,
+      ),
+    ).toEqual([]);
     expect(await asWorkspace('select id from tenants')).toEqual([{ id: workspace.tenantId }]);
     await expect(asWorkspace('select * from rate_limits')).rejects.toThrow(/permission denied/);
   });
@@ -204,7 +305,10 @@ describe('what stands around the operations', () => {
 
   test('tells that it is up, ready and measured', async () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
-    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({ status: 'ready', parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true } } });
+    expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({
+      status: 'ready',
+      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true } },
+    });
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });
 

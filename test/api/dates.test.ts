@@ -12,24 +12,63 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 /** Before the first year that ids know, or in a year of five digits once it is in UTC. */
-const unusable = ['0000-01-01T00:00:00Z', '0001-01-01T00:00:00Z', '1969-12-31T23:59:59.999Z', '1970-01-01T00:00:00+00:01', '10000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01'];
+const unusable = [
+  '0000-01-01T00:00:00Z',
+  '0001-01-01T00:00:00Z',
+  '1969-12-31T23:59:59.999Z',
+  '1970-01-01T00:00:00+00:01',
+  '10000-01-01T00:00:00Z',
+  '9999-12-31T23:59:59-00:01',
+];
 const usable = ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59+14:00'];
 
-const post = (path: string, body: unknown) => send(hub.url, 'POST', path, { headers: { 'x-api-key': workspace.key }, body });
+const post = (path: string, body: unknown) =>
+  send(hub.url, 'POST', path, { headers: { 'x-api-key': workspace.key }, body });
 const places: [string, (at: string) => Promise<{ status: number }>][] = [
   ...['runs', 'logs', 'messages'].flatMap((list) =>
-    ['from', 'to'].map((name): [string, (at: string) => Promise<{ status: number }>] => [`${name} of ${list}`, (at) => send(hub.url, 'GET', `/v1/automations/${list}?${name}=${encodeURIComponent(at)}`, { headers: { 'x-api-key': workspace.key } })]),
+    ['from', 'to'].map((name): [string, (at: string) => Promise<{ status: number }>] => [
+      `${name} of ${list}`,
+      (at) =>
+        send(hub.url, 'GET', `/v1/automations/${list}?${name}=${encodeURIComponent(at)}`, {
+          headers: { 'x-api-key': workspace.key },
+        }),
+    ]),
   ),
-  ['at of a schedule', (at) => post('/v1/automations/workflows', { name: 'w', stepsJson: [{ type: 'log', message: 'x' }], triggerJson: { schemaVersion: 1, type: 'schedule', schedule: { kind: 'at', at } } })],
-  ['after of a preview', (after) => post('/v1/automations/schedules/preview', { schedule: { kind: 'cron', cron: '0 0 29 2 *', timezone: 'Europe/Berlin' }, after })],
-  ['after of a preview of an interval', (after) => post('/v1/automations/schedules/preview', { schedule: { kind: 'interval', everySeconds: 3600 }, after })],
+  [
+    'at of a schedule',
+    (at) =>
+      post('/v1/automations/workflows', {
+        name: 'w',
+        stepsJson: [{ type: 'log', message: 'x' }],
+        triggerJson: { schemaVersion: 1, type: 'schedule', schedule: { kind: 'at', at } },
+      }),
+  ],
+  [
+    'after of a preview',
+    (after) =>
+      post('/v1/automations/schedules/preview', {
+        schedule: { kind: 'cron', cron: '0 0 29 2 *', timezone: 'Europe/Berlin' },
+        after,
+      }),
+  ],
+  [
+    'after of a preview of an interval',
+    (after) => post('/v1/automations/schedules/preview', { schedule: { kind: 'interval', everySeconds: 3600 }, after }),
+  ],
   [
     'expiresAt of a key',
-    (expiresAt) => send(hub.url, 'POST', `/tenants/${workspace.tenantId}/tokens`, { headers: { authorization: `Bearer ${workspace.jwt}` }, body: { name: 'k', product: 'automations', permissions: ['automations:manage'], expiresAt } }),
+    (expiresAt) =>
+      send(hub.url, 'POST', `/tenants/${workspace.tenantId}/tokens`, {
+        headers: { authorization: `Bearer ${workspace.jwt}` },
+        body: { name: 'k', product: 'automations', permissions: ['automations:manage'], expiresAt },
+      }),
   ],
 ];
 
-test.each(places)('an instant that can not be used is refused as %s, and one that can breaks nothing', async (_place, use) => {
-  for (const at of unusable) expect([at, (await use(at)).status]).toEqual([at, 400]);
-  for (const at of usable) expect([at, [200, 400].includes((await use(at)).status)]).toEqual([at, true]);
-});
+test.each(places)(
+  'an instant that can not be used is refused as %s, and one that can breaks nothing',
+  async (_place, use) => {
+    for (const at of unusable) expect([at, (await use(at)).status]).toEqual([at, 400]);
+    for (const at of usable) expect([at, [200, 400].includes((await use(at)).status)]).toEqual([at, true]);
+  },
+);

@@ -27,23 +27,46 @@ let device: Client;
 beforeEach(async () => {
   const created = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
   nodeId = created.nodeId;
-  ({ deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode: created.pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } }));
+  ({ deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode: created.pairingCode,
+      device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+    },
+  }));
   device = hub.client(deviceSecret);
 });
 
 async function begin(skillId: 'node.ping' | 'browser.click'): Promise<string> {
   const input = { nodeId, waitMs: 60_000, ...(skillId === 'browser.click' ? { target: { text: 'x' } } : {}) };
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'poll', stepsJson: [{ type: 'skill', skillId, input: input as never }] } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'poll', stepsJson: [{ type: 'skill', skillId, input: input as never }] },
+  });
   return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
 
 type Query = { wait?: number; max?: number; running?: string; runningIsComplete?: 'true' };
-const poll = (query: Query = {}, client = device) => client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { max: 1, ...query } });
-const hubClientAt = (url: string): Client => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: deviceSecret });
-const complete = (commandId: string) => device.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId }, body: { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } } as never });
-const commandOf = async (runId: string) => (await hub.database.query<{ id: string; status: string; error: { code: string } | null }>('select id, status, error from node_commands where run_id = $1', [runId]))[0];
+const poll = (query: Query = {}, client = device) =>
+  client.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { max: 1, ...query } });
+const hubClientAt = (url: string): Client =>
+  createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: deviceSecret });
+const complete = (commandId: string) =>
+  device.call('completeAutomationNodeCommand', {
+    params: { id: nodeId, commandId },
+    body: { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } } as never,
+  });
+const commandOf = async (runId: string) =>
+  (
+    await hub.database.query<{ id: string; status: string; error: { code: string } | null }>(
+      'select id, status, error from node_commands where run_id = $1',
+      [runId],
+    )
+  )[0];
 const statusOf = async (runId: string) => (await commandOf(runId))?.status;
-const written = (runId: string) => until(async () => (await statusOf(runId)) !== undefined, () => 'the command was not written');
+const written = (runId: string) =>
+  until(
+    async () => (await statusOf(runId)) !== undefined,
+    () => 'the command was not written',
+  );
 
 /** A poll whose connection is the test's own. */
 function rawPoll(query: string): { socket: Socket; received: () => string } {
@@ -54,7 +77,9 @@ function rawPoll(query: string): { socket: Socket; received: () => string } {
     text += chunk.toString();
   });
   socket.on('error', () => undefined);
-  socket.write(`GET /v1/automations/nodes/${nodeId}/commands?${query} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n\r\n`);
+  socket.write(
+    `GET /v1/automations/nodes/${nodeId}/commands?${query} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n\r\n`,
+  );
   return { socket, received: () => text };
 }
 
@@ -62,7 +87,10 @@ test('a poll is handed no more than it asked for', async () => {
   const runIds = await Promise.all(Array.from({ length: 30 }, () => begin('node.ping')));
   for (const runId of runIds) await written(runId);
   expect((await poll({ max: 4, wait: 1 })).commands).toHaveLength(4);
-  const [leased] = await hub.database.query<{ count: number }>(`select count(*)::int as count from node_commands where node_id = $1 and status = 'leased'`, [nodeId]);
+  const [leased] = await hub.database.query<{ count: number }>(
+    `select count(*)::int as count from node_commands where node_id = $1 and status = 'leased'`,
+    [nodeId],
+  );
   expect(leased?.count).toBe(4);
 });
 
@@ -115,7 +143,10 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
     await written(runId);
     const through = hubClientAt(proxy.url);
     await expect(poll({}, through)).rejects.toThrow();
-    await until(async () => (await statusOf(runId)) === 'leased', () => 'the command was not leased');
+    await until(
+      async () => (await statusOf(runId)) === 'leased',
+      () => 'the command was not leased',
+    );
     // A device that may hold more than it names gets nothing again; one that names all it holds gets what only reads.
     expect((await poll({})).commands).toEqual([]);
     const { commands } = await poll({ runningIsComplete: 'true' });
@@ -130,9 +161,15 @@ describe('what a device holds', () => {
     await written(runId);
     const [command] = (await poll({ wait: 20 })).commands;
     const id = command?.id as string;
-    await hub.database.query(`update node_commands set lease_expires_at = now() + interval '1 second', expires_at = now() + interval '1 second' where id = $1`, [id]);
+    await hub.database.query(
+      `update node_commands set lease_expires_at = now() + interval '1 second', expires_at = now() + interval '1 second' where id = $1`,
+      [id],
+    );
     expect(await poll({ running: id, runningIsComplete: 'true' })).toEqual({ commands: [], withdrawn: [] });
-    const kept = await hub.database.query<{ lease: boolean; time: boolean }>(`select lease_expires_at > now() + interval '30 seconds' as lease, expires_at > now() + interval '30 seconds' as time from node_commands where id = $1`, [id]);
+    const kept = await hub.database.query<{ lease: boolean; time: boolean }>(
+      `select lease_expires_at > now() + interval '30 seconds' as lease, expires_at > now() + interval '30 seconds' as time from node_commands where id = $1`,
+      [id],
+    );
     expect(kept).toEqual([{ lease: true, time: true }]);
     expect(await complete(id)).toMatchObject({ status: 'succeeded', recorded: true });
   });
@@ -141,7 +178,10 @@ describe('what a device holds', () => {
     const runId = await begin('node.ping');
     await written(runId);
     const id = (await poll({ wait: 20 })).commands[0]?.id as string;
-    await hub.database.query(`update node_commands set status = 'pending', lease_expires_at = null, handed_out_at = null where id = $1`, [id]);
+    await hub.database.query(
+      `update node_commands set status = 'pending', lease_expires_at = null, handed_out_at = null where id = $1`,
+      [id],
+    );
     expect(await poll({ running: id })).toEqual({ commands: [], withdrawn: [] });
     expect(await statusOf(runId)).toBe('leased');
     expect(await complete(id)).toMatchObject({ recorded: true });
@@ -165,13 +205,22 @@ describe('two polls of one device', () => {
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(6);
     for (const id of ids) expect(await complete(id)).toMatchObject({ recorded: true });
-    for (const id of runIds) expect((await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } })).status).toBe('succeeded');
+    for (const id of runIds)
+      expect(
+        (await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } })).status,
+      ).toBe('succeeded');
   });
 
   test('where it waits in one at a time leave the older one empty, and the next command to the newer', async () => {
     const older = poll({ wait: 25, runningIsComplete: 'true' });
     // The older one is parked once the hub has seen the device.
-    await until(async () => (await workspace.api.call('listAutomationNodes', {})).data.some(({ id, status }) => id === nodeId && status === 'online'), () => 'the poll did not arrive');
+    await until(
+      async () =>
+        (await workspace.api.call('listAutomationNodes', {})).data.some(
+          ({ id, status }) => id === nodeId && status === 'online',
+        ),
+      () => 'the poll did not arrive',
+    );
     const newer = poll({ wait: 25, runningIsComplete: 'true' });
     const first = await Promise.race([older.then(() => 'older'), newer.then(() => 'newer')]);
     expect(['older', 'newer']).toContain(first);
@@ -179,7 +228,9 @@ describe('two polls of one device', () => {
     const last = await (first === 'older' ? newer : older);
     expect(last.commands).toMatchObject([{ type: 'node.ping' }]);
     expect(await complete(last.commands[0]?.id as string)).toMatchObject({ recorded: true });
-    expect((await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status).toBe('succeeded');
+    expect(
+      (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status,
+    ).toBe('succeeded');
   });
 });
 

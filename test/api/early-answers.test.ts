@@ -15,15 +15,34 @@ beforeAll(async () => {
   hub = await startHub();
   workspace = await hub.workspace();
   const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
-  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+    },
+  });
   upload = (commandId, bytes) => {
-    const facts = new URLSearchParams({ offset: '0', bytes: String(bytes), sha256: 'a'.repeat(64), contentType: 'image/png' });
+    const facts = new URLSearchParams({
+      offset: '0',
+      bytes: String(bytes),
+      sha256: 'a'.repeat(64),
+      contentType: 'image/png',
+    });
     return `PUT /v1/automations/nodes/${nodeId}/commands/${commandId}/artifacts/a.png?${facts.toString()} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${deviceSecret}\r\n`;
   };
   takeCommand = async () => {
-    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/x' } }] } });
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'x',
+        stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/x' } }],
+      },
+    });
     await workspace.api.call('runAutomationWorkflow', { params: { id } });
-    return (await hub.client(deviceSecret).call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } })).commands[0]?.id as string;
+    return (
+      await hub
+        .client(deviceSecret)
+        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } })
+    ).commands[0]?.id as string;
   };
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -59,7 +78,9 @@ test('an upload that is refused has its answer before its body has left, on a co
 });
 
 test('a body that turns out to be too large is answered, not cut off', async () => {
-  const { socket, heard, ended } = open(`POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nX-API-Key: ${workspace.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  const { socket, heard, ended } = open(
+    `POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nX-API-Key: ${workspace.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
   for (let sent = 0; sent < 20; sent += 1) socket.write(chunked(100_000));
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
   socket.write('0\r\n\r\n');
@@ -88,7 +109,9 @@ test('a small body of which some was read leaves the connection to the next requ
 });
 
 test('a small body that was not read leaves the connection to the next request', async () => {
-  const { socket, heard } = open(`POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`);
+  const { socket, heard } = open(
+    `POST /v1/automations/workflows HTTP/1.1\r\nHost: hub\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n`,
+  );
   await expect.poll(heard).toMatch(/^HTTP\/1\.1 401 [^]*HTTP\/1\.1 200 /);
   socket.destroy();
 });

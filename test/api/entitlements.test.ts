@@ -16,47 +16,112 @@ beforeEach(async () => {
   workspace = await hub.workspace();
 });
 
-const entitle = (entitlements: Record<string, boolean>) => hub.client(adminKey).call('putEntitlements', { params: { tenantId: workspace.tenantId }, body: entitlements });
-const create = async (steps: unknown[], triggerJson: unknown = { type: 'manual' }) => (await workspace.api.call('createAutomationWorkflow', { body: { name: 'entitled', stepsJson: steps as never, triggerJson: triggerJson as never } })).id;
-const run = async (id: string) => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
-const countRuns = async () => Number((await hub.database.query<{ count: string }>('select count(*) from runs where tenant_id = $1', [workspace.tenantId]))[0]?.count);
+const entitle = (entitlements: Record<string, boolean>) =>
+  hub.client(adminKey).call('putEntitlements', { params: { tenantId: workspace.tenantId }, body: entitlements });
+const create = async (steps: unknown[], triggerJson: unknown = { type: 'manual' }) =>
+  (
+    await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'entitled', stepsJson: steps as never, triggerJson: triggerJson as never },
+    })
+  ).id;
+const run = async (id: string) =>
+  startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
+const countRuns = async () =>
+  Number(
+    (
+      await hub.database.query<{ count: string }>('select count(*) from runs where tenant_id = $1', [
+        workspace.tenantId,
+      ])
+    )[0]?.count,
+  );
 const log = { type: 'log', message: 'ran' };
 
 describe('a workspace that automations were taken from starts nothing', () => {
   const token = 'a-token-of-this-test-alone';
 
   test.each([
-    ['a webhook token with an id', async () => {
-      const workflowId = await create([log], { type: 'webhook', webhook: { token } });
-      return () => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': token }, body: { workflowId } });
-    }],
-    ['a webhook token with an event', async () => {
-      await create([{ type: 'approval', title: 'Go?' }], { type: 'webhook', webhook: { token: `${token}-2` } });
-      return () => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': `${token}-2` }, body: { event: 'x' } });
-    }],
-    ['a channel', async () => {
-      await create([log], { type: 'channel', channel: {} });
-      const { inboundPath } = await workspace.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } } });
-      return () => send(hub.url, 'POST', inboundPath, { headers: { 'x-service-automation-token': 'a secret of sixteen' }, body: { text: 'hi' } });
-    }],
-    ['an API key', async () => {
-      const id = await create([log]);
-      return () => send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, { headers: { 'x-api-key': workspace.key }, body: {} });
-    }],
-    ['a person', async () => {
-      const id = await create([log]);
-      return () => send(hub.url, 'POST', `/growth/automations/workflows/${id}/run`, { headers: { authorization: `Bearer ${workspace.jwt}` }, body: {} });
-    }],
-    ['a retry', async () => {
-      const id = await run(await create([{ type: 'log', message: '{{payload.missing}}' }]));
-      await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
-      return () => send(hub.url, 'POST', `/v1/automations/runs/${id}/retry`, { headers: { 'x-api-key': workspace.key }, body: {} });
-    }],
-    ['a replay', async () => {
-      const id = await run(await create([log]));
-      await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
-      return () => send(hub.url, 'POST', `/v1/automations/runs/${id}/replay`, { headers: { 'x-api-key': workspace.key }, body: { fromStep: 0 } });
-    }],
+    [
+      'a webhook token with an id',
+      async () => {
+        const workflowId = await create([log], { type: 'webhook', webhook: { token } });
+        return () =>
+          send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+            headers: { 'x-service-automation-token': token },
+            body: { workflowId },
+          });
+      },
+    ],
+    [
+      'a webhook token with an event',
+      async () => {
+        await create([{ type: 'approval', title: 'Go?' }], { type: 'webhook', webhook: { token: `${token}-2` } });
+        return () =>
+          send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+            headers: { 'x-service-automation-token': `${token}-2` },
+            body: { event: 'x' },
+          });
+      },
+    ],
+    [
+      'a channel',
+      async () => {
+        await create([log], { type: 'channel', channel: {} });
+        const { inboundPath } = await workspace.api.call('putAutomationChannel', {
+          body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } },
+        });
+        return () =>
+          send(hub.url, 'POST', inboundPath, {
+            headers: { 'x-service-automation-token': 'a secret of sixteen' },
+            body: { text: 'hi' },
+          });
+      },
+    ],
+    [
+      'an API key',
+      async () => {
+        const id = await create([log]);
+        return () =>
+          send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, {
+            headers: { 'x-api-key': workspace.key },
+            body: {},
+          });
+      },
+    ],
+    [
+      'a person',
+      async () => {
+        const id = await create([log]);
+        return () =>
+          send(hub.url, 'POST', `/growth/automations/workflows/${id}/run`, {
+            headers: { authorization: `Bearer ${workspace.jwt}` },
+            body: {},
+          });
+      },
+    ],
+    [
+      'a retry',
+      async () => {
+        const id = await run(await create([{ type: 'log', message: '{{payload.missing}}' }]));
+        await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+        return () =>
+          send(hub.url, 'POST', `/v1/automations/runs/${id}/retry`, {
+            headers: { 'x-api-key': workspace.key },
+            body: {},
+          });
+      },
+    ],
+    [
+      'a replay',
+      async () => {
+        const id = await run(await create([log]));
+        await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
+        return () =>
+          send(hub.url, 'POST', `/v1/automations/runs/${id}/replay`, {
+            headers: { 'x-api-key': workspace.key },
+            body: { fromStep: 0 },
+          });
+      },
+    ],
   ] as const)('%s', async (_way, prepare) => {
     const call = await prepare();
     const before = await countRuns();
@@ -70,21 +135,43 @@ describe('a workspace that automations were taken from starts nothing', () => {
   test('and a run that waited for an approval fails where it waited, without its error workflow', async () => {
     const onError = await create([log]);
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: onError } as never });
-    const runId = await run(await create([{ type: 'approval', title: 'Go?', onTimeout: 'approve', expiresInSeconds: 1 }, log]));
+    const runId = await run(
+      await create([{ type: 'approval', title: 'Go?', onTimeout: 'approve', expiresInSeconds: 1 }, log]),
+    );
     await entitle({ automations: false });
-    await until(async () => (await hub.database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status === 'failed', () => 'the run has not ended');
+    await until(
+      async () =>
+        (await hub.database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status ===
+        'failed',
+      () => 'the run has not ended',
+    );
     await entitle({ automations: true });
-    expect(await workspace.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({ error: { code: 'product_not_entitled' } });
+    expect(await workspace.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({
+      error: { code: 'product_not_entitled' },
+    });
     expect((await workspace.api.call('listAutomationRuns', { query: { workflowId: onError } })).data).toEqual([]);
   });
 });
 
 test('a run goes on without a product that was taken away meanwhile, and fails at the step that needs it', async () => {
-  const runId = await run(await create([{ type: 'approval', title: 'Go?' }, log, { type: 'skill', skillId: 'email.send', input: { to: ['a@example.org'], subject: 'x', text: 'y' } }]));
+  const runId = await run(
+    await create([
+      { type: 'approval', title: 'Go?' },
+      log,
+      { type: 'skill', skillId: 'email.send', input: { to: ['a@example.org'], subject: 'x', text: 'y' } },
+    ]),
+  );
   await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
   await entitle({ business_email: false });
   const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
-  await workspace.api.call('decideAutomationApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: approval?.id as string },
+    body: { decision: 'approved' },
+  });
   const ended = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-  expect(ended).toMatchObject({ status: 'failed', error: { code: 'product_not_entitled', stepIndex: 2 }, stepsResultJson: [{}, { status: 'succeeded' }, {}] });
+  expect(ended).toMatchObject({
+    status: 'failed',
+    error: { code: 'product_not_entitled', stepIndex: 2 },
+    stepsResultJson: [{}, { status: 'succeeded' }, {}],
+  });
 });

@@ -40,10 +40,17 @@ beforeEach(() => {
 });
 
 const deliver = () => ({ type: 'skill', skillId: 'webhook.deliver', input: { url: outside, body: 1 } });
-const create = async (api: Client, steps: unknown[], triggerJson: unknown = { type: 'manual' }) => (await api.call('createAutomationWorkflow', { body: { name: 'env', stepsJson: steps as never, triggerJson: triggerJson as never } })).id;
-const run = async (api: Client, id: string) => startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
+const create = async (api: Client, steps: unknown[], triggerJson: unknown = { type: 'manual' }) =>
+  (
+    await api.call('createAutomationWorkflow', {
+      body: { name: 'env', stepsJson: steps as never, triggerJson: triggerJson as never },
+    })
+  ).id;
+const run = async (api: Client, id: string) =>
+  startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId;
 const ended = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
-const runsOf = async (workflowId: string) => (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
+const runsOf = async (workflowId: string) =>
+  (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
 
 /** How a run ended, in which environment, and what was really sent so far. */
 async function outcome(runId: string): Promise<unknown[]> {
@@ -60,17 +67,33 @@ describe('a test key sends nothing', () => {
     received.length = 0;
     const replay = await tester.call('replayAutomationRun', { params: { id: live }, body: { fromStep: 0 } });
     expect(await outcome(replay.id)).toEqual(simulated);
-    expect(await outcome((await workspace.api.call('replayAutomationRun', { params: { id: replay.id }, body: { fromStep: 0 } })).id)).toEqual(simulated);
-    const failing = await run(workspace.api, await create(workspace.api, [{ type: 'log', message: '{{payload.missing}}', continueOnError: false }, deliver()]));
+    expect(
+      await outcome(
+        (await workspace.api.call('replayAutomationRun', { params: { id: replay.id }, body: { fromStep: 0 } })).id,
+      ),
+    ).toEqual(simulated);
+    const failing = await run(
+      workspace.api,
+      await create(workspace.api, [{ type: 'log', message: '{{payload.missing}}', continueOnError: false }, deliver()]),
+    );
     await ended(failing);
     expect((await tester.call('retryAutomationRun', { params: { id: failing } })).environment).toBe('test');
   });
 
   test('by a schedule that it saves, until a live key saves it', async () => {
-    const id = await create(tester, [deliver()], { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() } });
-    await until(async () => (await runsOf(id)).length > 0, () => 'the schedule has not fired');
+    const id = await create(tester, [deliver()], {
+      type: 'schedule',
+      schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() },
+    });
+    await until(
+      async () => (await runsOf(id)).length > 0,
+      () => 'the schedule has not fired',
+    );
     expect(await outcome(((await runsOf(id))[0] as { id: string }).id)).toEqual(simulated);
-    const saved = await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { triggerJson: { type: 'manual' } as never } });
+    const saved = await workspace.api.call('updateAutomationWorkflow', {
+      params: { id },
+      body: { triggerJson: { type: 'manual' } as never },
+    });
     expect(saved.environment).toBe('live');
     expect(await ended(await run(workspace.api, id))).toMatchObject({ environment: 'live' });
     expect(received).toEqual(['/']);
@@ -79,26 +102,55 @@ describe('a test key sends nothing', () => {
   test('by a hook, a spawn or an error workflow that it saves', async () => {
     const token = 'the-token-of-a-tested-hook';
     const id = await create(tester, [deliver()], { type: 'webhook', webhook: { token } });
-    const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': token }, body: { workflowId: id } });
+    const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+      headers: { 'x-service-automation-token': token },
+      body: { workflowId: id },
+    });
     expect(await outcome(started.body['runId'] as string)).toEqual(simulated);
-    expect(await ended(await run(workspace.api, await create(workspace.api, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: id } }])))).toMatchObject({ status: 'succeeded' });
+    expect(
+      await ended(
+        await run(
+          workspace.api,
+          await create(workspace.api, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: id } }]),
+        ),
+      ),
+    ).toMatchObject({ status: 'succeeded' });
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: id } as never });
-    await ended(await run(workspace.api, await create(workspace.api, [{ type: 'log', message: '{{payload.missing}}' }])));
-    await until(async () => (await runsOf(id)).length === 3, () => 'the error workflow has not run');
+    await ended(
+      await run(workspace.api, await create(workspace.api, [{ type: 'log', message: '{{payload.missing}}' }])),
+    );
+    await until(
+      async () => (await runsOf(id)).length === 3,
+      () => 'the error workflow has not run',
+    );
     for (const { id: runId } of await runsOf(id)) expect(await outcome(runId)).toEqual(simulated);
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: null } as never });
   });
 
   test('by a live workflow that it changed, a run that it spawned, or one that goes on after an approval', async () => {
     const id = await create(workspace.api, [{ type: 'approval', title: 'Go?' }, deliver()]);
-    expect((await tester.call('updateAutomationWorkflow', { params: { id }, body: { name: 'changed' } })).environment).toBe('test');
+    expect(
+      (await tester.call('updateAutomationWorkflow', { params: { id }, body: { name: 'changed' } })).environment,
+    ).toBe('test');
     const waiting = await run(workspace.api, id);
     await ended(waiting);
-    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId: waiting, status: 'pending' } })).data;
-    await workspace.api.call('decideAutomationApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
+    const [approval] = (
+      await workspace.api.call('listAutomationApprovals', { query: { runId: waiting, status: 'pending' } })
+    ).data;
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'approved' },
+    });
     expect(await outcome(waiting)).toEqual(simulated);
     const inner = await create(workspace.api, [deliver()]);
-    expect(await outcome(await run(tester, await create(workspace.api, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: inner } }])))).toEqual(simulated);
+    expect(
+      await outcome(
+        await run(
+          tester,
+          await create(workspace.api, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: inner } }]),
+        ),
+      ),
+    ).toEqual(simulated);
     expect(await outcome(((await runsOf(inner))[0] as { id: string }).id)).toEqual(simulated);
   });
 });

@@ -31,20 +31,54 @@ async function insertRuns(hub: TestHub, tenantId: string, workflowId: string, co
   );
 }
 
-const statuses = async (workspace: TestWorkspace, workflowId: string) => (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data.map(({ status }) => status);
+const statuses = async (workspace: TestWorkspace, workflowId: string) =>
+  (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data.map(
+    ({ status }) => status,
+  );
 
-test('200 runs of a workspace whose address never answers are in nobody\'s way: the runs of another are done before any of them', async () => {
+test("200 runs of a workspace whose address never answers are in nobody's way: the runs of another are done before any of them", async () => {
   const address = await silentAddress();
-  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', EGRESS_ALLOW_HOSTS: address.host, SHUTDOWN_SECONDS: '2' });
+  await using hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '100000',
+    EGRESS_ALLOW_HOSTS: address.host,
+    SHUTDOWN_SECONDS: '2',
+  });
   const [slow, quick] = [await hub.workspace(), await hub.workspace()];
-  const calling = await slow.api.call('createAutomationWorkflow', { body: { name: 'slow', stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${address.host}/` }, retry: { maxAttempts: 1, backoffSeconds: 1, factor: 1 } }] } });
-  const logging = await quick.api.call('createAutomationWorkflow', { body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] } });
+  const calling = await slow.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'slow',
+      stepsJson: [
+        {
+          type: 'skill',
+          skillId: 'webhook.deliver',
+          input: { url: `http://${address.host}/` },
+          retry: { maxAttempts: 1, backoffSeconds: 1, factor: 1 },
+        },
+      ],
+    },
+  });
+  const logging = await quick.api.call('createAutomationWorkflow', {
+    body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
   await insertRuns(hub, slow.tenantId, calling.id, 200);
   // More than there are places for work.
   await expect.poll(address.calls).toBeGreaterThan(40);
-  const ids = await Promise.all(Array.from({ length: 6 }, async () => startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: logging.id } })).runId));
-  for (const id of ids) expect(await quick.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
-  expect(await hub.database.query(`select count(*)::int as ended from runs where workflow_id = $1 and finished_at is not null`, [calling.id])).toEqual([{ ended: 0 }]);
+  const ids = await Promise.all(
+    Array.from(
+      { length: 6 },
+      async () => startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: logging.id } })).runId,
+    ),
+  );
+  for (const id of ids)
+    expect(await quick.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } })).toMatchObject({
+      status: 'succeeded',
+    });
+  expect(
+    await hub.database.query(
+      `select count(*)::int as ended from runs where workflow_id = $1 and finished_at is not null`,
+      [calling.id],
+    ),
+  ).toEqual([{ ended: 0 }]);
   // Nor do they write anything while they wait for room.
   expect((await hub.database.query<{ n: number }>('select count(*)::int as n from outbox'))[0]?.n).toBe(0);
 });
@@ -52,7 +86,8 @@ test('200 runs of a workspace whose address never answers are in nobody\'s way: 
 test('a backlog of one workspace stands before nobody: runs of another that come last are not last', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
   const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
-  const make = (workspace: TestWorkspace) => workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] } });
+  const make = (workspace: TestWorkspace) =>
+    workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] } });
   const [many, few] = [await make(flooding), await make(quick)];
   const count = 600;
   await insertRuns(hub, flooding.tenantId, many.id, count);
@@ -62,9 +97,17 @@ test('a backlog of one workspace stands before nobody: runs of another that come
     await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
   }
   expect(await statuses(quick, few.id)).toEqual(Array.from({ length: 6 }, () => 'succeeded'));
-  const open = async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from runs where workflow_id = $1 and finished_at is null', [many.id]))[0]?.n;
+  const open = async () =>
+    (
+      await hub.database.query<{ n: number }>(
+        'select count(*)::int as n from runs where workflow_id = $1 and finished_at is null',
+        [many.id],
+      )
+    )[0]?.n;
   expect(await open()).toBeGreaterThan(count / 10);
   // All of them are found, each once, although nobody named one.
   await expect.poll(open, { timeout: 40_000 }).toBe(0);
-  expect(await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id])).toEqual([{ lines: count }]);
+  expect(
+    await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id]),
+  ).toEqual([{ lines: count }]);
 });

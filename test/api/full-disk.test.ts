@@ -37,7 +37,12 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     workspace = await hub.workspace();
     const created = await workspace.api.call('createAutomationNode', { body: {} });
     nodeId = created.nodeId;
-    ({ deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode: created.pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } }));
+    ({ deviceSecret } = await hub.client().call('claimAutomationNode', {
+      body: {
+        pairingCode: created.pairingCode,
+        device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+      },
+    }));
   });
   afterAll(async () => {
     await hub[Symbol.asyncDispose]();
@@ -57,19 +62,37 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
   const headers = () => ({ authorization: `Bearer ${deviceSecret}` });
   const full = { status: 503, body: { code: 'unavailable', message: expect.stringContaining('no room') as string } };
   async function take(): Promise<{ runId: string; commandId: string; path: string }> {
-    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/big' } }] } });
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'x',
+        stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/big' } }],
+      },
+    });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    const { commands } = await hub.client(deviceSecret).call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+    const { commands } = await hub
+      .client(deviceSecret)
+      .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
     const commandId = commands[0]?.id as string;
     return { runId, commandId, path: `/v1/automations/nodes/${nodeId}/commands/${commandId}` };
   }
-  const put = (path: string, offset: number) => send(hub.url, 'PUT', `${path}/artifacts/file.bin?${new URLSearchParams({ offset: String(offset), bytes: String(whole.length), sha256, contentType: 'image/png' }).toString()}`, { headers: headers(), raw: whole.subarray(offset) });
-  const complete = (path: string, body: unknown) => send(hub.url, 'POST', `${path}/result`, { headers: headers(), body });
+  const put = (path: string, offset: number) =>
+    send(
+      hub.url,
+      'PUT',
+      `${path}/artifacts/file.bin?${new URLSearchParams({ offset: String(offset), bytes: String(whole.length), sha256, contentType: 'image/png' }).toString()}`,
+      { headers: headers(), raw: whole.subarray(offset) },
+    );
+  const complete = (path: string, body: unknown) =>
+    send(hub.url, 'POST', `${path}/result`, { headers: headers(), body });
   const multipart = (path: string) => {
     const head = `--b\r\nContent-Disposition: form-data; name="result"\r\n\r\n${JSON.stringify({ status: 'succeeded', output })}\r\n--b\r\nContent-Disposition: form-data; name="a"; filename="file.bin"\r\nContent-Type: image/png\r\n\r\n`;
-    return send(hub.url, 'POST', `${path}/result`, { headers: { ...headers(), 'content-type': 'multipart/form-data; boundary=b' }, raw: Buffer.concat([Buffer.from(head), whole, Buffer.from('\r\n--b--\r\n')]) });
+    return send(hub.url, 'POST', `${path}/result`, {
+      headers: { ...headers(), 'content-type': 'multipart/form-data; boundary=b' },
+      raw: Buffer.concat([Buffer.from(head), whole, Buffer.from('\r\n--b--\r\n')]),
+    });
   };
-  const statusOf = async (runId: string) => (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status;
+  const statusOf = async (runId: string) =>
+    (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status;
 
   test('lets a piece be sent again from where there was no room for more', async () => {
     const { runId, path } = await take();
@@ -77,10 +100,14 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     expect(answer).toMatchObject(full);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     rmSync(filler);
-    const { received } = (await send(hub.url, 'GET', `${path}/artifacts/file.bin`, { headers: headers() })).body as { received: number };
+    const { received } = (await send(hub.url, 'GET', `${path}/artifacts/file.bin`, { headers: headers() })).body as {
+      received: number;
+    };
     expect(received).toBeGreaterThan(0);
     expect((await put(path, received)).body).toMatchObject({ complete: true });
-    expect((await complete(path, { status: 'succeeded', output, uploads: ['file.bin'] })).body).toMatchObject({ recorded: true });
+    expect((await complete(path, { status: 'succeeded', output, uploads: ['file.bin'] })).body).toMatchObject({
+      recorded: true,
+    });
     expect(await statusOf(runId)).toBe('succeeded');
   });
 
@@ -97,7 +124,11 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
 
   test('lets a result with its artefact inside be sent again, and keeps nothing of the first', async () => {
     const { runId, path } = await take();
-    const result = { status: 'succeeded', output, artifacts: [{ name: 'file.bin', contentType: 'image/png', base64: whole.toString('base64') }] };
+    const result = {
+      status: 'succeeded',
+      output,
+      artifacts: [{ name: 'file.bin', contentType: 'image/png', base64: whole.toString('base64') }],
+    };
     expect(await complete(path, result)).toMatchObject(full);
     expect(await readdir(join(folder, '.unfinished'))).toEqual([]);
     rmSync(filler);
@@ -109,12 +140,30 @@ describe.skipIf(disk === null)('a full disk under the artefacts (needs the right
     writeFileSync(join(folder, 'rest'), Buffer.alloc(roomBytes));
     const ready = async () => {
       const { status, body } = await send(hub.url, 'GET', '/readyz');
-      return { status, state: body['status'], artifacts: (body['parts'] as Record<string, { ok: boolean }>)['artifacts']?.ok };
+      return {
+        status,
+        state: body['status'],
+        artifacts: (body['parts'] as Record<string, { ok: boolean }>)['artifacts']?.ok,
+      };
     };
     try {
       await expect.poll(ready).toEqual({ status: 200, state: 'degraded', artifacts: false });
       const { runId, path } = await take();
-      expect((await complete(path, { status: 'succeeded', output: { encoding: 'utf8', content: '', path: '/x', bytes: 0, sha256: createHash('sha256').digest('hex'), eof: true } })).body).toMatchObject({ recorded: true });
+      expect(
+        (
+          await complete(path, {
+            status: 'succeeded',
+            output: {
+              encoding: 'utf8',
+              content: '',
+              path: '/x',
+              bytes: 0,
+              sha256: createHash('sha256').digest('hex'),
+              eof: true,
+            },
+          })
+        ).body,
+      ).toMatchObject({ recorded: true });
       expect(['succeeded', 'failed']).toContain(await statusOf(runId));
     } finally {
       rmSync(join(folder, 'rest'));

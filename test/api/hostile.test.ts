@@ -27,7 +27,11 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 let device: { nodeId: string; deviceSecret: string };
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', HOOK_RATE_LIMIT_PER_MINUTE: '1000000' });
+  hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
+    HOOK_RATE_LIMIT_PER_MINUTE: '1000000',
+  });
   workspace = await hub.workspace();
   device = await pair();
 });
@@ -35,25 +39,78 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 async function pair(): Promise<{ nodeId: string; deviceSecret: string }> {
   const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
-  return hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+  return hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+    },
+  });
 }
 
 /** Texts that have broken somebody's server. */
 const nastyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.constantFrom('', ' ', '\u0000', '\uD800', '{{', '}}', '{{payload}}', '{{constructor.constructor}}', '../../etc/passwd', "'; drop table runs; --", '<script>alert(1)</script>', '${7*7}', '%00', '١٢٣', '🚣'.repeat(50), 'a'.repeat(12_000), missingId, '2026-01-01T00:00:00Z', 'NaN', '1e999', '-0', 'https://[::1]/'),
+  fc.constantFrom(
+    '',
+    ' ',
+    '\u0000',
+    '\uD800',
+    '{{',
+    '}}',
+    '{{payload}}',
+    '{{constructor.constructor}}',
+    '../../etc/passwd',
+    "'; drop table runs; --",
+    '<script>alert(1)</script>',
+    '${7*7}',
+    '%00',
+    '١٢٣',
+    '🚣'.repeat(50),
+    'a'.repeat(12_000),
+    missingId,
+    '2026-01-01T00:00:00Z',
+    'NaN',
+    '1e999',
+    '-0',
+    'https://[::1]/',
+  ),
 );
 const nasty = fc.oneof(
   { weight: 4, arbitrary: nastyText },
-  { weight: 2, arbitrary: fc.constantFrom(null, true, false, 0, -1, 1.5, 2 ** 53, -(2 ** 53), 1e308, [], {}, [[[[]]]], { length: 1e9 }, { toString: 1 }, { constructor: 1 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      null,
+      true,
+      false,
+      0,
+      -1,
+      1.5,
+      2 ** 53,
+      -(2 ** 53),
+      1e308,
+      [],
+      {},
+      [[[[]]]],
+      { length: 1e9 },
+      { toString: 1 },
+      { constructor: 1 },
+    ),
+  },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4 }) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 120 }).map((depth) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: 1, max: 120 })
+      .map((depth) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown),
+  },
 );
 
 /** Values that fit a schema more or less: most are right, so that the wrong ones get far in. */
 function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
   const right = (): fc.Arbitrary<unknown> => {
-    if (schema.$ref !== undefined) return fitting(document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema, depth);
+    if (schema.$ref !== undefined)
+      return fitting(document.components.schemas[schema.$ref.split('/').at(-1) as string] as Schema, depth);
     if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
     const choices = schema.oneOf ?? schema.anyOf;
     if (choices !== undefined) return fc.oneof(...choices.map((choice) => fitting(choice, depth + 1)));
@@ -61,20 +118,33 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
     switch (schema.type) {
       case 'object': {
         const { properties = {}, required = [] } = schema;
-        const fields = Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, fitting(property, depth + 1)]));
+        const fields = Object.fromEntries(
+          Object.entries(properties).map(([name, property]) => [name, fitting(property, depth + 1)]),
+        );
         if (Object.keys(fields).length === 0) return fc.dictionary(nastyText, nasty, { maxKeys: 4 });
-        return fc.record(fields, { requiredKeys: fc.sample(fc.boolean(), { numRuns: 1, seed: depth })[0] === true ? required : Object.keys(fields).slice(0, 1) });
+        return fc.record(fields, {
+          requiredKeys:
+            fc.sample(fc.boolean(), { numRuns: 1, seed: depth })[0] === true
+              ? required
+              : Object.keys(fields).slice(0, 1),
+        });
       }
       case 'array':
         return fc.array(fitting(schema.items ?? {}, depth + 1), { maxLength: 3 });
       case 'integer':
       case 'number':
-        return fc.integer({ min: Math.floor(Math.max(schema.minimum ?? 0, -1000)) - 1, max: Math.ceil(Math.min(schema.maximum ?? 1000, 100_000)) + 1 });
+        return fc.integer({
+          min: Math.floor(Math.max(schema.minimum ?? 0, -1000)) - 1,
+          max: Math.ceil(Math.min(schema.maximum ?? 1000, 100_000)) + 1,
+        });
       case 'boolean':
         return fc.boolean();
       case 'string':
         if (schema.format === 'uuid') return fc.uuid();
-        if (schema.format === 'date-time') return fc.date({ noInvalidDate: true, min: new Date('1900-01-01'), max: new Date('2200-01-01') }).map((date) => date.toISOString());
+        if (schema.format === 'date-time')
+          return fc
+            .date({ noInvalidDate: true, min: new Date('1900-01-01'), max: new Date('2200-01-01') })
+            .map((date) => date.toISOString());
         return nastyText;
       default:
         return nasty;
@@ -90,43 +160,78 @@ interface Parameter {
   schema: Schema;
 }
 type Described = { requestBody?: { content: Record<string, { schema: Schema }> }; parameters?: Parameter[] };
-const document = openApiDocument() as unknown as { paths: Record<string, Record<string, Described>>; components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } };
+const document = openApiDocument() as unknown as {
+  paths: Record<string, Record<string, Described>>;
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
+};
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121);
 /** What a request must never do, apart from failing: hold the test up. */
-const tame: Record<string, Record<string, unknown>> = { getAutomationRun: { waitSeconds: 0 }, pollAutomationNodeCommands: { wait: 0 } };
+const tame: Record<string, Record<string, unknown>> = {
+  getAutomationRun: { waitSeconds: 0 },
+  pollAutomationNodeCommands: { wait: 0 },
+};
 
-test.each(operations.map((operation) => [operation.id, operation] as const))(`%s never answers 5xx to hostile input (seed ${seed})`, async (_id, operation: Operation) => {
-  const described = document.paths[operation.path]?.[operation.method.toLowerCase()] as Described;
-  const body = described.requestBody?.content['application/json']?.schema;
-  const takesBytes = described.requestBody?.content['application/octet-stream'] !== undefined;
-  const parameters = (described.parameters ?? []).map((parameter) => (parameter.$ref === undefined ? parameter : (document.components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter)));
-  const queryFields = parameters.filter((parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined);
-  const input = fc.record({
-    body: body === undefined ? fc.constant(undefined) : fitting(body),
-    bytes: nastyText,
-    query: fc.record(Object.fromEntries(queryFields.map(({ name, schema }) => [name, fitting(schema)])), { requiredKeys: [] }),
-    id: fc.oneof(fc.uuid(), fc.constant(device.nodeId), nastyText.filter((text) => text !== '' && text.isWellFormed() && text !== '.' && text !== '..')),
-  });
-  const headers = authorization(operation, workspace, device.deviceSecret);
-  await fc.assert(
-    fc.asyncProperty(input, async ({ body: content, bytes, query, id }) => {
-      const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()] as [string, string]));
-      const path = `${pathOf(operation, { id, tenantId: workspace.tenantId, commandId: missingId })}${search.size === 0 ? '' : `?${search.toString()}`}`;
-      const raw = { headers: { ...headers, 'content-type': 'application/octet-stream' }, raw: bytes };
-      const answer = await send(hub.url, operation.method, path, takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) });
-      if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`);
-      if (answer.status >= 400) {
-        expect(answer.body).toMatchObject({ statusCode: answer.status, code: expect.stringMatching(/^[a-z_]+$/) as string, message: expect.any(String) as string });
-        expect(answer.text).not.toMatch(/node_modules|\bat [A-Za-z]+ \(|\.ts:\d+/);
-      }
-    }),
-    { seed, numRuns: ['logOut', 'logIn', 'signUp', 'addMember'].includes(operation.id) ? 6 : 25, endOnFailure: true },
-  );
-  // Some of it signs out or revokes; the next operation needs its callers back.
-  workspace = await hub.workspace();
-  if (takes(operation, 'token', 'device')) {
-    // The made-up claims of an earlier operation locked this address out.
-    await hub.database.query("delete from rate_limits where key like '%claim%'");
-    device = await pair();
-  }
-});
+test.each(operations.map((operation) => [operation.id, operation] as const))(
+  `%s never answers 5xx to hostile input (seed ${seed})`,
+  async (_id, operation: Operation) => {
+    const described = document.paths[operation.path]?.[operation.method.toLowerCase()] as Described;
+    const body = described.requestBody?.content['application/json']?.schema;
+    const takesBytes = described.requestBody?.content['application/octet-stream'] !== undefined;
+    const parameters = (described.parameters ?? []).map((parameter) =>
+      parameter.$ref === undefined
+        ? parameter
+        : (document.components.parameters[parameter.$ref.split('/').at(-1) as string] as Parameter),
+    );
+    const queryFields = parameters.filter(
+      (parameter) => parameter.in === 'query' && tame[operation.id]?.[parameter.name] === undefined,
+    );
+    const input = fc.record({
+      body: body === undefined ? fc.constant(undefined) : fitting(body),
+      bytes: nastyText,
+      query: fc.record(Object.fromEntries(queryFields.map(({ name, schema }) => [name, fitting(schema)])), {
+        requiredKeys: [],
+      }),
+      id: fc.oneof(
+        fc.uuid(),
+        fc.constant(device.nodeId),
+        nastyText.filter((text) => text !== '' && text.isWellFormed() && text !== '.' && text !== '..'),
+      ),
+    });
+    const headers = authorization(operation, workspace, device.deviceSecret);
+    await fc.assert(
+      fc.asyncProperty(input, async ({ body: content, bytes, query, id }) => {
+        const search = new URLSearchParams(
+          Object.entries(query).map(
+            ([name, value]) =>
+              [name, (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()] as [string, string],
+          ),
+        );
+        const path = `${pathOf(operation, { id, tenantId: workspace.tenantId, commandId: missingId })}${search.size === 0 ? '' : `?${search.toString()}`}`;
+        const raw = { headers: { ...headers, 'content-type': 'application/octet-stream' }, raw: bytes };
+        const answer = await send(
+          hub.url,
+          operation.method,
+          path,
+          takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) },
+        );
+        if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`);
+        if (answer.status >= 400) {
+          expect(answer.body).toMatchObject({
+            statusCode: answer.status,
+            code: expect.stringMatching(/^[a-z_]+$/) as string,
+            message: expect.any(String) as string,
+          });
+          expect(answer.text).not.toMatch(/node_modules|\bat [A-Za-z]+ \(|\.ts:\d+/);
+        }
+      }),
+      { seed, numRuns: ['logOut', 'logIn', 'signUp', 'addMember'].includes(operation.id) ? 6 : 25, endOnFailure: true },
+    );
+    // Some of it signs out or revokes; the next operation needs its callers back.
+    workspace = await hub.workspace();
+    if (takes(operation, 'token', 'device')) {
+      // The made-up claims of an earlier operation locked this address out.
+      await hub.database.query("delete from rate_limits where key like '%claim%'");
+      device = await pair();
+    }
+  },
+);

@@ -13,21 +13,33 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 const log: string[] = [];
 beforeAll(async () => {
-  hub = await startHub({}, undefined, { logger: pino({ level: 'debug' }, { write: (line: string) => log.push(line) }) });
+  hub = await startHub({}, undefined, {
+    logger: pino({ level: 'debug' }, { write: (line: string) => log.push(line) }),
+  });
   workspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
 /** Sends a request with headers that `fetch` keeps to itself. */
-function sendRaw(method: string, path: string, headers: Record<string, string>, body?: unknown, url = hub.url): Promise<{ status: number; text: string }> {
+function sendRaw(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: unknown,
+  url = hub.url,
+): Promise<{ status: number; text: string }> {
   return new Promise((done, fail) => {
-    const request = httpRequest(`${url}${path}`, { method, headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers } }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      response.on('end', () => done({ status: response.statusCode ?? 0, text }));
-    });
+    const request = httpRequest(
+      `${url}${path}`,
+      { method, headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers } },
+      (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => {
+          text += chunk.toString();
+        });
+        response.on('end', () => done({ status: response.statusCode ?? 0, text }));
+      },
+    );
     request.on('error', fail);
     request.end(body === undefined ? undefined : JSON.stringify(body));
   });
@@ -38,7 +50,10 @@ describe('a Host header', () => {
     const cookie = `outrigger_session=${workspace.jwt}`;
     const { port } = new URL(hub.url);
     for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example']) {
-      expect(await sendRaw('POST', '/auth/logout', { cookie, host, origin: `http://${host}` })).toMatchObject({ status: 403, text: expect.stringContaining('PUBLIC_URL') as string });
+      expect(await sendRaw('POST', '/auth/logout', { cookie, host, origin: `http://${host}` })).toMatchObject({
+        status: 403,
+        text: expect.stringContaining('PUBLIC_URL') as string,
+      });
     }
     const hubOf = async (host: string, url = hub.url) => {
       const { text } = await sendRaw('POST', '/v1/automations/nodes', { host, 'x-api-key': workspace.key }, {}, url);
@@ -49,28 +64,56 @@ describe('a Host header', () => {
     expect(await hubOf(`localhost:${port}`)).toBe(`http://localhost:${port}`);
     await using published = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
     expect(await hubOf('evil.example', published.url)).toBe('https://hub.example.org');
-    expect((await sendRaw('POST', '/auth/logout', { cookie, host: 'hub.example.org', origin: 'https://hub.example.org' }, undefined, published.url)).status).toBe(200);
+    expect(
+      (
+        await sendRaw(
+          'POST',
+          '/auth/logout',
+          { cookie, host: 'hub.example.org', origin: 'https://hub.example.org' },
+          undefined,
+          published.url,
+        )
+      ).status,
+    ).toBe(200);
   });
 });
 
 describe('/metrics', () => {
   test('answers the machine of the hub, and others by METRICS_TOKEN alone', async () => {
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
-    expect((await send(hub.url, 'GET', '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(401);
+    expect((await send(hub.url, 'GET', '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } })).status).toBe(
+      401,
+    );
     expect((await sendRaw('GET', '/metrics', { host: 'evil.example' })).status).toBe(401);
     await using guarded = await startHub({ METRICS_TOKEN: 'metrics-token' }, hub.database);
-    const read = async (headers: Record<string, string>) => (await send(guarded.url, 'GET', '/metrics', { headers })).status;
-    expect([await read({}), await read({ authorization: 'Bearer metrics-tokem' }), await read({ authorization: 'Bearer metrics-token' })]).toEqual([401, 401, 200]);
+    const read = async (headers: Record<string, string>) =>
+      (await send(guarded.url, 'GET', '/metrics', { headers })).status;
+    expect([
+      await read({}),
+      await read({ authorization: 'Bearer metrics-tokem' }),
+      await read({ authorization: 'Bearer metrics-token' }),
+    ]).toEqual([401, 401, 200]);
   });
 });
 
 describe('the log', () => {
   test('names the route of a request and never the token in its path or query, even at debug', async () => {
-    for (const path of ['/approve/apl_secret-of-a-link', '/unsubscribe/secret-of-a-link', '/sign-in?code=secret-of-a-link', '/nothing/secret-of-a-link?token=secret-of-a-link', '/v1/automations/runs/secret-of-a-link']) {
+    for (const path of [
+      '/approve/apl_secret-of-a-link',
+      '/unsubscribe/secret-of-a-link',
+      '/sign-in?code=secret-of-a-link',
+      '/nothing/secret-of-a-link?token=secret-of-a-link',
+      '/v1/automations/runs/secret-of-a-link',
+    ]) {
       await send(hub.url, 'GET', path, { headers: { 'x-api-key': workspace.key } });
     }
-    await send(hub.url, 'POST', '/approve/apl_secret-of-a-link', { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: 'decision=approved' });
-    await expect.poll(() => log.some((line) => line.includes('"route":"/approve/:token"') && line.includes('"method":"POST"'))).toBe(true);
+    await send(hub.url, 'POST', '/approve/apl_secret-of-a-link', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      raw: 'decision=approved',
+    });
+    await expect
+      .poll(() => log.some((line) => line.includes('"route":"/approve/:token"') && line.includes('"method":"POST"')))
+      .toBe(true);
     expect(log.some((line) => line.includes('"route":"/v1/automations/runs/:id"'))).toBe(true);
     expect(log.filter((line) => line.includes('secret-of-a-link'))).toEqual([]);
   });
@@ -81,7 +124,18 @@ describe('the sign-in form, in a browser', () => {
   beforeAll(async () => {
     const installed = findBrowser(undefined);
     if (installed === null) throw new Error('no browser is installed');
-    browser = await chromium.launch({ executablePath: installed.path, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+    browser = await chromium.launch({
+      executablePath: installed.path,
+      chromiumSandbox: process.getuid?.() !== 0,
+      args: [
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
   });
   afterAll(() => browser.close());
 
@@ -100,25 +154,30 @@ describe('the sign-in form, in a browser', () => {
     expect(await page.textContent('body')).toContain('signs in itself');
   });
 
-  test.each(['no-referrer', 'unsafe-url'])('signs nobody in from the page of another site that says %s', async (policy) => {
-    const code = await codeOf(`of a stranger with ${policy}`);
-    const foreign = createServer((_request, response) => {
-      response.setHeader('Content-Type', 'text/html');
-      response.end(`<meta name="referrer" content="${policy}"><form method="post" action="${hub.url}/sign-in"><input name="code" value="${code}"><button>go</button></form>`);
-    });
-    await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
-    const context = await browser.newContext();
-    onTestFinished(async () => {
-      await context.close();
-      foreign.closeAllConnections();
-      foreign.close();
-    });
-    const page = await context.newPage();
-    await page.goto(`http://localhost:${(foreign.address() as AddressInfo).port}/`);
-    await page.getByRole('button').click();
-    await page.waitForURL(`${hub.url}/sign-in`);
-    expect(await context.cookies(hub.url)).toEqual([]);
-    // The code is still good: it was not even looked at.
-    expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
-  });
+  test.each(['no-referrer', 'unsafe-url'])(
+    'signs nobody in from the page of another site that says %s',
+    async (policy) => {
+      const code = await codeOf(`of a stranger with ${policy}`);
+      const foreign = createServer((_request, response) => {
+        response.setHeader('Content-Type', 'text/html');
+        response.end(
+          `<meta name="referrer" content="${policy}"><form method="post" action="${hub.url}/sign-in"><input name="code" value="${code}"><button>go</button></form>`,
+        );
+      });
+      await new Promise<void>((done) => foreign.listen(0, '127.0.0.1', done));
+      const context = await browser.newContext();
+      onTestFinished(async () => {
+        await context.close();
+        foreign.closeAllConnections();
+        foreign.close();
+      });
+      const page = await context.newPage();
+      await page.goto(`http://localhost:${(foreign.address() as AddressInfo).port}/`);
+      await page.getByRole('button').click();
+      await page.waitForURL(`${hub.url}/sign-in`);
+      expect(await context.cookies(hub.url)).toEqual([]);
+      // The code is still good: it was not even looked at.
+      expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
+    },
+  );
 });

@@ -18,14 +18,25 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const post = (path: string, key: string, body: unknown, options: { apiKey?: string; url?: string } = {}) =>
-  send(options.url ?? hub.url, 'POST', path, { headers: { 'x-api-key': options.apiKey ?? workspace.key, 'idempotency-key': key }, body });
-const create = (key: string, name = 'idempotent') => post('/v1/automations/workflows', key, { name, stepsJson: [{ type: 'log', message: 'x' }] });
+  send(options.url ?? hub.url, 'POST', path, {
+    headers: { 'x-api-key': options.apiKey ?? workspace.key, 'idempotency-key': key },
+    body,
+  });
+const create = (key: string, name = 'idempotent') =>
+  post('/v1/automations/workflows', key, { name, stepsJson: [{ type: 'log', message: 'x' }] });
 
 async function workflow(triggerJson?: Record<string, unknown>): Promise<string> {
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }], ...(triggerJson === undefined ? {} : { triggerJson }) } as never });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'w',
+      stepsJson: [{ type: 'log', message: 'x' }],
+      ...(triggerJson === undefined ? {} : { triggerJson }),
+    } as never,
+  });
   return id;
 }
-const runsOf = (workflowId: string) => hub.database.query<{ id: string }>('select id from runs where workflow_id = $1', [workflowId]);
+const runsOf = (workflowId: string) =>
+  hub.database.query<{ id: string }>('select id from runs where workflow_id = $1', [workflowId]);
 
 /** That all answers are of one request, or say that it is still under way. */
 function expectOnce(answers: Answer[], idOf: (answer: Answer) => unknown): void {
@@ -33,7 +44,11 @@ function expectOnce(answers: Answer[], idOf: (answer: Answer) => unknown): void 
   expect(done.length).toBeGreaterThan(0);
   expect(new Set(done.map(idOf)).size).toBe(1);
   expect(done.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1);
-  expect(answers.filter(({ status }) => status !== 200).every(({ status, body }) => status === 409 && body.code === 'idempotency_in_progress')).toBe(true);
+  expect(
+    answers
+      .filter(({ status }) => status !== 200)
+      .every(({ status, body }) => status === 409 && body.code === 'idempotency_in_progress'),
+  ).toBe(true);
 }
 
 describe('Idempotency-Key', () => {
@@ -50,7 +65,11 @@ describe('Idempotency-Key', () => {
   test('carries a request out once, however many come at the same moment, over two processes', async () => {
     await using second = await startHub({}, hub.database);
     const id = await workflow();
-    const answers = await Promise.all(Array.from({ length: 50 }, (_value, index) => post(`/v1/automations/workflows/${id}/run`, 'two', {}, { url: (index % 2 === 0 ? hub : second).url })));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_value, index) =>
+        post(`/v1/automations/workflows/${id}/run`, 'two', {}, { url: (index % 2 === 0 ? hub : second).url }),
+      ),
+    );
     expectOnce(answers, ({ body }) => body['runId']);
     expect(await runsOf(id)).toHaveLength(1);
   });
@@ -69,7 +88,11 @@ describe('Idempotency-Key', () => {
   test('holds at the inbound hook, for a webhook token as for an API key, and for each caller apart', async () => {
     const token = 'a-webhook-token-of-this-test';
     const id = await workflow({ schemaVersion: 1, type: 'webhook', webhook: { token } });
-    const hook = (headers: Record<string, string>, payload: unknown = { n: 1 }) => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'idempotency-key': 'hook', ...headers }, body: { workflowId: id, payload } });
+    const hook = (headers: Record<string, string>, payload: unknown = { n: 1 }) =>
+      send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers: { 'idempotency-key': 'hook', ...headers },
+        body: { workflowId: id, payload },
+      });
     const byToken = { 'x-service-automation-token': token };
     expectOnce(await Promise.all(Array.from({ length: 20 }, () => hook(byToken))), ({ body }) => body['runId']);
     expect(await runsOf(id)).toHaveLength(1);
@@ -84,15 +107,23 @@ describe('Idempotency-Key', () => {
   test('starts the run that it answers, at once', async () => {
     const id = await workflow();
     const { body } = await post(`/v1/automations/workflows/${id}/run`, 'five', {});
-    const run = await workspace.api.call('getAutomationRun', { params: { id: body['runId'] as string }, query: { waitSeconds: 20 } });
+    const run = await workspace.api.call('getAutomationRun', {
+      params: { id: body['runId'] as string },
+      query: { waitSeconds: 20 },
+    });
     expect(run.status).toBe('succeeded');
   });
 
   test('keeps what an operation of several transactions did and answered, such as a cancel with its read', async () => {
-    const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'approval', title: 't', message: 'm' }] } as never });
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'w', stepsJson: [{ type: 'approval', title: 't', message: 'm' }] } as never,
+    });
     const { runId } = (await workspace.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
     await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-    const [first, second] = [await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined), await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined)];
+    const [first, second] = [
+      await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined),
+      await post(`/v1/automations/runs/${runId}/cancel`, 'six', undefined),
+    ];
     expect(first.body).toMatchObject({ id: runId, status: 'cancelled' });
     expect(second.body).toEqual(first.body);
     expect((await post(`/v1/automations/runs/${runId}/cancel`, 'seven', undefined)).status).toBe(409);
@@ -103,14 +134,20 @@ describe('Idempotency-Key', () => {
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: '1' }, hub.database);
     const body = { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] };
     await send(limited.url, 'GET', '/v1/automations/workflows', { headers: { 'x-api-key': own.key } });
-    expect((await post('/v1/automations/workflows', 'eight', body, { apiKey: own.key, url: limited.url })).status).toBe(429);
+    expect((await post('/v1/automations/workflows', 'eight', body, { apiKey: own.key, url: limited.url })).status).toBe(
+      429,
+    );
     await hub.database.query("alter table workflow_versions add constraint broken check (name <> 'broken')");
     try {
-      expect((await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status).toBe(500);
+      expect(
+        (await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status,
+      ).toBe(500);
     } finally {
       await hub.database.query('alter table workflow_versions drop constraint broken');
     }
-    expect((await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status).toBe(200);
+    expect(
+      (await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status,
+    ).toBe(200);
     expect((await post('/v1/automations/workflows', 'eight', body, { apiKey: own.key })).status).toBe(200);
     expect((await own.api.call('listAutomationWorkflows', {})).data).toHaveLength(2);
   });
@@ -119,7 +156,9 @@ describe('Idempotency-Key', () => {
     const first = await post('/v1/automations/nodes', 'ten', {});
     const { pairingCode } = first.body as { pairingCode: string };
     expect(pairingCode).toMatch(/\w{4}-\w{4}/);
-    const rows = await hub.database.query<{ text: string }>('select row_to_json(k)::text as text from idempotency_keys k');
+    const rows = await hub.database.query<{ text: string }>(
+      'select row_to_json(k)::text as text from idempotency_keys k',
+    );
     expect(rows.some(({ text }) => text.includes(pairingCode))).toBe(false);
     expect((await post('/v1/automations/nodes', 'ten', {})).body).toEqual(first.body);
   });
@@ -129,28 +168,45 @@ describe('Idempotency-Key', () => {
     ['performed', null],
     ['written', null],
     ['committed', 'true'],
-  ])('does it once although the process is killed when the request is %s', { timeout: 240_000 }, async (stage, replayed) => {
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true }));
-    const dying = await startHubProcess(
-      { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: hub.database.url, SECRET_KEY: 'ab'.repeat(32), DIE_AT: stage, NODE_OPTIONS: `--import=${new URL('../fixtures/die-at.ts', import.meta.url).href}` },
-      ['--role', 'api'],
-    );
-    const id = await workflow();
-    const run = (url: string) => post(`/v1/automations/workflows/${id}/run`, `dies ${stage}`, {}, { url });
-    await expect(run(dying.url)).rejects.toThrow();
-    await until(() => dying.child.signalCode === 'SIGKILL', () => 'the process lives');
-    expect(await runsOf(id)).toHaveLength(stage === 'committed' ? 1 : 0);
-    let answer = await run(hub.url);
-    // The database hears of the death a moment later.
-    await until(
-      async () => answer.status !== 409 || (answer = await run(hub.url)).status !== 409,
-      () => JSON.stringify(answer.body),
-    );
-    expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, replayed]);
-    const runs = await runsOf(id);
-    expect(runs.map((row) => row.id)).toEqual([answer.body['runId']]);
-    const done = await workspace.api.call('getAutomationRun', { params: { id: answer.body['runId'] as string }, query: { waitSeconds: 20 } });
-    expect(done.status).toBe('succeeded');
-  });
+  ])(
+    'does it once although the process is killed when the request is %s',
+    { timeout: 240_000 },
+    async (stage, replayed) => {
+      const home = await mkdtemp(join(tmpdir(), 'outrigger-idempotency-'));
+      onTestFinished(() => rm(home, { recursive: true, force: true }));
+      const dying = await startHubProcess(
+        {
+          OUTRIGGER_HOME: home,
+          PORT: '0',
+          DATABASE_URL: hub.database.url,
+          SECRET_KEY: 'ab'.repeat(32),
+          DIE_AT: stage,
+          NODE_OPTIONS: `--import=${new URL('../fixtures/die-at.ts', import.meta.url).href}`,
+        },
+        ['--role', 'api'],
+      );
+      const id = await workflow();
+      const run = (url: string) => post(`/v1/automations/workflows/${id}/run`, `dies ${stage}`, {}, { url });
+      await expect(run(dying.url)).rejects.toThrow();
+      await until(
+        () => dying.child.signalCode === 'SIGKILL',
+        () => 'the process lives',
+      );
+      expect(await runsOf(id)).toHaveLength(stage === 'committed' ? 1 : 0);
+      let answer = await run(hub.url);
+      // The database hears of the death a moment later.
+      await until(
+        async () => answer.status !== 409 || (answer = await run(hub.url)).status !== 409,
+        () => JSON.stringify(answer.body),
+      );
+      expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, replayed]);
+      const runs = await runsOf(id);
+      expect(runs.map((row) => row.id)).toEqual([answer.body['runId']]);
+      const done = await workspace.api.call('getAutomationRun', {
+        params: { id: answer.body['runId'] as string },
+        query: { waitSeconds: 20 },
+      });
+      expect(done.status).toBe('succeeded');
+    },
+  );
 });

@@ -24,10 +24,16 @@ async function refused(promise: Promise<unknown>): Promise<ApiError> {
   expect(error).toBeInstanceOf(ApiError);
   return error as ApiError;
 }
-const list = (headers: Record<string, string>, url = hub.url) => send(url, 'GET', '/v1/automations/workflows', { headers });
+const list = (headers: Record<string, string>, url = hub.url) =>
+  send(url, 'GET', '/v1/automations/workflows', { headers });
 
 describe('API keys', () => {
-  const shapes = { chat: ['key_live', 'key_test_live'], ai: ['key_live_ai', 'key_test_ai'], automations: ['key_live_automations', 'key_test_automations'], voice: ['key_live_voice', 'key_test_voice'] };
+  const shapes = {
+    chat: ['key_live', 'key_test_live'],
+    ai: ['key_live_ai', 'key_test_ai'],
+    automations: ['key_live_automations', 'key_test_automations'],
+    voice: ['key_live_voice', 'key_test_voice'],
+  };
 
   test.each(products)('of %s have the shape that the platform promises, and a checksum', (product) => {
     for (const [index, environment] of (['live', 'test'] as const).entries()) {
@@ -44,7 +50,9 @@ describe('API keys', () => {
     expect((await list({ 'x-api-key': workspace.key })).status).toBe(200);
     expect((await list({ 'x-api-key': workspace.key, authorization: `Bearer ${workspace.key}` })).status).toBe(200);
     const second = await workspace.createKey();
-    expect(await list({ 'x-api-key': workspace.key, authorization: `Bearer ${second.key}` })).toMatchObject({ status: 401 });
+    expect(await list({ 'x-api-key': workspace.key, authorization: `Bearer ${second.key}` })).toMatchObject({
+      status: 401,
+    });
   });
 
   test('are stored as a hash, shown once, and listed without their secret', async () => {
@@ -64,7 +72,8 @@ describe('API keys', () => {
     const { id, key } = await workspace.createKey();
     expect((await list({ 'x-api-key': key }, second.url)).status).toBe(200);
     await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
-    for (const url of [hub.url, second.url]) expect(await list({ 'x-api-key': key }, url)).toMatchObject({ status: 401, body: { code: 'token_revoked' } });
+    for (const url of [hub.url, second.url])
+      expect(await list({ 'x-api-key': key }, url)).toMatchObject({ status: 401, body: { code: 'token_revoked' } });
     const soon = await workspace.createKey({ expiresAt: new Date(Date.now() + 60_000).toISOString() });
     await hub.database.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [soon.id]);
     expect(await list({ 'x-api-key': soon.key })).toMatchObject({ status: 401, body: { code: 'token_expired' } });
@@ -88,54 +97,103 @@ describe('API keys', () => {
   });
 
   test('are refused at creation with permissions of another product, bad blocks and past times', async () => {
-    const create = (body: Record<string, unknown>) => refused(workspace.session.call('createApiToken', { params: { tenantId: workspace.tenantId }, body: { name: 'x', product: 'automations', permissions: ['automations:manage'], ...body } as never }));
-    expect(await create({ permissions: ['chat:read'] })).toMatchObject({ status: 400, details: [{ path: 'body.permissions[0]' }] });
+    const create = (body: Record<string, unknown>) =>
+      refused(
+        workspace.session.call('createApiToken', {
+          params: { tenantId: workspace.tenantId },
+          body: { name: 'x', product: 'automations', permissions: ['automations:manage'], ...body } as never,
+        }),
+      );
+    expect(await create({ permissions: ['chat:read'] })).toMatchObject({
+      status: 400,
+      details: [{ path: 'body.permissions[0]' }],
+    });
     // The last three are addresses in C: 1.2.0.3, 8.0.0.1 and 127.0.0.1.
-    for (const block of ['300.1.1.1', '10.0.0.0/33', '1.2.3', '010.0.0.1', '0x7f.1']) expect(await create({ ipAllowlist: [block] })).toMatchObject({ status: 400, details: [{ path: 'body.ipAllowlist[0]' }] });
-    expect(await create({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({ status: 400, details: [{ path: 'body.expiresAt' }] });
+    for (const block of ['300.1.1.1', '10.0.0.0/33', '1.2.3', '010.0.0.1', '0x7f.1'])
+      expect(await create({ ipAllowlist: [block] })).toMatchObject({
+        status: 400,
+        details: [{ path: 'body.ipAllowlist[0]' }],
+      });
+    expect(await create({ expiresAt: '2020-01-01T00:00:00Z' })).toMatchObject({
+      status: 400,
+      details: [{ path: 'body.expiresAt' }],
+    });
   });
 
   test('lose their API with the entitlement, and their workflows what it covers', async () => {
     const own = await hub.workspace();
     const platform = hub.client(adminKey);
     await platform.call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
-    expect(await refused(own.api.call('listAutomationWorkflows', {}))).toMatchObject({ status: 403, code: 'product_not_entitled' });
+    expect(await refused(own.api.call('listAutomationWorkflows', {}))).toMatchObject({
+      status: 403,
+      code: 'product_not_entitled',
+    });
     expect(await own.session.call('readEntitlements', {})).toMatchObject({ automations: false, ai_agent: true });
     await platform.call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: true } });
     expect((await own.api.call('listAutomationWorkflows', {})).data).toEqual([]);
-    expect((await refused(hub.client('wrong').call('putEntitlements', { params: { tenantId: own.tenantId }, body: {} }))).status).toBe(401);
+    expect(
+      (await refused(hub.client('wrong').call('putEntitlements', { params: { tenantId: own.tenantId }, body: {} })))
+        .status,
+    ).toBe(401);
   });
 });
 
 describe('people', () => {
   test('sign up, in and out; a session ends at once when they sign out', async () => {
-    const signedIn = await hub.client().call('logIn', { body: { email: workspace.email.toUpperCase(), password: workspace.password } });
+    const signedIn = await hub
+      .client()
+      .call('logIn', { body: { email: workspace.email.toUpperCase(), password: workspace.password } });
     const me = hub.client(signedIn.token);
-    expect(await me.call('readMe', {})).toMatchObject({ tenantId: workspace.tenantId, user: { email: workspace.email, role: 'admin' } });
+    expect(await me.call('readMe', {})).toMatchObject({
+      tenantId: workspace.tenantId,
+      user: { email: workspace.email, role: 'admin' },
+    });
     await me.call('logOut', {});
     expect((await refused(me.call('readMe', {}))).status).toBe(401);
-    expect(await refused(hub.client().call('logIn', { body: { email: workspace.email, password: 'wrong' } }))).toMatchObject({ status: 401, code: 'invalid_credentials' });
-    expect(await refused(hub.client().call('logIn', { body: { email: 'nobody@example.org', password: 'wrong' } }))).toMatchObject({ status: 401, code: 'invalid_credentials' });
+    expect(
+      await refused(hub.client().call('logIn', { body: { email: workspace.email, password: 'wrong' } })),
+    ).toMatchObject({ status: 401, code: 'invalid_credentials' });
+    expect(
+      await refused(hub.client().call('logIn', { body: { email: 'nobody@example.org', password: 'wrong' } })),
+    ).toMatchObject({ status: 401, code: 'invalid_credentials' });
     const again = { email: workspace.email, password: 'a long enough password', workspaceName: 'another' };
-    expect(await refused(hub.client().call('signUp', { body: again }))).toMatchObject({ status: 409, code: 'email_taken' });
+    expect(await refused(hub.client().call('signUp', { body: again }))).toMatchObject({
+      status: 409,
+      code: 'email_taken',
+    });
   });
 
   test('sign up only where the operator lets them; the operator can make workspaces and people all the same', async () => {
     await using closed = await startHub({ SIGN_UP: '' }, hub.database);
     const email = `closed.${Date.now()}@example.org`;
     const body = { email, password: 'a long enough password', workspaceName: `of ${email}` };
-    expect(await refused(closed.client().call('signUp', { body }))).toMatchObject({ status: 403, code: 'sign_up_closed' });
+    expect(await refused(closed.client().call('signUp', { body }))).toMatchObject({
+      status: 403,
+      code: 'sign_up_closed',
+    });
     await closed.app.identity.createWorkspace(body.workspaceName);
-    const entered = await closed.client().call('redeemSignInLink', { body: { code: await closed.app.identity.createSignInCode(body.workspaceName) } });
-    await closed.client(entered.token).call('addMember', { params: { tenantId: entered.tenantId }, body: { email, password: body.password, role: 'admin' } });
-    expect((await closed.client().call('logIn', { body: { email, password: body.password } })).tenantId).toBe(entered.tenantId);
+    const entered = await closed
+      .client()
+      .call('redeemSignInLink', { body: { code: await closed.app.identity.createSignInCode(body.workspaceName) } });
+    await closed.client(entered.token).call('addMember', {
+      params: { tenantId: entered.tenantId },
+      body: { email, password: body.password, role: 'admin' },
+    });
+    expect((await closed.client().call('logIn', { body: { email, password: body.password } })).tenantId).toBe(
+      entered.tenantId,
+    );
   });
 
   test('with the role agent may not do what only an admin may', async () => {
     const email = 'agent@example.org';
-    await workspace.session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { email, password: 'a long enough password' } });
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email, password: 'a long enough password' },
+    });
     const { token } = await hub.client().call('logIn', { body: { email, password: 'a long enough password' } });
-    expect(await refused(hub.client(token).call('listApiTokens', { params: { tenantId: workspace.tenantId } }))).toMatchObject({ status: 403, code: 'role_required' });
+    expect(
+      await refused(hub.client(token).call('listApiTokens', { params: { tenantId: workspace.tenantId } })),
+    ).toMatchObject({ status: 403, code: 'role_required' });
     expect(await hub.client(token).call('readEntitlements', {})).toHaveProperty('automations');
   });
 
@@ -145,8 +203,11 @@ describe('people', () => {
     const codes: string[] = [];
     for (let count = 0; count < 6; count += 1) codes.push(await hub.app.identity.createSignInCode(name));
     const [oldest, ...newest] = codes as [string, ...string[]];
-    expect((await refused(hub.client().call('redeemSignInLink', { body: { code: oldest } }))).code).toBe('invalid_credentials');
-    for (const code of newest) expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
+    expect((await refused(hub.client().call('redeemSignInLink', { body: { code: oldest } }))).code).toBe(
+      'invalid_credentials',
+    );
+    for (const code of newest)
+      expect((await hub.client().call('redeemSignInLink', { body: { code } })).token).not.toBe('');
   });
 
   test('enter by a link once, and by a form that another site can not send', async () => {
@@ -155,8 +216,18 @@ describe('people', () => {
     const code = await hub.app.identity.createSignInCode(name);
     expect((await send(hub.url, 'GET', `/sign-in?code=${code}`)).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
-    expect((await send(hub.url, 'POST', '/sign-in', { headers: { ...form, origin: 'https://evil.example' }, raw: `code=${code}` })).status).toBe(403);
-    const entered = await send(hub.url, 'POST', '/sign-in', { headers: { ...form, origin: hub.url }, raw: `code=${code}` });
+    expect(
+      (
+        await send(hub.url, 'POST', '/sign-in', {
+          headers: { ...form, origin: 'https://evil.example' },
+          raw: `code=${code}`,
+        })
+      ).status,
+    ).toBe(403);
+    const entered = await send(hub.url, 'POST', '/sign-in', {
+      headers: { ...form, origin: hub.url },
+      raw: `code=${code}`,
+    });
     expect(entered.status).toBe(303);
     const cookie = entered.headers.get('set-cookie') as string;
     expect(cookie).toMatch(/HttpOnly/);
@@ -164,7 +235,9 @@ describe('people', () => {
     const [session] = cookie.split(';') as [string];
     expect((await send(hub.url, 'GET', '/', { headers: { cookie: session } })).text).toContain(name);
     expect((await send(hub.url, 'POST', '/auth/logout', { headers: { cookie: session } })).status).toBe(403);
-    expect((await send(hub.url, 'POST', '/auth/logout', { headers: { cookie: session, origin: hub.url } })).status).toBe(200);
+    expect(
+      (await send(hub.url, 'POST', '/auth/logout', { headers: { cookie: session, origin: hub.url } })).status,
+    ).toBe(200);
     expect((await refused(hub.client().call('redeemSignInLink', { body: { code } }))).status).toBe(401);
   });
 });
@@ -178,20 +251,35 @@ describe('limits', () => {
     // A minute that is about to end would begin anew under the test.
     const left = 60_000 - (Date.now() % 60_000);
     if (left < 15_000) await new Promise((done) => setTimeout(done, left + 100));
-    const answers = await Promise.all(Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)));
+    const answers = await Promise.all(
+      Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited).toHaveLength(30);
     expect(limited[0]?.body.code).toBe('rate_limited');
     expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
-    const remaining = answers.map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).toSorted((left_, right) => left_ - right);
+    const remaining = answers
+      .map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+      .toSorted((left_, right) => left_ - right);
     expect(remaining.at(-1)).toBe(59);
-    expect(answers.every(({ headers }) => headers.get('x-ratelimit-limit') === '60' && Number(headers.get('x-ratelimit-reset')) > Date.now() / 1000 - 1)).toBe(true);
+    expect(
+      answers.every(
+        ({ headers }) =>
+          headers.get('x-ratelimit-limit') === '60' && Number(headers.get('x-ratelimit-reset')) > Date.now() / 1000 - 1,
+      ),
+    ).toBe(true);
   });
 
   test('wrong pairing codes lock their address out, and it alone', async () => {
     const claim = (code: string, address: string) =>
-      send(hub.url, 'POST', '/v1/automations/nodes/claim', { headers: { 'x-forwarded-for': address }, body: { pairingCode: code, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+      send(hub.url, 'POST', '/v1/automations/nodes/claim', {
+        headers: { 'x-forwarded-for': address },
+        body: {
+          pairingCode: code,
+          device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+        },
+      });
     for (let index = 0; index < 10; index += 1) expect((await claim('ABCD-EFGH', '198.51.100.7')).status).toBe(401);
     const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
     expect((await claim(pairingCode, '198.51.100.7')).status).toBe(429);
@@ -203,8 +291,16 @@ describe('limits', () => {
 describe('somebody who leaves', () => {
   const join = async (own: TestWorkspace, role: 'admin' | 'agent' = 'agent') => {
     const email = `leaver.${process.hrtime.bigint()}@example.org`;
-    await own.session.call('addMember', { params: { tenantId: own.tenantId }, body: { email, password: 'correct horse battery', role } });
-    return { email, session: hub.client((await hub.client().call('logIn', { body: { email, password: 'correct horse battery' } })).token) };
+    await own.session.call('addMember', {
+      params: { tenantId: own.tenantId },
+      body: { email, password: 'correct horse battery', role },
+    });
+    return {
+      email,
+      session: hub.client(
+        (await hub.client().call('logIn', { body: { email, password: 'correct horse battery' } })).token,
+      ),
+    };
   };
 
   test('is signed out at once and can not come back', async () => {
@@ -213,20 +309,38 @@ describe('somebody who leaves', () => {
     await session.call('readMe', {});
     await hub.app.identity.removeMember(own.tenantId, email.toUpperCase(), 'cli');
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
-    expect((await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status).toBe(401);
-    await expect(hub.app.identity.removeMember(own.tenantId, email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
-    await expect(hub.app.identity.removeMember((await hub.workspace()).tenantId, own.email, 'cli')).rejects.toMatchObject({ code: 'not_found' });
+    expect(
+      (await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status,
+    ).toBe(401);
+    await expect(hub.app.identity.removeMember(own.tenantId, email, 'cli')).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await expect(
+      hub.app.identity.removeMember((await hub.workspace()).tenantId, own.email, 'cli'),
+    ).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test('leaves no key behind that nobody hears of: those that they made are named, and revoked if that is wanted', async () => {
     const own = await hub.workspace();
-    const key = async (session: TestWorkspace['session'], name: string) => session.call('createApiToken', { params: { tenantId: own.tenantId }, body: { name, product: 'automations', environment: 'live', permissions: ['automations:manage'] } });
-    const works = async (secret: string) => (await send(hub.url, 'GET', '/v1/automations/workflows', { headers: { 'x-api-key': secret } })).status === 200;
+    const key = async (session: TestWorkspace['session'], name: string) =>
+      session.call('createApiToken', {
+        params: { tenantId: own.tenantId },
+        body: { name, product: 'automations', environment: 'live', permissions: ['automations:manage'] },
+      });
+    const works = async (secret: string) =>
+      (await send(hub.url, 'GET', '/v1/automations/workflows', { headers: { 'x-api-key': secret } })).status === 200;
     for (const revokeKeys of [false, true]) {
       const { email, session } = await join(own, 'admin');
-      const [theirs, gone, others] = [await key(session, 'theirs'), await key(session, 'gone'), await key(own.session, 'others')];
+      const [theirs, gone, others] = [
+        await key(session, 'theirs'),
+        await key(session, 'gone'),
+        await key(own.session, 'others'),
+      ];
       await session.call('deleteApiToken', { params: { tenantId: own.tenantId, id: gone.id } });
-      expect(await hub.app.identity.removeMember(own.tenantId, email, 'cli', { revokeKeys })).toMatchObject({ deleted: true, keys: [{ id: theirs.id, name: 'theirs', revoked: revokeKeys }] });
+      expect(await hub.app.identity.removeMember(own.tenantId, email, 'cli', { revokeKeys })).toMatchObject({
+        deleted: true,
+        keys: [{ id: theirs.id, name: 'theirs', revoked: revokeKeys }],
+      });
       expect([await works(theirs.key), await works(others.key)]).toEqual([!revokeKeys, true]);
     }
   });
@@ -236,14 +350,20 @@ describe('somebody who leaves', () => {
     const { email, session } = await join(own);
     await hub.app.identity.setPassword(own.tenantId, { email, password: 'another horse battery' }, 'cli');
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
-    expect((await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status).toBe(401);
-    expect(await hub.client().call('logIn', { body: { email, password: 'another horse battery' } })).toMatchObject({ user: { email } });
+    expect(
+      (await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status,
+    ).toBe(401);
+    expect(await hub.client().call('logIn', { body: { email, password: 'another horse battery' } })).toMatchObject({
+      user: { email },
+    });
   });
 
   test('is not the last admin, however many leave at once', async () => {
     const own = await hub.workspace();
     const other = await join(own, 'admin');
-    const outcomes = await Promise.allSettled([own.email, other.email].map((email) => hub.app.identity.removeMember(own.tenantId, email, 'cli')));
+    const outcomes = await Promise.allSettled(
+      [own.email, other.email].map((email) => hub.app.identity.removeMember(own.tenantId, email, 'cli')),
+    );
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 });

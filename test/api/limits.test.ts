@@ -16,8 +16,10 @@ afterAll(() => hub[Symbol.asyncDispose]());
 const limit = 30;
 /** So many that the limit shows even when a minute ends in between. */
 const tries = 3 * limit;
-const logIn = (address: string, email: string, password = 'a wrong password') => send(hub.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
-const each = (work: (index: number) => Promise<Answer>) => Promise.all(Array.from({ length: tries }, (_value, index) => work(index)));
+const logIn = (address: string, email: string, password = 'a wrong password') =>
+  send(hub.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
+const each = (work: (index: number) => Promise<Answer>) =>
+  Promise.all(Array.from({ length: tries }, (_value, index) => work(index)));
 const countOf = (answers: Answer[], status: number) => answers.filter((answer) => answer.status === status).length;
 
 describe('limits by address', () => {
@@ -38,7 +40,12 @@ describe('limits by address', () => {
 
   test('hold for the form of a sign-in link', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded', origin: hub.url };
-    const answers = await each((index) => send(hub.url, 'POST', '/sign-in', { headers: { ...form, 'x-forwarded-for': `2001:db8:2:2::${index.toString(16)}` }, raw: 'code=wrong' }));
+    const answers = await each((index) =>
+      send(hub.url, 'POST', '/sign-in', {
+        headers: { ...form, 'x-forwarded-for': `2001:db8:2:2::${index.toString(16)}` },
+        raw: 'code=wrong',
+      }),
+    );
     expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
     expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
     expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -46,14 +53,23 @@ describe('limits by address', () => {
 
   test('hold for pages that strangers open', async () => {
     const answers: Answer[] = [];
-    for (let round = 0; round < 6; round += 1) answers.push(...(await each((index) => send(hub.url, 'GET', `/approve/apl_${round}_${index}`, { headers: { 'x-forwarded-for': '203.0.113.77' } }))));
+    for (let round = 0; round < 6; round += 1)
+      answers.push(
+        ...(await each((index) =>
+          send(hub.url, 'GET', `/approve/apl_${round}_${index}`, { headers: { 'x-forwarded-for': '203.0.113.77' } }),
+        )),
+      );
     expect(countOf(answers, 404)).toBeLessThanOrEqual(2 * 240);
     expect(countOf(answers, 429)).toBeGreaterThan(0);
   });
 
   test('hold for pairing codes over all addresses of a /64', async () => {
     const device = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
-    const claim = (index: number) => send(hub.url, 'POST', '/v1/automations/nodes/claim', { headers: { 'x-forwarded-for': `2001:db8:3:3::${index.toString(16)}` }, body: { pairingCode: 'ABCD-EFGH', device } });
+    const claim = (index: number) =>
+      send(hub.url, 'POST', '/v1/automations/nodes/claim', {
+        headers: { 'x-forwarded-for': `2001:db8:3:3::${index.toString(16)}` },
+        body: { pairingCode: 'ABCD-EFGH', device },
+      });
     for (let index = 0; index < 25; index += 1) await claim(index);
     expect((await claim(99)).status).toBe(429);
   });
@@ -63,15 +79,23 @@ describe('an account', () => {
   const perAddress = 3;
   let limited: TestHub;
   beforeAll(async () => {
-    limited = await startHub({ TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_RATE_LIMIT_PER_MINUTE: String(perAddress) }, hub.database);
+    limited = await startHub(
+      { TRUSTED_PROXIES: '127.0.0.1', SIGN_IN_RATE_LIMIT_PER_MINUTE: String(perAddress) },
+      hub.database,
+    );
   });
   afterAll(() => limited[Symbol.asyncDispose]());
-  const tryFrom = (address: string, email: string, password = 'a wrong password') => send(limited.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
+  const tryFrom = (address: string, email: string, password = 'a wrong password') =>
+    send(limited.url, 'POST', '/auth/login', { headers: { 'x-forwarded-for': address }, body: { email, password } });
   /** Wrong passwords from a lot of addresses. */
-  const guess = (block: string, email: string) => each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
+  const guess = (block: string, email: string) =>
+    each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
   /** Lets a window end that counts the tries of addresses, and leaves those that count accounts. */
   const nextMinute = () => hub.database.query("delete from rate_limits where key like 'sign-in:%'");
-  const nextQuarter = () => hub.database.query("update rate_limits set window_start = window_start - interval '15 minutes' where key like 'account:%'");
+  const nextQuarter = () =>
+    hub.database.query(
+      "update rate_limits set window_start = window_start - interval '15 minutes' where key like 'account:%'",
+    );
 
   test('is tried so often from one address, which closes it to no other', async () => {
     const statuses: number[] = [];
@@ -91,7 +115,8 @@ describe('an account', () => {
       expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * 10 * perAddress);
       expect(countOf(answers, 429)).toBeGreaterThanOrEqual(10 * perAddress);
     }
-    const refusal = (answers: Answer[]) => answers.find(({ status }) => status === 429)?.body.message?.replaceAll(/\d+/g, 'n');
+    const refusal = (answers: Answer[]) =>
+      answers.find(({ status }) => status === 429)?.body.message?.replaceAll(/\d+/g, 'n');
     expect(refusal(known)).toBe(refusal(unknown));
     // Somewhere in the same /64.
     expect((await tryFrom('2001:db8:b0b::2', owner.email.toUpperCase(), owner.password)).status).toBe(200);
@@ -104,10 +129,21 @@ describe('an account', () => {
 
   test('forgets where its owner was with their password, and all but the last few places', async () => {
     const owner = await hub.workspace();
-    const placesOf = async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from sign_in_addresses a join users u on u.id = a.user_id where u.email = $1', [owner.email]))[0]?.n;
-    for (let index = 0; index < 25; index += 1) expect((await tryFrom(`2001:db8:e:${index.toString(16)}::1`, owner.email, owner.password)).status).toBe(200);
+    const placesOf = async () =>
+      (
+        await hub.database.query<{ n: number }>(
+          'select count(*)::int as n from sign_in_addresses a join users u on u.id = a.user_id where u.email = $1',
+          [owner.email],
+        )
+      )[0]?.n;
+    for (let index = 0; index < 25; index += 1)
+      expect((await tryFrom(`2001:db8:e:${index.toString(16)}::1`, owner.email, owner.password)).status).toBe(200);
     expect(await placesOf()).toBe(20);
-    await limited.app.identity.setPassword(owner.tenantId, { email: owner.email, password: 'another correct horse' }, 'cli');
+    await limited.app.identity.setPassword(
+      owner.tenantId,
+      { email: owner.email, password: 'another correct horse' },
+      'cli',
+    );
     expect(await placesOf()).toBe(0);
   });
 });
@@ -115,7 +151,9 @@ describe('an account', () => {
 describe('a session', () => {
   test('has so many requests a minute, as a key has', async () => {
     await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: String(limit) }, hub.database);
-    const answers = await each(() => send(limited.url, 'GET', '/auth/me', { headers: { authorization: `Bearer ${workspace.jwt}` } }));
+    const answers = await each(() =>
+      send(limited.url, 'GET', '/auth/me', { headers: { authorization: `Bearer ${workspace.jwt}` } }),
+    );
     expect(countOf(answers, 200)).toBeLessThanOrEqual(2 * limit);
     expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
     expect(answers[0]?.headers.get('x-ratelimit-limit')).toBe(String(limit));
@@ -129,11 +167,18 @@ describe('a device', () => {
     await using second = await startHub(settings, hub.database);
     const pair = async () => {
       const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
-      const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+      const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+        body: {
+          pairingCode,
+          device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+        },
+      });
       return (index: number) => {
         const headers = { authorization: `Bearer ${deviceSecret}` };
         const { url } = index % 2 === 0 ? first : second;
-        return index % 3 === 0 ? send(url, 'GET', `/v1/automations/nodes/${nodeId}/commands`, { headers }) : send(url, 'POST', `/v1/automations/nodes/${nodeId}/heartbeat`, { headers, body: {} });
+        return index % 3 === 0
+          ? send(url, 'GET', `/v1/automations/nodes/${nodeId}/commands`, { headers })
+          : send(url, 'POST', `/v1/automations/nodes/${nodeId}/heartbeat`, { headers, body: {} });
       };
     };
     const [flood, quiet] = [await pair(), await pair()];

@@ -19,10 +19,17 @@ const post = async (path: string, body: unknown = {}, own: Record<string, string
   await response.arrayBuffer();
   return response.status;
 };
-const start = async (workflowId: string) => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })).runId;
+const start = async (workflowId: string) =>
+  startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })).runId;
 const cancel = (runId: string) => post(`/v1/automations/runs/${runId}/cancel`);
-const deadlocks = async () => (await hub.database.query<{ n: number }>('SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'))[0]?.n as number;
-const makeWorkflow = async (stepsJson: unknown[]) => (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never })).id;
+const deadlocks = async () =>
+  (
+    await hub.database.query<{ n: number }>(
+      'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()',
+    )
+  )[0]?.n as number;
+const makeWorkflow = async (stepsJson: unknown[]) =>
+  (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never })).id;
 /** A moment in which the other side may be anywhere. */
 const aMoment = (longestMs: number) => sleep(Math.random() * longestMs);
 
@@ -37,7 +44,14 @@ async function expectOrder(before: number, statuses: number[]): Promise<void> {
 
 test('cancelling a run while its device reports the result never deadlocks', async () => {
   const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
-  const device = { name: 'd', platform: 'linux' as const, arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
+  const device = {
+    name: 'd',
+    platform: 'linux' as const,
+    arch: 'x64',
+    osVersion: '',
+    appVersion: '1',
+    capabilities: [],
+  };
   const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device } as never });
   const own = { authorization: `Bearer ${deviceSecret}`, 'content-type': 'application/json' };
   const workflowId = await makeWorkflow([{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
@@ -49,7 +63,11 @@ test('cancelling a run while its device reports the result never deadlocks', asy
     const { commands } = (await polled.json()) as { commands: { id: string }[] };
     const report = async () => {
       await aMoment(3);
-      return post(`/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/result`, { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } }, own);
+      return post(
+        `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/result`,
+        { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } },
+        own,
+      );
     };
     statuses.push(...(await Promise.all([cancel(runId), report()])));
   }
@@ -57,7 +75,11 @@ test('cancelling a run while its device reports the result never deadlocks', asy
 });
 
 test('cancelling a run while the one that it waits for ends never deadlocks', async () => {
-  const child = await makeWorkflow([{ type: 'log', message: 'x' }, { type: 'log', message: 'y' }, { type: 'log', message: 'z' }]);
+  const child = await makeWorkflow([
+    { type: 'log', message: 'x' },
+    { type: 'log', message: 'y' },
+    { type: 'log', message: 'z' },
+  ]);
   const parent = await makeWorkflow([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }]);
   const before = await deadlocks();
   const statuses: number[] = [];
@@ -71,11 +93,18 @@ test('cancelling a run while the one that it waits for ends never deadlocks', as
   }
   await expectOrder(before, statuses);
   // A run that was cancelled leaves no child behind that goes on.
-  expect(await hub.database.query(`SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run_id WHERE p.status = 'cancelled' AND c.finished_at > p.finished_at`)).toEqual([]);
+  expect(
+    await hub.database.query(
+      `SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run_id WHERE p.status = 'cancelled' AND c.finished_at > p.finished_at`,
+    ),
+  ).toEqual([]);
 });
 
 test('cancelling a run while its approval is decided never deadlocks', async () => {
-  const workflowId = await makeWorkflow([{ type: 'approval', title: 't' }, { type: 'log', message: 'x' }]);
+  const workflowId = await makeWorkflow([
+    { type: 'approval', title: 't' },
+    { type: 'log', message: 'x' },
+  ]);
   const before = await deadlocks();
   const statuses: number[] = [];
   for (let round = 0; round < 25; round += 1) {
@@ -92,8 +121,13 @@ test('cancelling a run while its approval is decided never deadlocks', async () 
 });
 
 test('a list of sequences waits for nobody who holds the workflow of one', async () => {
-  const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 's', steps: [{ type: 'log', message: 'x' }] } as never });
-  const { workflowId } = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id }, body: {} } as never) as { workflowId: string };
+  const sequence = await workspace.api.call('createAutomationSequence', {
+    body: { name: 's', steps: [{ type: 'log', message: 'x' }] } as never,
+  });
+  const { workflowId } = (await workspace.api.call('runAutomationSequence', {
+    params: { id: sequence.id },
+    body: {},
+  } as never)) as { workflowId: string };
   const holder = new Client({ connectionString: hub.database.url });
   await holder.connect();
   await holder.query('BEGIN');

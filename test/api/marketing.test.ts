@@ -13,7 +13,11 @@ let workspace: TestWorkspace;
 
 beforeAll(async () => {
   mail = await startMailServer();
-  hub = await startHub({ SMTP_URL: mail.url, MAIL_FROM: 'Outrigger <hub@example.org>', PUBLIC_URL: 'https://hub.example.org' });
+  hub = await startHub({
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'Outrigger <hub@example.org>',
+    PUBLIC_URL: 'https://hub.example.org',
+  });
   workspace = await hub.workspace();
 });
 afterAll(async () => {
@@ -22,18 +26,26 @@ afterAll(async () => {
 });
 
 async function run(steps: (Record<string, unknown> & { type: Step['type'] })[], api = workspace.api) {
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'mail', stepsJson: steps as never } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'mail', stepsJson: steps as never },
+  });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
 }
 
 test('email.send sends one mail through SMTP, and is recorded', async () => {
   mail.mails.length = 0;
-  const done = await run([{ type: 'skill', skillId: 'email.send', input: { to: ['ann@example.org'], subject: 'Hello', body: 'A text' } }]);
+  const done = await run([
+    { type: 'skill', skillId: 'email.send', input: { to: ['ann@example.org'], subject: 'Hello', body: 'A text' } },
+  ]);
   expect(done).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { accepted: ['ann@example.org'] } }] });
-  expect(mail.mails).toMatchObject([{ from: 'hub@example.org', to: ['ann@example.org'], raw: expect.stringContaining('A text') as string }]);
+  expect(mail.mails).toMatchObject([
+    { from: 'hub@example.org', to: ['ann@example.org'], raw: expect.stringContaining('A text') as string },
+  ]);
   expect(mail.mails[0]?.raw).toMatch(/Message-ID: <.*@outrigger>/i);
-  expect(await workspace.api.call('listAutomationMessages', { query: { runId: done.id } })).toMatchObject({ data: [{ channel: 'email', recipient: 'ann@example.org', status: 'delivered', workflowId: done.workflowId }] });
+  expect(await workspace.api.call('listAutomationMessages', { query: { runId: done.id } })).toMatchObject({
+    data: [{ channel: 'email', recipient: 'ann@example.org', status: 'delivered', workflowId: done.workflowId }],
+  });
 });
 
 test('a deliver step of email goes out the same way; in the test environment nothing leaves', async () => {
@@ -41,19 +53,39 @@ test('a deliver step of email goes out the same way; in the test environment not
   await run([{ type: 'deliver', provider: 'email', to: 'ann@example.org', subject: 'S', text: 'T' }]);
   expect(mail.mails.length).toBe(1);
   const { key } = await workspace.createKey({ environment: 'test' });
-  const simulated = await run([{ type: 'deliver', provider: 'email', to: 'ann@example.org', text: 'T' }], hub.client(key));
+  const simulated = await run(
+    [{ type: 'deliver', provider: 'email', to: 'ann@example.org', text: 'T' }],
+    hub.client(key),
+  );
   expect(simulated).toMatchObject({ status: 'succeeded', environment: 'test' });
   expect(mail.mails.length).toBe(1);
-  expect(await workspace.api.call('listAutomationMessages', { query: { runId: simulated.id } })).toMatchObject({ data: [{ status: 'simulated' }] });
+  expect(await workspace.api.call('listAutomationMessages', { query: { runId: simulated.id } })).toMatchObject({
+    data: [{ status: 'simulated' }],
+  });
 });
 
 test('a mail that the server never takes fails at once as a bad gateway would, one that it takes later is tried again', async () => {
   mail.mails.length = 0;
   mail.refuse = () => ({ code: 550, message: 'no such person' });
-  expect(await run([{ type: 'skill', skillId: 'email.send', input: { to: ['x@example.org'], subject: 'S', text: 'T' } }])).toMatchObject({ status: 'failed', error: { code: 'delivery_refused', message: expect.stringContaining('no such person') as string }, stepsResultJson: [{ attempts: 1 }] });
+  expect(
+    await run([{ type: 'skill', skillId: 'email.send', input: { to: ['x@example.org'], subject: 'S', text: 'T' } }]),
+  ).toMatchObject({
+    status: 'failed',
+    error: { code: 'delivery_refused', message: expect.stringContaining('no such person') as string },
+    stepsResultJson: [{ attempts: 1 }],
+  });
   let busy = 1;
   mail.refuse = () => (busy-- > 0 ? { code: 451, message: 'later' } : null);
-  expect(await run([{ type: 'skill', skillId: 'email.send', input: { to: ['x@example.org'], subject: 'S', text: 'T' }, retry: { maxAttempts: 3, backoffSeconds: 0 } }])).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
+  expect(
+    await run([
+      {
+        type: 'skill',
+        skillId: 'email.send',
+        input: { to: ['x@example.org'], subject: 'S', text: 'T' },
+        retry: { maxAttempts: 3, backoffSeconds: 0 },
+      },
+    ]),
+  ).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
   mail.refuse = () => null;
 });
 
@@ -65,51 +97,115 @@ test('a campaign reaches each contact once, whatever is retried, with a way out 
     { email: 'bob@example.org' },
     { email: 'cem@example.org' },
   ];
-  expect(await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts } })).toEqual({ added: 3, updated: 0 });
-  expect(await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'ann@example.org', attributes: { team: 'blue' } }] } })).toEqual({ added: 0, updated: 1 });
-  expect((await workspace.session.call('listContacts', { params: { id: list.id } })).data.find(({ email }) => email === 'ann@example.org')).toMatchObject({ name: 'Ann <b>', attributes: { city: 'Rome', team: 'blue' } });
-  const campaign = await workspace.session.call('createCampaign', { body: { name: 'News', listId: list.id, subject: 'Hi {{name}}', html: '<p>{{name}} in {{attributes.city}}</p>', text: 'Dear {{name}}' } });
+  expect(await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts } })).toEqual({
+    added: 3,
+    updated: 0,
+  });
+  expect(
+    await workspace.session.call('addContacts', {
+      params: { id: list.id },
+      body: { contacts: [{ email: 'ann@example.org', attributes: { team: 'blue' } }] },
+    }),
+  ).toEqual({ added: 0, updated: 1 });
+  expect(
+    (await workspace.session.call('listContacts', { params: { id: list.id } })).data.find(
+      ({ email }) => email === 'ann@example.org',
+    ),
+  ).toMatchObject({ name: 'Ann <b>', attributes: { city: 'Rome', team: 'blue' } });
+  const campaign = await workspace.session.call('createCampaign', {
+    body: {
+      name: 'News',
+      listId: list.id,
+      subject: 'Hi {{name}}',
+      html: '<p>{{name}} in {{attributes.city}}</p>',
+      text: 'Dear {{name}}',
+    },
+  });
 
   // The server takes the first mail and then none for a while: the second try must go on where the first one stopped.
   let taken = 0;
   mail.refuse = () => (++taken === 2 ? { code: 451, message: 'slow down' } : null);
-  const steps = [{ type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id }, retry: { maxAttempts: 3, backoffSeconds: 0 } }];
+  const steps = [
+    {
+      type: 'skill' as const,
+      skillId: 'marketing.campaign_send',
+      input: { campaignId: campaign.id },
+      retry: { maxAttempts: 3, backoffSeconds: 0 },
+    },
+  ];
   const first = await run(steps);
   expect(first).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
   mail.refuse = () => null;
-  expect(mail.mails.map(({ to }) => to[0]).toSorted()).toEqual(['ann@example.org', 'bob@example.org', 'cem@example.org']);
+  expect(mail.mails.map(({ to }) => to[0]).toSorted()).toEqual([
+    'ann@example.org',
+    'bob@example.org',
+    'cem@example.org',
+  ]);
   const ann = mail.mails.find(({ to }) => to[0] === 'ann@example.org')?.raw ?? '';
   expect(ann).toContain('Ann &lt;b&gt; in Rome');
   expect(ann).toMatch(/List-Unsubscribe-Post: List-Unsubscribe=One-Click/);
   // A further run of the campaign has nothing left to do.
   await run(steps);
   expect(mail.mails.length).toBe(3);
-  expect((await workspace.session.call('listCampaigns', {})).data[0]).toMatchObject({ mails: { sent: 3, failed: 0, unknown: 0 } });
+  expect((await workspace.session.call('listCampaigns', {})).data[0]).toMatchObject({
+    mails: { sent: 3, failed: 0, unknown: 0 },
+  });
 
-  const link = /List-Unsubscribe:\s*<https:\/\/hub\.example\.org(\/unsubscribe\/[^>]+)>/.exec(ann.replaceAll(/\r\n[ \t]/g, ''))?.[1] as string;
+  const link = /List-Unsubscribe:\s*<https:\/\/hub\.example\.org(\/unsubscribe\/[^>]+)>/.exec(
+    ann.replaceAll(/\r\n[ \t]/g, ''),
+  )?.[1] as string;
   const page = await send(hub.url, 'GET', link);
   expect([page.status, page.text.includes('ann@example.org')]).toEqual([200, true]);
   // Looking at the page takes nobody out; its button, and a mail program's, do.
-  expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({ contacts: 3, unsubscribed: 0 });
+  expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({
+    contacts: 3,
+    unsubscribed: 0,
+  });
   expect((await send(hub.url, 'POST', link)).status).toBe(200);
   expect((await workspace.session.call('listContactLists', {})).data[0]).toMatchObject({ unsubscribed: 1 });
   expect((await send(hub.url, 'POST', `${link}x`)).status).toBe(404);
-  const second = await workspace.session.call('createCampaign', { body: { name: 'More', listId: list.id, subject: 'S', text: 'T' } });
+  const second = await workspace.session.call('createCampaign', {
+    body: { name: 'More', listId: list.id, subject: 'S', text: 'T' },
+  });
   await run([{ ...steps[0], type: 'skill', input: { campaignId: second.id } }]);
-  expect(mail.mails.slice(3).map(({ to }) => to[0]).toSorted()).toEqual(['bob@example.org', 'cem@example.org']);
+  expect(
+    mail.mails
+      .slice(3)
+      .map(({ to }) => to[0])
+      .toSorted(),
+  ).toEqual(['bob@example.org', 'cem@example.org']);
 });
 
 test('a mail that nobody knows the fate of is not sent a second time, by a step or a campaign', async () => {
   mail.mails.length = 0;
   mail.breaks = true;
   try {
-    const sent = await run([{ type: 'skill', skillId: 'email.send', input: { to: ['doubt@example.org'], subject: 'S', text: 'T' }, retry: { maxAttempts: 3, backoffSeconds: 0 } }]);
-    expect(sent).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' }, stepsResultJson: [{ attempts: 1 }] });
+    const sent = await run([
+      {
+        type: 'skill',
+        skillId: 'email.send',
+        input: { to: ['doubt@example.org'], subject: 'S', text: 'T' },
+        retry: { maxAttempts: 3, backoffSeconds: 0 },
+      },
+    ]);
+    expect(sent).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown' },
+      stepsResultJson: [{ attempts: 1 }],
+    });
     const list = await workspace.session.call('createContactList', { body: { name: 'Doubt' } });
-    await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'first@example.org' }, { email: 'second@example.org' }] } });
-    const campaign = await workspace.session.call('createCampaign', { body: { name: 'Doubt', listId: list.id, subject: 'S', text: 'T' } });
+    await workspace.session.call('addContacts', {
+      params: { id: list.id },
+      body: { contacts: [{ email: 'first@example.org' }, { email: 'second@example.org' }] },
+    });
+    const campaign = await workspace.session.call('createCampaign', {
+      body: { name: 'Doubt', listId: list.id, subject: 'S', text: 'T' },
+    });
     const step = { type: 'skill' as const, skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } };
-    expect(await run([step])).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { sent: 0, unknown: 2 } }] });
+    expect(await run([step])).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { sent: 0, unknown: 2 } }],
+    });
     mail.breaks = false;
     await run([step]);
     expect(mail.mails.map(({ to }) => to[0])).toEqual(['doubt@example.org', 'first@example.org', 'second@example.org']);
@@ -120,10 +216,18 @@ test('a mail that nobody knows the fate of is not sent a second time, by a step 
 
 test('a mail that a crash cut off is not sent again', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Cut' } });
-  await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'cut@example.org' }, { email: 'rest@example.org' }] } });
-  const campaign = await workspace.session.call('createCampaign', { body: { name: 'Cut', listId: list.id, subject: 'S', text: 'T' } });
+  await workspace.session.call('addContacts', {
+    params: { id: list.id },
+    body: { contacts: [{ email: 'cut@example.org' }, { email: 'rest@example.org' }] },
+  });
+  const campaign = await workspace.session.call('createCampaign', {
+    body: { name: 'Cut', listId: list.id, subject: 'S', text: 'T' },
+  });
   // What a worker leaves behind that died between claiming a mail and settling it.
-  await hub.database.query(`with claimed as (insert into campaign_mails (campaign_id, contact_id, tenant_id, status) select $1, id, tenant_id, 'sending' from contacts where email = 'cut@example.org') update campaigns set mails_sending = mails_sending + 1 where id = $1`, [campaign.id]);
+  await hub.database.query(
+    `with claimed as (insert into campaign_mails (campaign_id, contact_id, tenant_id, status) select $1, id, tenant_id, 'sending' from contacts where email = 'cut@example.org') update campaigns set mails_sending = mails_sending + 1 where id = $1`,
+    [campaign.id],
+  );
   mail.mails.length = 0;
   const done = await run([{ type: 'skill', skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } }]);
   expect(mail.mails.map(({ to }) => to[0])).toEqual(['rest@example.org']);
@@ -132,49 +236,128 @@ test('a mail that a crash cut off is not sent again', async () => {
 
 test('lists and campaigns are changed and deleted, in their order, and foreign ones are not found', async () => {
   const list = await workspace.session.call('createContactList', { body: { name: 'Gone' } });
-  await workspace.session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'one@example.org' }] } });
+  await workspace.session.call('addContacts', {
+    params: { id: list.id },
+    body: { contacts: [{ email: 'one@example.org' }] },
+  });
   const [contact] = (await workspace.session.call('listContacts', { params: { id: list.id } })).data;
-  expect(await workspace.session.call('deleteContact', { params: { id: contact?.id as string } })).toEqual({ id: contact?.id, deleted: true });
+  expect(await workspace.session.call('deleteContact', { params: { id: contact?.id as string } })).toEqual({
+    id: contact?.id,
+    deleted: true,
+  });
   expect((await workspace.session.call('listContacts', { params: { id: list.id } })).data).toEqual([]);
-  const campaign = await workspace.session.call('createCampaign', { body: { name: 'Gone', listId: list.id, subject: 'S', text: 'T' } });
-  expect(await workspace.session.call('updateCampaign', { params: { id: campaign.id }, body: { subject: 'Other' } })).toMatchObject({ subject: 'Other', text: 'T' });
+  const campaign = await workspace.session.call('createCampaign', {
+    body: { name: 'Gone', listId: list.id, subject: 'S', text: 'T' },
+  });
+  expect(
+    await workspace.session.call('updateCampaign', { params: { id: campaign.id }, body: { subject: 'Other' } }),
+  ).toMatchObject({ subject: 'Other', text: 'T' });
   const headers = { authorization: `Bearer ${workspace.jwt}` };
-  expect((await send(hub.url, 'PATCH', `/growth/marketing/campaigns/${campaign.id}`, { headers, body: { text: null } })).body).toMatchObject({ statusCode: 400 });
-  expect((await send(hub.url, 'DELETE', `/growth/marketing/lists/${list.id}`, { headers })).body).toMatchObject({ statusCode: 409, code: 'conflict' });
+  expect(
+    (await send(hub.url, 'PATCH', `/growth/marketing/campaigns/${campaign.id}`, { headers, body: { text: null } }))
+      .body,
+  ).toMatchObject({ statusCode: 400 });
+  expect((await send(hub.url, 'DELETE', `/growth/marketing/lists/${list.id}`, { headers })).body).toMatchObject({
+    statusCode: 409,
+    code: 'conflict',
+  });
   const stranger = await hub.workspace();
-  for (const [method, path] of [['DELETE', `/growth/marketing/lists/${list.id}`], ['GET', `/growth/marketing/lists/${list.id}/contacts`], ['DELETE', `/growth/marketing/campaigns/${campaign.id}`]] as const) {
-    expect((await send(hub.url, method, path, { headers: { authorization: `Bearer ${stranger.jwt}` } })).status).toBe(404);
+  for (const [method, path] of [
+    ['DELETE', `/growth/marketing/lists/${list.id}`],
+    ['GET', `/growth/marketing/lists/${list.id}/contacts`],
+    ['DELETE', `/growth/marketing/campaigns/${campaign.id}`],
+  ] as const) {
+    expect((await send(hub.url, method, path, { headers: { authorization: `Bearer ${stranger.jwt}` } })).status).toBe(
+      404,
+    );
   }
   await workspace.session.call('deleteCampaign', { params: { id: campaign.id } });
-  expect(await workspace.session.call('deleteContactList', { params: { id: list.id } })).toEqual({ id: list.id, deleted: true });
+  expect(await workspace.session.call('deleteContactList', { params: { id: list.id } })).toEqual({
+    id: list.id,
+    deleted: true,
+  });
 });
 
 test('what a workspace is not entitled to is refused at save and at run', async () => {
   const own = await hub.workspace();
-  const steps = [{ type: 'skill' as const, skillId: 'email.send', input: { to: ['a@example.org'], subject: 'S', text: 'T' } }];
+  const steps = [
+    { type: 'skill' as const, skillId: 'email.send', input: { to: ['a@example.org'], subject: 'S', text: 'T' } },
+  ];
   const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: steps } });
-  await hub.client('platform-admin-key-of-the-tests').call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_email: false, marketing: false } });
+  await hub
+    .client('platform-admin-key-of-the-tests')
+    .call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_email: false, marketing: false } });
   const headers = { 'x-api-key': own.key };
-  expect((await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: steps } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].skillId' }] });
-  expect((await send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, { headers, body: {} })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
-  const mailing = [{ type: 'skill' as const, skillId: 'channel.deliver', input: { provider: 'email', to: 'a@example.org', text: 'T' } }];
-  expect((await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: mailing } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].provider' }] });
-  await own.api.call('putAutomationChannel', { body: { provider: 'email', name: 'mail', config: { inboundSecret: 'sixteen-characters' } } });
-  const hidden = await own.api.call('createAutomationWorkflow', { body: { name: 'h', stepsJson: [{ type: 'skill', skillId: 'channel.deliver', input: { provider: '{{payload.p}}', to: 'a@example.org', text: 'T' } }] } });
-  const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id: hidden.id }, body: { payload: { p: 'email' } } }));
-  expect(await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'failed', error: { code: 'product_not_entitled' } });
-  expect((await send(hub.url, 'GET', '/growth/marketing/lists', { headers: { authorization: `Bearer ${own.jwt}` } })).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+  expect(
+    (await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: steps } })).body,
+  ).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].skillId' }] });
+  expect(
+    (await send(hub.url, 'POST', `/v1/automations/workflows/${id}/run`, { headers, body: {} })).body,
+  ).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+  const mailing = [
+    {
+      type: 'skill' as const,
+      skillId: 'channel.deliver',
+      input: { provider: 'email', to: 'a@example.org', text: 'T' },
+    },
+  ];
+  expect(
+    (await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body: { name: 'x', stepsJson: mailing } }))
+      .body,
+  ).toMatchObject({ statusCode: 403, code: 'product_not_entitled', details: [{ path: 'stepsJson[0].provider' }] });
+  await own.api.call('putAutomationChannel', {
+    body: { provider: 'email', name: 'mail', config: { inboundSecret: 'sixteen-characters' } },
+  });
+  const hidden = await own.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'h',
+      stepsJson: [
+        {
+          type: 'skill',
+          skillId: 'channel.deliver',
+          input: { provider: '{{payload.p}}', to: 'a@example.org', text: 'T' },
+        },
+      ],
+    },
+  });
+  const { runId } = startedRun(
+    await own.api.call('runAutomationWorkflow', { params: { id: hidden.id }, body: { payload: { p: 'email' } } }),
+  );
+  expect(await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({
+    status: 'failed',
+    error: { code: 'product_not_entitled' },
+  });
+  expect(
+    (await send(hub.url, 'GET', '/growth/marketing/lists', { headers: { authorization: `Bearer ${own.jwt}` } })).body,
+  ).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
 });
 
 test('a channel of mail has a name and an address for answers of its own, and never a sender of its own', async () => {
-  const put = (config: Record<string, unknown>) => send(hub.url, 'POST', '/v1/automations/channels', { headers: { 'x-api-key': workspace.key }, body: { provider: 'email', name: 'mail', config: { inboundSecret: 'a secret of sixteen', ...config } } });
-  expect((await put({ from: 'ceo@operator.example' })).body).toMatchObject({ statusCode: 400, details: [{ message: 'has unknown fields: from' }] });
-  for (const senderName of ['CEO <ceo@operator.example>', 'ceo@operator.example', 'a\u202Eb', 'a\r\nBcc: x']) expect((await put({ senderName })).status).toBe(400);
+  const put = (config: Record<string, unknown>) =>
+    send(hub.url, 'POST', '/v1/automations/channels', {
+      headers: { 'x-api-key': workspace.key },
+      body: { provider: 'email', name: 'mail', config: { inboundSecret: 'a secret of sixteen', ...config } },
+    });
+  expect((await put({ from: 'ceo@operator.example' })).body).toMatchObject({
+    statusCode: 400,
+    details: [{ message: 'has unknown fields: from' }],
+  });
+  for (const senderName of ['CEO <ceo@operator.example>', 'ceo@operator.example', 'a\u202Eb', 'a\r\nBcc: x'])
+    expect((await put({ senderName })).status).toBe(400);
   const made = (await put({ senderName: 'Ann of Shop', replyTo: 'ann@shop.example' })).body as { id: string };
   mail.mails.length = 0;
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'mail', stepsJson: [{ type: 'deliver', provider: 'email', channelId: made.id, to: 'bob@example.org', text: 'hi' }] } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'mail',
+      stepsJson: [{ type: 'deliver', provider: 'email', channelId: made.id, to: 'bob@example.org', text: 'hi' }],
+    },
+  });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-  expect(await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'succeeded' });
-  expect(mail.mails).toMatchObject([{ from: 'hub@example.org', raw: expect.stringMatching(/^From: Ann of Shop <hub@example\.org>\r$/m) as string }]);
+  expect(
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
+  ).toMatchObject({ status: 'succeeded' });
+  expect(mail.mails).toMatchObject([
+    { from: 'hub@example.org', raw: expect.stringMatching(/^From: Ann of Shop <hub@example\.org>\r$/m) as string },
+  ]);
   expect(mail.mails[0]?.raw).toContain('Reply-To: ann@shop.example');
 });

@@ -14,20 +14,37 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 async function runOf(stepsJson: unknown[]) {
   const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never });
-  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { sessionId: newId() } } }));
+  const { runId } = startedRun(
+    await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { sessionId: newId() } } }),
+  );
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
 }
 
 test('remembering something for a session that there is not fails the step as not found', async () => {
-  const run = await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'a', value: 1, sessionId: '{{payload.sessionId}}' } }]);
+  const run = await runOf([
+    { type: 'skill', skillId: 'memory.write', input: { key: 'a', value: 1, sessionId: '{{payload.sessionId}}' } },
+  ]);
   expect(run).toMatchObject({ status: 'failed', error: { code: 'not_found', stepIndex: 0 } });
-  expect(await hub.database.query('SELECT lost_leases FROM runs WHERE id = $1', [run.id])).toEqual([{ lost_leases: 0 }]);
+  expect(await hub.database.query('SELECT lost_leases FROM runs WHERE id = $1', [run.id])).toEqual([
+    { lost_leases: 0 },
+  ]);
 });
 
 test('a memory that is full fails the step as such, and a step that may fail lets its run go on', async () => {
-  await hub.database.query(`INSERT INTO memory_entries (id, tenant_id, key, value) SELECT gen_random_uuid(), $1, 'k' || n, '1' FROM generate_series(1, 10000) n`, [workspace.tenantId]);
-  expect(await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 } }])).toMatchObject({ status: 'failed', error: { code: 'memory_full' } });
-  const run = await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 }, continueOnError: true }, { type: 'log', message: 'on' }]);
-  expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'failed', error: { code: 'memory_full' } }, { status: 'succeeded' }] });
+  await hub.database.query(
+    `INSERT INTO memory_entries (id, tenant_id, key, value) SELECT gen_random_uuid(), $1, 'k' || n, '1' FROM generate_series(1, 10000) n`,
+    [workspace.tenantId],
+  );
+  expect(await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 } }])).toMatchObject(
+    { status: 'failed', error: { code: 'memory_full' } },
+  );
+  const run = await runOf([
+    { type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 }, continueOnError: true },
+    { type: 'log', message: 'on' },
+  ]);
+  expect(run).toMatchObject({
+    status: 'succeeded',
+    stepsResultJson: [{ status: 'failed', error: { code: 'memory_full' } }, { status: 'succeeded' }],
+  });
   expect(await hub.database.query(`SELECT 1 FROM memory_entries WHERE key = 'one more'`)).toEqual([]);
 });

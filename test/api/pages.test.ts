@@ -22,28 +22,59 @@ const nodeId = '01890000-0000-7000-8000-000000000001';
 
 /** The path of a link to an approval of a command, with the approval. */
 async function link(step: Record<string, unknown> = {}, others: string[] = []): Promise<{ id: string; path: string }> {
-  const approval = { type: 'approval', title: long.slice(0, 200), message: long, approvers: [approver, ...others], ...step };
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'asks', stepsJson: [approval, { type: 'skill', skillId: 'system.run', input: { nodeId, argv, cwd: `/srv/${long.slice(0, 900)}`, env: { PATH: long } } }] as never } });
+  const approval = {
+    type: 'approval',
+    title: long.slice(0, 200),
+    message: long,
+    approvers: [approver, ...others],
+    ...step,
+  };
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'asks',
+      stepsJson: [
+        approval,
+        {
+          type: 'skill',
+          skillId: 'system.run',
+          input: { nodeId, argv, cwd: `/srv/${long.slice(0, 900)}`, env: { PATH: long } },
+        },
+      ] as never,
+    },
+  });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  const asked = async () => (await workspace.api.call('listAutomationApprovals', { query: { status: 'pending' } })).data.find((found) => found.runId === runId)?.id;
+  const asked = async () =>
+    (await workspace.api.call('listAutomationApprovals', { query: { status: 'pending' } })).data.find(
+      (found) => found.runId === runId,
+    )?.id;
   await expect.poll(asked).toBeDefined();
   const approvalId = (await asked()) as string;
   const { links } = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approvalId } });
   return { id: approvalId, path: new URL(links.find((made) => made.approver === approver)?.url as string).pathname };
 }
 
-const decide = (path: string, decision: string) => send(hub.url, 'POST', path, { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: `decision=${decision}` });
+const decide = (path: string, decision: string) =>
+  send(hub.url, 'POST', path, {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    raw: `decision=${decision}`,
+  });
 const read = async (path: string) => (await send(hub.url, 'GET', path)).text;
 
 describe('the page of an approval', () => {
   test('shows each argument of a command apart, an empty one and a space at an end as well', async () => {
     const text = await read((await link()).path);
-    expect(text).toContain(`<li><code>${long}</code></li><li><b class="mark">empty</b></li><li><code>two words </code></li><li><code>--flag=<b class="mark">U+202E</b>fdp</code></li>`);
+    expect(text).toContain(
+      `<li><code>${long}</code></li><li><b class="mark">empty</b></li><li><code>two words </code></li><li><code>--flag=<b class="mark">U+202E</b>fdp</code></li>`,
+    );
   });
 
   test('says until when it can be decided, and what becomes of it if too few decide', async () => {
-    expect(await read((await link({ expiresInSeconds: 600 })).path)).toMatch(/Until \d+ \w+ \d{4} at \d\d:\d\d UTC; if too few decide by then, it is rejected\./);
-    expect(await read((await link({ expiresInSeconds: 600, onTimeout: 'approve' })).path)).toContain('if too few decide by then, it is approved.');
+    expect(await read((await link({ expiresInSeconds: 600 })).path)).toMatch(
+      /Until \d+ \w+ \d{4} at \d\d:\d\d UTC; if too few decide by then, it is rejected\./,
+    );
+    expect(await read((await link({ expiresInSeconds: 600, onTimeout: 'approve' })).path)).toContain(
+      'if too few decide by then, it is approved.',
+    );
     expect(await read((await link()).path)).not.toContain('Until ');
   });
 
@@ -81,7 +112,18 @@ describe('in a browser', () => {
   beforeAll(async () => {
     const installed = findBrowser(undefined);
     if (installed === null) throw new Error('no browser is installed');
-    browser = await chromium.launch({ executablePath: installed.path, chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+    browser = await chromium.launch({
+      executablePath: installed.path,
+      chromiumSandbox: process.getuid?.() !== 0,
+      args: [
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
   });
   afterAll(() => browser.close());
 
@@ -119,17 +161,28 @@ describe('in a browser', () => {
     return { tooWide: scrollWidth - clientWidth, pale };
   })()`;
 
-  test.each(['light', 'dark'] as const)('no page is wider than a small screen, whatever it shows, and all of it can be read in %s', async (colorScheme) => {
-    const approved = await link();
-    await decide(approved.path, 'approved');
-    const { id } = await workspace.session.call('createContactList', { body: { name: `${colorScheme} list` } });
-    await workspace.session.call('addContacts', { params: { id }, body: { contacts: [{ email: approver }] } });
-    const page = await open(colorScheme);
-    for (const path of ['/', '/sign-in?code=x', '/sign-in', '/approve/apl_unknown', '/unsubscribe/unknown', approved.path, (await link()).path]) {
-      await page.goto(`${hub.url}${path}`);
-      expect({ path, ...(await page.evaluate<Look>(look)) }).toEqual({ path, tooWide: 0, pale: [] });
-    }
-  });
+  test.each(['light', 'dark'] as const)(
+    'no page is wider than a small screen, whatever it shows, and all of it can be read in %s',
+    async (colorScheme) => {
+      const approved = await link();
+      await decide(approved.path, 'approved');
+      const { id } = await workspace.session.call('createContactList', { body: { name: `${colorScheme} list` } });
+      await workspace.session.call('addContacts', { params: { id }, body: { contacts: [{ email: approver }] } });
+      const page = await open(colorScheme);
+      for (const path of [
+        '/',
+        '/sign-in?code=x',
+        '/sign-in',
+        '/approve/apl_unknown',
+        '/unsubscribe/unknown',
+        approved.path,
+        (await link()).path,
+      ]) {
+        await page.goto(`${hub.url}${path}`);
+        expect({ path, ...(await page.evaluate<Look>(look)) }).toEqual({ path, tooWide: 0, pale: [] });
+      }
+    },
+  );
 
   test('what has the focus is outlined, in the order in which it is read', async () => {
     const page = await open('light');
@@ -137,7 +190,11 @@ describe('in a browser', () => {
     const focused: string[] = [];
     for (let times = 0; times < 3; times += 1) {
       await page.keyboard.press('Tab');
-      focused.push(await page.evaluate<string>('`${document.activeElement.tagName} ${getComputedStyle(document.activeElement).outlineStyle} ${getComputedStyle(document.activeElement).outlineWidth}`'));
+      focused.push(
+        await page.evaluate<string>(
+          '`${document.activeElement.tagName} ${getComputedStyle(document.activeElement).outlineStyle} ${getComputedStyle(document.activeElement).outlineWidth}`',
+        ),
+      );
     }
     expect(focused).toEqual(['TEXTAREA solid 3px', 'BUTTON solid 3px', 'BUTTON solid 3px']);
   });

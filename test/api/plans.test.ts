@@ -26,7 +26,13 @@ const recorder = new StatementRecorder(16);
 
 beforeAll(async () => {
   mail = await startMailServer();
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000', SMTP_URL: mail.url, MAIL_FROM: 'hub@example.org', PUBLIC_URL: 'https://hub.example.org' });
+  hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000',
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'hub@example.org',
+    PUBLIC_URL: 'https://hub.example.org',
+  });
   workspace = await hub.workspace();
   crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
   judge = await judgeOf(hub.database, 3_000, maxRows);
@@ -39,14 +45,23 @@ afterAll(async () => {
 
 /** What looks at more by design, by the name of the statement. */
 const exceptions = new Map([
-  ['count_all_ended', 'once a day, in the one process that sweeps, for each workspace that keeps a number of runs; the rest of the time only what ended since is counted'],
+  [
+    'count_all_ended',
+    'once a day, in the one process that sweeps, for each workspace that keeps a number of runs; the rest of the time only what ended since is counted',
+  ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
   ['count_session', 'up to the limit of sessions, in an index alone, for each one that is new'],
 ]);
 
 async function expectIndexed(): Promise<void> {
-  const found = await explainAll(hub.database, recorder.statements.filter(({ name }) => !exceptions.has(name ?? '')), judge);
-  expect(found.map(({ statement, problems }) => ({ problems, text: statement.text, values: statement.values }))).toEqual([]);
+  const found = await explainAll(
+    hub.database,
+    recorder.statements.filter(({ name }) => !exceptions.has(name ?? '')),
+    judge,
+  );
+  expect(
+    found.map(({ statement, problems }) => ({ problems, text: statement.text, values: statement.values })),
+  ).toEqual([]);
 }
 
 /** What to filter a list by: what is often there, what seldom, and what never. */
@@ -63,107 +78,202 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     targetType: ['workflow', 'run'],
     targetId: [crowd.run, 'nothing'],
   };
-  const options = (schema as { options?: string[] }).options ?? (schema as { unwrap?: () => { options?: string[] } }).unwrap?.().options;
+  const options =
+    (schema as { options?: string[] }).options ??
+    (schema as { unwrap?: () => { options?: string[] } }).unwrap?.().options;
   const values = known[name] ?? options;
   if (values === undefined) throw new Error(`no values for the filter ${name}; say here what it may ask for`);
   return values;
 }
 
 function queriesOf(operation: Operation): Record<string, string>[] {
-  const filters = Object.entries((operation.query as z.ZodObject).shape).filter(([name]) => !['limit', 'cursor', 'after'].includes(name));
-  return filters.reduce<Record<string, string>[]>((queries, [name, schema]) => queries.flatMap((query) => [query, ...filterValues(name, schema as z.ZodType).map((value) => ({ ...query, [name]: value }))]), [{}]);
+  const filters = Object.entries((operation.query as z.ZodObject).shape).filter(
+    ([name]) => !['limit', 'cursor', 'after'].includes(name),
+  );
+  return filters.reduce<Record<string, string>[]>(
+    (queries, [name, schema]) =>
+      queries.flatMap((query) => [
+        query,
+        ...filterValues(name, schema as z.ZodType).map((value) => ({ ...query, [name]: value })),
+      ]),
+    [{}],
+  );
 }
 
-const lists = operations.filter((operation) => operation.method === 'GET' && operation.query !== undefined && 'limit' in operation.query.shape);
+const lists = operations.filter(
+  (operation) => operation.method === 'GET' && operation.query !== undefined && 'limit' in operation.query.shape,
+);
 
 test('every list finds its page by an index, whatever it is filtered by', { timeout: 180_000 }, async () => {
   for (const operation of lists) {
-    const params = { tenantId: workspace.tenantId, id: operation.id === 'getAutomationSession' ? crowd.session : crowd.contactList };
+    const params = {
+      tenantId: workspace.tenantId,
+      id: operation.id === 'getAutomationSession' ? crowd.session : crowd.contactList,
+    };
     const headers = authorization(operation, workspace);
     for (const query of queriesOf(operation)) {
       const path = `${pathOf(operation, params)}?${new URLSearchParams({ limit: '20', ...query }).toString()}`;
       const answer = await send(hub.url, 'GET', path, { headers });
       expect([path, answer.status]).toEqual([path, 200]);
       const cursor = (answer.body as { meta?: { nextCursor: string | null } }).meta?.nextCursor;
-      if (typeof cursor === 'string') expect((await send(hub.url, 'GET', `${path}&cursor=${cursor}`, { headers })).status).toBe(200);
+      if (typeof cursor === 'string')
+        expect((await send(hub.url, 'GET', `${path}&cursor=${cursor}`, { headers })).status).toBe(200);
     }
   }
   await expectIndexed();
 });
 
-test('what starts, moves and ends work finds its rows by an index, and so does every periodic task', { timeout: 180_000 }, async () => {
-  const { api, session, tenantId } = workspace;
-  const step = { type: 'log' as const, message: 'x' };
-  const create = (body: object) => api.call('createAutomationWorkflow', { body: { name: 'hot', stepsJson: [step], ...body } as never });
-  const limited = await create({ limits: { maxConcurrentRuns: 5, maxRunsPerMinute: 1000, onLimit: 'replace' } });
-  await create({ triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token: 'a-token-of-16-or-more' } } });
-  await create({ triggerJson: { schemaVersion: 1, type: 'channel', channel: {} } });
-  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: limited.id } }));
-  await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-  await api.call('replayAutomationRun', { params: { id: runId }, body: { fromStep: 0 } });
-  const hook = { event: 'x', idempotencyKey: 'once', payload: {} };
-  for (const token of ['a-token-of-16-or-more', null]) {
-    const headers: Record<string, string> = token === null ? { 'x-api-key': workspace.key } : { 'x-service-automation-token': token };
-    expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, body: hook })).status).toBe(200);
-  }
-  expect((await send(hub.url, 'POST', `/v1/automations/workflows/${limited.id}/run`, { headers: { 'x-api-key': workspace.key, 'idempotency-key': 'once' }, body: {} })).status).toBe(200);
+test(
+  'what starts, moves and ends work finds its rows by an index, and so does every periodic task',
+  { timeout: 180_000 },
+  async () => {
+    const { api, session, tenantId } = workspace;
+    const step = { type: 'log' as const, message: 'x' };
+    const create = (body: object) =>
+      api.call('createAutomationWorkflow', { body: { name: 'hot', stepsJson: [step], ...body } as never });
+    const limited = await create({ limits: { maxConcurrentRuns: 5, maxRunsPerMinute: 1000, onLimit: 'replace' } });
+    await create({ triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token: 'a-token-of-16-or-more' } } });
+    await create({ triggerJson: { schemaVersion: 1, type: 'channel', channel: {} } });
+    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id: limited.id } }));
+    await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await api.call('replayAutomationRun', { params: { id: runId }, body: { fromStep: 0 } });
+    const hook = { event: 'x', idempotencyKey: 'once', payload: {} };
+    for (const token of ['a-token-of-16-or-more', null]) {
+      const headers: Record<string, string> =
+        token === null ? { 'x-api-key': workspace.key } : { 'x-service-automation-token': token };
+      expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, body: hook })).status).toBe(200);
+    }
+    expect(
+      (
+        await send(hub.url, 'POST', `/v1/automations/workflows/${limited.id}/run`, {
+          headers: { 'x-api-key': workspace.key, 'idempotency-key': 'once' },
+          body: {},
+        })
+      ).status,
+    ).toBe(200);
 
-  const question = { type: 'approval', title: 'ok?', approvers: [workspace.email, 'other@example.org'] };
-  // The second one keeps the run open once the first is decided.
-  const asking = await create({ stepsJson: [question, question] });
-  const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
-  await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
-  const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
-  await session.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
-  await session.call('growthDecideApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
-  await api.call('cancelAutomationRun', { params: { id: waiting } });
+    const question = { type: 'approval', title: 'ok?', approvers: [workspace.email, 'other@example.org'] };
+    // The second one keeps the run open once the first is decided.
+    const asking = await create({ stepsJson: [question, question] });
+    const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
+    await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
+    const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
+    await session.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
+    await session.call('growthDecideApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'approved' },
+    });
+    await api.call('cancelAutomationRun', { params: { id: waiting } });
 
-  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
-  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] } } });
-  const device = hub.client(deviceSecret);
-  await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) => api.call('runAutomationWorkflow', { params: { id } }));
-  const { commands } = await device.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 20, max: 4 } as never });
-  await device.call('heartbeatAutomationNode', { params: { id: nodeId }, body: { paused: false, running: commands.map(({ id }) => id) } as never });
-  const headers = { authorization: `Bearer ${deviceSecret}` };
-  const facts = { bytes: '1', sha256: 'a'.repeat(64), contentType: 'image/png', offset: '0' };
-  expect((await send(hub.url, 'PUT', `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/artifacts/a.png?${new URLSearchParams(facts).toString()}`, { headers, raw: Buffer.alloc(0) })).status).toBe(200);
-  const artifacts = [{ name: 'b.png', contentType: 'image/png', base64: 'AAAA' }];
-  await device.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId: commands[0]?.id as string }, body: { status: 'succeeded', output: {}, artifacts } as never });
-  await api.call('deleteAutomationNode', { params: { id: nodeId } });
+    const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
+    const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+      body: {
+        pairingCode,
+        device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] },
+      },
+    });
+    const device = hub.client(deviceSecret);
+    await create({ stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] }).then(({ id }) =>
+      api.call('runAutomationWorkflow', { params: { id } }),
+    );
+    const { commands } = await device.call('pollAutomationNodeCommands', {
+      params: { id: nodeId },
+      query: { wait: 20, max: 4 } as never,
+    });
+    await device.call('heartbeatAutomationNode', {
+      params: { id: nodeId },
+      body: { paused: false, running: commands.map(({ id }) => id) } as never,
+    });
+    const headers = { authorization: `Bearer ${deviceSecret}` };
+    const facts = { bytes: '1', sha256: 'a'.repeat(64), contentType: 'image/png', offset: '0' };
+    expect(
+      (
+        await send(
+          hub.url,
+          'PUT',
+          `/v1/automations/nodes/${nodeId}/commands/${commands[0]?.id}/artifacts/a.png?${new URLSearchParams(facts).toString()}`,
+          { headers, raw: Buffer.alloc(0) },
+        )
+      ).status,
+    ).toBe(200);
+    const artifacts = [{ name: 'b.png', contentType: 'image/png', base64: 'AAAA' }];
+    await device.call('completeAutomationNodeCommand', {
+      params: { id: nodeId, commandId: commands[0]?.id as string },
+      body: { status: 'succeeded', output: {}, artifacts } as never,
+    });
+    await api.call('deleteAutomationNode', { params: { id: nodeId } });
 
-  const channel = await api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } } });
-  expect((await send(hub.url, 'POST', channel.inboundPath, { headers: { 'x-service-automation-token': 'sixteen-characters' }, body: { text: 'hello', from: 'a', messageId: 'm' } })).status).toBe(200);
-  await api.call('putAutomationMemory', { body: { key: 'k', value: 1 } });
-  for (const skill of [{ skillId: 'memory.read', input: { key: 'k' } }, { skillId: 'runs.summary', input: {} }]) {
-    const { id } = await create({ stepsJson: [{ type: 'skill', ...skill }] });
-    await api.call('getAutomationRun', { params: { id: startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId }, query: { waitSeconds: 20 } });
-  }
-  await session.call('addContacts', { params: { id: crowd.contactList }, body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] } });
-  await session.call('growthConsole', {});
-  await api.call('getAutomationSlo', { query: { window: '24h' } });
-  await api.call('getAutomationOnboarding', {});
-  await api.call('putAutomationPolicy', { body: { retention: { maxRuns: 100_000, maxAgeDays: 3650 }, maxRunsPerHour: 1_000_000 } });
-  const { id: tokenId } = await workspace.createKey();
-  await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
-  await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
-  await hub.app.sweep();
-  await expectIndexed();
-});
+    const channel = await api.call('putAutomationChannel', {
+      body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } },
+    });
+    expect(
+      (
+        await send(hub.url, 'POST', channel.inboundPath, {
+          headers: { 'x-service-automation-token': 'sixteen-characters' },
+          body: { text: 'hello', from: 'a', messageId: 'm' },
+        })
+      ).status,
+    ).toBe(200);
+    await api.call('putAutomationMemory', { body: { key: 'k', value: 1 } });
+    for (const skill of [
+      { skillId: 'memory.read', input: { key: 'k' } },
+      { skillId: 'runs.summary', input: {} },
+    ]) {
+      const { id } = await create({ stepsJson: [{ type: 'skill', ...skill }] });
+      await api.call('getAutomationRun', {
+        params: { id: startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId },
+        query: { waitSeconds: 20 },
+      });
+    }
+    await session.call('addContacts', {
+      params: { id: crowd.contactList },
+      body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },
+    });
+    await session.call('growthConsole', {});
+    await api.call('getAutomationSlo', { query: { window: '24h' } });
+    await api.call('getAutomationOnboarding', {});
+    await api.call('putAutomationPolicy', {
+      body: { retention: { maxRuns: 100_000, maxAgeDays: 3650 }, maxRunsPerHour: 1_000_000 },
+    });
+    const { id: tokenId } = await workspace.createKey();
+    await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
+    await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
+    await hub.app.sweep();
+    await expectIndexed();
+  },
+);
 
 test('a statement without an index is found out: one that reads all, one that looks at too much, one that skips through', async () => {
-  const problemsOf = (role: 'outrigger_app' | 'outrigger_system', tenantId: string | null) => async (text: string, ...values: unknown[]) =>
-    (await explainAll(hub.database, [{ name: null, text, values, role, tenantId, settings: '' }], judge))[0]?.problems ?? [];
+  const problemsOf =
+    (role: 'outrigger_app' | 'outrigger_system', tenantId: string | null) =>
+    async (text: string, ...values: unknown[]) =>
+      (await explainAll(hub.database, [{ name: null, text, values, role, tenantId, settings: '' }], judge))[0]
+        ?.problems ?? [];
   const problems = problemsOf('outrigger_app', workspace.tenantId);
   const systemProblems = problemsOf('outrigger_system', null);
-  expect(await systemProblems('SELECT id FROM run_logs WHERE message = $1', 'nothing')).toContainEqual('reads run_logs from end to end');
-  expect(await problems('SELECT id FROM runs WHERE tenant_id = $1 AND context = $2 ORDER BY id LIMIT 20', workspace.tenantId, 'nothing')).toContainEqual(expect.stringMatching(/^(looks at|reads)/));
+  expect(await systemProblems('SELECT id FROM run_logs WHERE message = $1', 'nothing')).toContainEqual(
+    'reads run_logs from end to end',
+  );
+  expect(
+    await problems(
+      'SELECT id FROM runs WHERE tenant_id = $1 AND context = $2 ORDER BY id LIMIT 20',
+      workspace.tenantId,
+      'nothing',
+    ),
+  ).toContainEqual(expect.stringMatching(/^(looks at|reads)/));
   const slices = ['SELECT tenant_id FROM run_rollups WHERE slice_at = $1', new Date(0)] as const;
   expect(await systemProblems(...slices)).toEqual([]);
-  const target = ['SELECT id FROM audit_log WHERE tenant_id = $1 AND target_id = $2 ORDER BY id DESC LIMIT 20', workspace.tenantId, 'nothing'] as const;
+  const target = [
+    'SELECT id FROM audit_log WHERE tenant_id = $1 AND target_id = $2 ORDER BY id DESC LIMIT 20',
+    workspace.tenantId,
+    'nothing',
+  ] as const;
   expect(await problems(...target)).toEqual([]);
   await hub.database.query('DROP INDEX audit_log_target, audit_log_actor_target, run_rollups_age');
   expect(await problems(...target)).not.toEqual([]);
-  expect(await systemProblems(...slices)).toContainEqual(expect.stringMatching(/^(skips through run_rollups_\w+ without tenant_id|reads run_rollups from end to end)$/));
+  expect(await systemProblems(...slices)).toContainEqual(
+    expect.stringMatching(/^(skips through run_rollups_\w+ without tenant_id|reads run_rollups from end to end)$/),
+  );
 });
 
 test('every column through which a deletion reaches other rows has an index', async () => {

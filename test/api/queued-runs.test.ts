@@ -14,9 +14,13 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 const log = { type: 'log' as const, message: 'x' };
 const waiting = { type: 'approval' as const, title: 'wait' };
-const create = async (workspace: TestWorkspace, body: object) => (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [log], ...body } as never })).id;
-const run = async ({ api }: TestWorkspace, id: string) => startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
-const statusOf = async ({ api }: TestWorkspace, id: string) => (await api.call('getAutomationRun', { params: { id } })).status;
+const create = async (workspace: TestWorkspace, body: object) =>
+  (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [log], ...body } as never }))
+    .id;
+const run = async ({ api }: TestWorkspace, id: string) =>
+  startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
+const statusOf = async ({ api }: TestWorkspace, id: string) =>
+  (await api.call('getAutomationRun', { params: { id } })).status;
 const expectRefused = (answer: Answer) => {
   expect(answer).toMatchObject({ status: 429, body: { code: 'queued_runs_limit_reached' } });
   expect(answer.body.message).toMatch(/3 runs.*QUEUED_RUNS_PER_WORKSPACE.*cancel/);
@@ -26,12 +30,18 @@ const expectRefused = (answer: Answer) => {
 async function approve({ api }: TestWorkspace, runId: string): Promise<void> {
   await expect.poll(async () => (await api.call('listAutomationApprovals', { query: { runId } })).data.length).toBe(1);
   const [approval] = (await api.call('listAutomationApprovals', { query: { runId } })).data;
-  await api.call('decideAutomationApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
+  await api.call('decideAutomationApproval', {
+    params: { id: approval?.id as string },
+    body: { decision: 'approved' },
+  });
 }
 
 /** A workspace with as many runs as may wait, behind one that waits for a person; answers them in their order. */
 async function fill(workspace: TestWorkspace): Promise<{ workflowId: string; runIds: string[] }> {
-  const workflowId = await create(workspace, { stepsJson: [waiting], limits: { maxConcurrentRuns: 1, onLimit: 'queue' } });
+  const workflowId = await create(workspace, {
+    stepsJson: [waiting],
+    limits: { maxConcurrentRuns: 1, onLimit: 'queue' },
+  });
   const runIds = [await run(workspace, workflowId)];
   await expect.poll(() => statusOf(workspace, runIds[0] as string)).toBe('waiting_approval');
   for (let index = 0; index < most; index += 1) runIds.push(await run(workspace, workflowId));
@@ -42,11 +52,15 @@ test('so many runs of a workspace wait to begin and no more, whoever starts them
   const [full, other] = [await hub.workspace(), await hub.workspace()];
   const headers = { 'x-api-key': full.key };
   const child = await create(full, {});
-  const parent = await create(full, { stepsJson: [waiting, { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }] });
+  const parent = await create(full, {
+    stepsJson: [waiting, { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }],
+  });
   const parentRun = await run(full, parent);
   await expect.poll(() => statusOf(full, parentRun)).toBe('waiting_approval');
   const sequence = await full.api.call('createAutomationSequence', { body: { name: 's', steps: [log] } });
-  const channel = await full.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } } });
+  const channel = await full.api.call('putAutomationChannel', {
+    body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'sixteen-characters' } },
+  });
   await create(full, { triggerJson: { type: 'channel', channel: { channelId: channel.id } } });
   const { runIds } = await fill(full);
 
@@ -54,11 +68,17 @@ test('so many runs of a workspace wait to begin and no more, whoever starts them
   expectRefused(await send(hub.url, 'POST', runPath, { headers, body: {} }));
   expectRefused(await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, body: { workflowId: child } }));
   expectRefused(await send(hub.url, 'POST', `/v1/automations/sequences/${sequence.id}/run`, { headers, body: {} }));
-  const message = { headers: { 'x-service-automation-token': 'sixteen-characters' }, body: { text: 'hello', from: 'a', messageId: 'm' } };
+  const message = {
+    headers: { 'x-service-automation-token': 'sixteen-characters' },
+    body: { text: 'hello', from: 'a', messageId: 'm' },
+  };
   expectRefused(await send(hub.url, 'POST', channel.inboundPath, message));
   await approve(full, parentRun);
   await expect.poll(() => statusOf(full, parentRun)).toBe('failed');
-  expect((await full.api.call('getAutomationRun', { params: { id: parentRun } })).error).toMatchObject({ code: 'subagent_refused', message: expect.stringContaining('QUEUED_RUNS_PER_WORKSPACE') as string });
+  expect((await full.api.call('getAutomationRun', { params: { id: parentRun } })).error).toMatchObject({
+    code: 'subagent_refused',
+    message: expect.stringContaining('QUEUED_RUNS_PER_WORKSPACE') as string,
+  });
   expectRefused(await send(hub.url, 'POST', `/v1/automations/runs/${parentRun}/retry`, { headers, body: {} }));
 
   const elsewhere = await run(other, await create(other, {}));
@@ -68,24 +88,46 @@ test('so many runs of a workspace wait to begin and no more, whoever starts them
   for (const runId of runIds) await expect.poll(() => statusOf(full, runId)).toBe('succeeded');
   await expect.poll(async () => (await send(hub.url, 'POST', runPath, { headers, body: {} })).status).toBe(200);
   // A message that was refused is not taken for one that came before.
-  await expect.poll(async () => (await send(hub.url, 'POST', channel.inboundPath, message)).body).toMatchObject({ runIds: [expect.any(String)] });
+  await expect
+    .poll(async () => (await send(hub.url, 'POST', channel.inboundPath, message)).body)
+    .toMatchObject({ runIds: [expect.any(String)] });
 });
 
 test('a fire for which there is no room is skipped with its reason, and nothing is caught up for it', async () => {
   const workspace = await hub.workspace();
-  const triggerJson = { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600, onMissed: 'all', maxCatchUp: 5 } };
+  const triggerJson = {
+    type: 'schedule',
+    schedule: { kind: 'interval', everySeconds: 3600, onMissed: 'all', maxCatchUp: 5 },
+  };
   const ids = [await create(workspace, { triggerJson }), await create(workspace, { triggerJson })];
   const { runIds } = await fill(workspace);
-  const becomeDue = () => hub.database.query(`update workflows set next_run_at = now() - interval '150 minutes' where id = any($1)`, [ids]);
-  const fires = () => hub.database.query<{ outcome: string; n: number; runs: number }>('select outcome, count(*)::int as n, count(run_id)::int as runs from schedule_fires where workflow_id = any($1) group by 1 order by 1', [ids]);
-  const isPlanned = async () => (await hub.database.query('select 1 from workflows where id = any($1) and next_run_at > now()', [ids])).length === ids.length;
+  const becomeDue = () =>
+    hub.database.query(`update workflows set next_run_at = now() - interval '150 minutes' where id = any($1)`, [ids]);
+  const fires = () =>
+    hub.database.query<{ outcome: string; n: number; runs: number }>(
+      'select outcome, count(*)::int as n, count(run_id)::int as runs from schedule_fires where workflow_id = any($1) group by 1 order by 1',
+      [ids],
+    );
+  const isPlanned = async () =>
+    (await hub.database.query('select 1 from workflows where id = any($1) and next_run_at > now()', [ids])).length ===
+    ids.length;
   await becomeDue();
   await expect.poll(isPlanned).toBe(true);
   expect(await fires()).toEqual([{ outcome: 'queue_full', n: 6, runs: 0 }]);
 
   for (const runId of runIds) await approve(workspace, runId);
   for (const runId of runIds) await expect.poll(() => statusOf(workspace, runId)).toBe('succeeded');
-  await expect.poll(async () => (await send(hub.url, 'POST', `/v1/automations/workflows/${ids[0]}/run`, { headers: { 'x-api-key': workspace.key }, body: {} })).status).toBe(200);
+  await expect
+    .poll(
+      async () =>
+        (
+          await send(hub.url, 'POST', `/v1/automations/workflows/${ids[0]}/run`, {
+            headers: { 'x-api-key': workspace.key },
+            body: {},
+          })
+        ).status,
+    )
+    .toBe(200);
   await hub.database.query('delete from schedule_fires');
   // Of six that are due at once as many start as there is room for.
   await becomeDue();
@@ -94,5 +136,7 @@ test('a fire for which there is no room is skipped with its reason, and nothing 
     { outcome: 'queue_full', n: 6 - most, runs: 0 },
     { outcome: 'started', n: most, runs: most },
   ]);
-  await expect.poll(async () => (await workspace.api.call('listAutomationRuns', { query: { status: 'queued' } })).data).toEqual([]);
+  await expect
+    .poll(async () => (await workspace.api.call('listAutomationRuns', { query: { status: 'queued' } })).data)
+    .toEqual([]);
 });

@@ -16,7 +16,10 @@ beforeAll(async () => {
   for (const name of ['ann', 'bob']) {
     const email = `${name}.${process.hrtime.bigint()}@example.org`;
     const password = 'correct horse battery';
-    await workspace.session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { email, password, role: 'admin' } });
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email, password, role: 'admin' },
+    });
     members[name] = { email, token: (await hub.client().call('logIn', { body: { email, password } })).token };
   }
 });
@@ -34,22 +37,37 @@ async function pendingOf(runId: string) {
 }
 
 const decideAs = (name: string, id: string, decision: 'approved' | 'rejected') =>
-  send(hub.url, 'POST', `/growth/automations/approvals/${id}/decide`, { headers: { authorization: `Bearer ${tokenOf(name)}` }, body: { decision } });
+  send(hub.url, 'POST', `/growth/automations/approvals/${id}/decide`, {
+    headers: { authorization: `Bearer ${tokenOf(name)}` },
+    body: { decision },
+  });
 
 describe('nobody who started it approves', () => {
-  const workflow = async (steps: StepInput[], more: Record<string, unknown> = {}) => (await workspace.api.call('createAutomationWorkflow', { body: { name: 'chain', stepsJson: steps as never, ...more } as never })).id;
+  const workflow = async (steps: StepInput[], more: Record<string, unknown> = {}) =>
+    (
+      await workspace.api.call('createAutomationWorkflow', {
+        body: { name: 'chain', stepsJson: steps as never, ...more } as never,
+      })
+    ).id;
   const asked = () => ({ type: 'approval' as const, title: 'Mine?', approvers: ['ann', 'bob'].map(emailOf) });
   const latestOf = async (workflowId: string) => {
-    await until(async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length > 0, () => 'no run yet');
+    await until(
+      async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data.length > 0,
+      () => 'no run yet',
+    );
     return ((await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data[0] as { id: string }).id;
   };
   /** Starts a workflow as Ann. */
-  const startAsAnn = async (id: string) => startedRun(await hub.client(tokenOf('ann')).call('growthRunWorkflow', { params: { id } })).runId;
+  const startAsAnn = async (id: string) =>
+    startedRun(await hub.client(tokenOf('ann')).call('growthRunWorkflow', { params: { id } })).runId;
 
   /** What Ann, who started it, and then Bob hear when they approve. */
   async function verdicts(runId: string): Promise<unknown[]> {
     const approval = await pendingOf(runId);
-    return [(await decideAs('ann', approval.id, 'approved')).body.code, (await decideAs('bob', approval.id, 'approved')).body['status']];
+    return [
+      (await decideAs('ann', approval.id, 'approved')).body.code,
+      (await decideAs('bob', approval.id, 'approved')).body['status'],
+    ];
   }
   const onlyBob = ['approver_required', 'approved'];
 
@@ -80,11 +98,17 @@ describe('nobody who started it approves', () => {
     const retry = await workspace.api.call('retryAutomationRun', { params: { id: first } });
     expect(await verdicts(retry.id)).toEqual(onlyBob);
     await settled(retry.id);
-    expect(await verdicts((await workspace.api.call('replayAutomationRun', { params: { id: retry.id }, body: { fromStep: 0 } })).id)).toEqual(onlyBob);
+    expect(
+      await verdicts(
+        (await workspace.api.call('replayAutomationRun', { params: { id: retry.id }, body: { fromStep: 0 } })).id,
+      ),
+    ).toEqual(onlyBob);
   });
 
   test('in a sequence', async () => {
-    const { id } = await workspace.api.call('createAutomationSequence', { body: { name: 'own', steps: [asked()] as never } });
+    const { id } = await workspace.api.call('createAutomationSequence', {
+      body: { name: 'own', steps: [asked()] as never },
+    });
     const { workflowId } = await workspace.api.call('runAutomationSequence', { params: { id }, body: {} });
     await startAsAnn(workflowId);
     expect(await verdicts(await latestOf(workflowId))).toEqual(onlyBob);
@@ -93,13 +117,34 @@ describe('nobody who started it approves', () => {
   test('in a workflow that the run starts over the inbound hook', async () => {
     const token = 'token-of-the-hook-in-the-chain';
     const hooked = await workflow([asked()], { triggerJson: { type: 'webhook', webhook: { token } } });
-    await startAsAnn(await workflow([{ type: 'skill', skillId: 'webhook.deliver', input: { url: `${hub.url}/v1/automations/hooks/inbound`, headers: { 'X-Service-Automation-Token': token }, body: { workflowId: hooked } } }]));
+    await startAsAnn(
+      await workflow([
+        {
+          type: 'skill',
+          skillId: 'webhook.deliver',
+          input: {
+            url: `${hub.url}/v1/automations/hooks/inbound`,
+            headers: { 'X-Service-Automation-Token': token },
+            body: { workflowId: hooked },
+          },
+        },
+      ]),
+    );
     expect(await verdicts(await latestOf(hooked))).toEqual(onlyBob);
   });
 
   test('but whoever saved the workflow that a hook starts did not start its runs', async () => {
-    const { id } = await hub.client(tokenOf('ann')).call('growthCreateWorkflow', { body: { name: 'hook', stepsJson: [asked()] as never, triggerJson: { type: 'webhook', webhook: { token: 'token-that-a-stranger-calls' } } as never } });
-    const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': 'token-that-a-stranger-calls' }, body: { workflowId: id } });
+    const { id } = await hub.client(tokenOf('ann')).call('growthCreateWorkflow', {
+      body: {
+        name: 'hook',
+        stepsJson: [asked()] as never,
+        triggerJson: { type: 'webhook', webhook: { token: 'token-that-a-stranger-calls' } } as never,
+      },
+    });
+    const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+      headers: { 'x-service-automation-token': 'token-that-a-stranger-calls' },
+      body: { workflowId: id },
+    });
     const approval = await pendingOf(started.body['runId'] as string);
     expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
   });

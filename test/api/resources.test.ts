@@ -25,86 +25,195 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 type StepInput = Record<string, unknown> & { type: Step['type'] };
-const body = (steps: StepInput[], extra: Record<string, unknown> = {}) => ({ body: { name: 'test', stepsJson: steps, ...extra } as never });
+const body = (steps: StepInput[], extra: Record<string, unknown> = {}) => ({
+  body: { name: 'test', stepsJson: steps, ...extra } as never,
+});
 
 async function start(steps: StepInput[], payload: Record<string, unknown> = {}, on = workspace): Promise<string> {
   const { id } = await on.api.call('createAutomationWorkflow', body(steps));
   return startedRun(await on.api.call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
 }
-const settled = (id: string, on = workspace) => on.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
-const request = (method: string, path: string, content?: unknown, on = workspace) => send(hub.url, method, path, { headers: { 'x-api-key': on.key }, ...(content === undefined ? {} : { body: content }) });
+const settled = (id: string, on = workspace) =>
+  on.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+const request = (method: string, path: string, content?: unknown, on = workspace) =>
+  send(hub.url, method, path, {
+    headers: { 'x-api-key': on.key },
+    ...(content === undefined ? {} : { body: content }),
+  });
 
 describe('sequences', () => {
   test('run as a linked workflow that is made once and follows their changes', async () => {
-    const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 'Welcome', steps: [{ type: 'log', message: 'one {{payload.who}}' }, { type: 'log', message: 'two' }] } });
+    const sequence = await workspace.api.call('createAutomationSequence', {
+      body: {
+        name: 'Welcome',
+        steps: [
+          { type: 'log', message: 'one {{payload.who}}' },
+          { type: 'log', message: 'two' },
+        ],
+      },
+    });
     expect(sequence).toMatchObject({ name: 'Welcome', workflowId: null });
-    const first = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id }, body: { payload: { who: 'Ann' } } });
-    expect(await settled(first.runId)).toMatchObject({ status: 'succeeded', workflowId: first.workflowId, workflowVersion: 1, trigger: { type: 'sequence', sequenceId: sequence.id }, stepsResultJson: [{ output: { message: 'one Ann' } }, {}] });
-    const second = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id }, body: { payload: { who: 'Bo' } } });
+    const first = await workspace.api.call('runAutomationSequence', {
+      params: { id: sequence.id },
+      body: { payload: { who: 'Ann' } },
+    });
+    expect(await settled(first.runId)).toMatchObject({
+      status: 'succeeded',
+      workflowId: first.workflowId,
+      workflowVersion: 1,
+      trigger: { type: 'sequence', sequenceId: sequence.id },
+      stepsResultJson: [{ output: { message: 'one Ann' } }, {}],
+    });
+    const second = await workspace.api.call('runAutomationSequence', {
+      params: { id: sequence.id },
+      body: { payload: { who: 'Bo' } },
+    });
     expect(second.workflowId).toBe(first.workflowId);
     expect((await settled(second.runId)).workflowVersion).toBe(1);
-    expect(await workspace.api.call('updateAutomationSequence', { params: { id: sequence.id }, body: { steps: [{ type: 'log', message: 'changed' }] } })).toMatchObject({ workflowId: first.workflowId });
+    expect(
+      await workspace.api.call('updateAutomationSequence', {
+        params: { id: sequence.id },
+        body: { steps: [{ type: 'log', message: 'changed' }] },
+      }),
+    ).toMatchObject({ workflowId: first.workflowId });
     const third = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id } });
-    expect(await settled(third.runId)).toMatchObject({ workflowVersion: 2, stepsResultJson: [{ output: { message: 'changed' } }] });
+    expect(await settled(third.runId)).toMatchObject({
+      workflowVersion: 2,
+      stepsResultJson: [{ output: { message: 'changed' } }],
+    });
     expect((await workspace.api.call('listAutomationSequences', {})).data.map(({ id }) => id)).toEqual([sequence.id]);
-    expect(await workspace.api.call('deleteAutomationSequence', { params: { id: sequence.id } })).toEqual({ id: sequence.id, deleted: true });
+    expect(await workspace.api.call('deleteAutomationSequence', { params: { id: sequence.id } })).toEqual({
+      id: sequence.id,
+      deleted: true,
+    });
     expect((await request('PATCH', `/v1/automations/workflows/${first.workflowId}`, { name: 'x' })).status).toBe(404);
   });
 
   test('hold no worker while they wait between their steps', async () => {
-    const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 'Slow', steps: [{ type: 'log', message: 'now' }, { type: 'log', message: 'later', delaySeconds: 2 }] } });
+    const sequence = await workspace.api.call('createAutomationSequence', {
+      body: {
+        name: 'Slow',
+        steps: [
+          { type: 'log', message: 'now' },
+          { type: 'log', message: 'later', delaySeconds: 2 },
+        ],
+      },
+    });
     const { runId } = await workspace.api.call('runAutomationSequence', { params: { id: sequence.id } });
-    const held = async () => (await hub.database.query<{ next_step: number; held: boolean; waits: boolean }>('select next_step, lease_expires_at is not null as held, wake_at > now() as waits from runs where id = $1', [runId]))[0];
+    const held = async () =>
+      (
+        await hub.database.query<{ next_step: number; held: boolean; waits: boolean }>(
+          'select next_step, lease_expires_at is not null as held, wake_at > now() as waits from runs where id = $1',
+          [runId],
+        )
+      )[0];
     await expect.poll(held).toEqual({ next_step: 1, held: false, waits: true });
     const run = await settled(runId);
     expect(run.status).toBe('succeeded');
-    expect(new Date(run.finishedAt as string).getTime() - new Date(run.stepsResultJson[0]?.finishedAt as string).getTime()).toBeGreaterThanOrEqual(1_900);
+    expect(
+      new Date(run.finishedAt as string).getTime() - new Date(run.stepsResultJson[0]?.finishedAt as string).getTime(),
+    ).toBeGreaterThanOrEqual(1_900);
   });
 
   test('are refused where they could not run', async () => {
-    expect((await request('POST', '/v1/automations/sequences', { name: 'x', steps: [{ type: 'skill', skillId: 'no.such' }] })).body).toMatchObject({ statusCode: 400, code: 'workflow_invalid' });
-    expect((await request('POST', '/v1/automations/sequences', { name: 'x', steps: [] })).body).toMatchObject({ statusCode: 400, details: [{ path: 'body.steps' }] });
+    expect(
+      (
+        await request('POST', '/v1/automations/sequences', {
+          name: 'x',
+          steps: [{ type: 'skill', skillId: 'no.such' }],
+        })
+      ).body,
+    ).toMatchObject({ statusCode: 400, code: 'workflow_invalid' });
+    expect((await request('POST', '/v1/automations/sequences', { name: 'x', steps: [] })).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.steps' }],
+    });
   });
 });
 
 describe('flows and attempts', () => {
   test('a flow keeps its revision over cancel, retry and replay, and shows its runs', async () => {
-    const runId = await start([{ type: 'log', message: 'a' }, { type: 'approval', title: 'go?' }]);
+    const runId = await start([
+      { type: 'log', message: 'a' },
+      { type: 'approval', title: 'go?' },
+    ]);
     const { flowId } = await settled(runId);
     await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
     const retried = await workspace.api.call('retryAutomationRun', { params: { id: runId } });
     await settled(retried.id);
     const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId: retried.id } });
-    await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: data[0]?.id as string },
+      body: { decision: 'approved' },
+    });
     expect((await settled(retried.id)).status).toBe('succeeded');
-    const replayed = await workspace.api.call('replayAutomationRun', { params: { id: retried.id }, body: { fromStep: 1 } });
-    expect(await settled(replayed.id)).toMatchObject({ status: 'waiting_approval', flowId, attempt: 3, stepsResultJson: [{ status: 'succeeded' }, { status: 'waiting_approval' }] });
+    const replayed = await workspace.api.call('replayAutomationRun', {
+      params: { id: retried.id },
+      body: { fromStep: 1 },
+    });
+    expect(await settled(replayed.id)).toMatchObject({
+      status: 'waiting_approval',
+      flowId,
+      attempt: 3,
+      stepsResultJson: [{ status: 'succeeded' }, { status: 'waiting_approval' }],
+    });
     const flow = await workspace.api.call('getAutomationFlow', { params: { id: flowId } });
-    expect(flow).toMatchObject({ revision: 3, status: 'waiting_approval', runs: [{ id: runId, status: 'cancelled' }, { id: retried.id, status: 'succeeded' }, { id: replayed.id }] });
-    expect((await workspace.api.call('listAutomationFlows', { query: { workflowId: flow.workflowId } })).data).toMatchObject([{ id: flowId, revision: 3 }]);
+    expect(flow).toMatchObject({
+      revision: 3,
+      status: 'waiting_approval',
+      runs: [{ id: runId, status: 'cancelled' }, { id: retried.id, status: 'succeeded' }, { id: replayed.id }],
+    });
+    expect(
+      (await workspace.api.call('listAutomationFlows', { query: { workflowId: flow.workflowId } })).data,
+    ).toMatchObject([{ id: flowId, revision: 3 }]);
     // Only the latest attempt goes on, and only from a step that was reached.
-    expect((await request('POST', `/v1/automations/runs/${retried.id}/replay`, {})).body).toMatchObject({ statusCode: 409, code: 'run_not_retryable' });
-    expect((await request('POST', `/v1/automations/runs/${replayed.id}/replay`, {})).body).toMatchObject({ statusCode: 409 });
+    expect((await request('POST', `/v1/automations/runs/${retried.id}/replay`, {})).body).toMatchObject({
+      statusCode: 409,
+      code: 'run_not_retryable',
+    });
+    expect((await request('POST', `/v1/automations/runs/${replayed.id}/replay`, {})).body).toMatchObject({
+      statusCode: 409,
+    });
     await workspace.api.call('cancelAutomationRun', { params: { id: replayed.id } });
-    expect((await request('POST', `/v1/automations/runs/${replayed.id}/replay`, { fromStep: 2 })).body).toMatchObject({ statusCode: 400, details: [{ path: 'body.fromStep' }] });
+    expect((await request('POST', `/v1/automations/runs/${replayed.id}/replay`, { fromStep: 2 })).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.fromStep' }],
+    });
   });
 
   test('a dry run says what would be done, and does nothing', async () => {
-    const { id } = await workspace.api.call('createAutomationWorkflow', body([
-      { type: 'skill', id: 'read', skillId: 'memory.read', input: { key: '{{payload.key}}' } },
-      { type: 'skill', skillId: 'memory.write', input: { key: 'dry', value: '{{steps.read.output.value}} and {{payload.n}}' }, when: '{{payload.n}}' },
-      { type: 'log', message: 'never', when: '{{payload.zero}}' },
-      { type: 'log', message: 'maybe', when: '{{last.outputText}}' },
-      { type: 'approval', title: 'ok {{payload.key}}?' },
-      { type: 'skill', skillId: 'node.ping', input: { nodeId: '{{payload.node}}' } },
-    ]));
-    const answer = await workspace.api.call('runAutomationWorkflow', { params: { id }, query: { dryRun: 'true' }, body: { payload: { key: 'k', n: 5, zero: 0, node: 'not-a-node' } } });
+    const { id } = await workspace.api.call(
+      'createAutomationWorkflow',
+      body([
+        { type: 'skill', id: 'read', skillId: 'memory.read', input: { key: '{{payload.key}}' } },
+        {
+          type: 'skill',
+          skillId: 'memory.write',
+          input: { key: 'dry', value: '{{steps.read.output.value}} and {{payload.n}}' },
+          when: '{{payload.n}}',
+        },
+        { type: 'log', message: 'never', when: '{{payload.zero}}' },
+        { type: 'log', message: 'maybe', when: '{{last.outputText}}' },
+        { type: 'approval', title: 'ok {{payload.key}}?' },
+        { type: 'skill', skillId: 'node.ping', input: { nodeId: '{{payload.node}}' } },
+      ]),
+    );
+    const answer = await workspace.api.call('runAutomationWorkflow', {
+      params: { id },
+      query: { dryRun: 'true' },
+      body: { payload: { key: 'k', n: 5, zero: 0, node: 'not-a-node' } },
+    });
     expect(answer).toMatchObject({
       dryRun: true,
       runnable: false,
       steps: [
         { willRun: 'yes', input: { key: 'k' }, unresolved: [], needsApproval: false, problems: [] },
-        { willRun: 'yes', input: { key: 'dry', value: '{{steps.read.output.value}} and 5' }, unresolved: ['steps.read.output.value'], problems: [] },
+        {
+          willRun: 'yes',
+          input: { key: 'dry', value: '{{steps.read.output.value}} and 5' },
+          unresolved: ['steps.read.output.value'],
+          problems: [],
+        },
         { willRun: 'no' },
         { willRun: 'unknown' },
         { input: { title: 'ok k?' }, needsApproval: true },
@@ -117,8 +226,11 @@ describe('flows and attempts', () => {
 
   test('a spawned run belongs to its parent: it fails with it, is cancelled with it, and its depth is bounded', async () => {
     const child = await workspace.api.call('createAutomationWorkflow', body([{ type: 'approval', title: 'child' }]));
-    const parent = await start([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child.id, context: 'from above' } }]);
-    const childRun = async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId: child.id } })).data[0];
+    const parent = await start([
+      { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child.id, context: 'from above' } },
+    ]);
+    const childRun = async () =>
+      (await workspace.api.call('listAutomationRuns', { query: { workflowId: child.id } })).data[0];
     await expect.poll(async () => (await childRun())?.status).toBe('waiting_approval');
     expect(await childRun()).toMatchObject({ parentRunId: parent, depth: 1, trigger: { type: 'subagent' } });
     expect((await workspace.api.call('getAutomationRun', { params: { id: parent } })).status).toBe('running');
@@ -130,15 +242,27 @@ describe('flows and attempts', () => {
     await workspace.api.call('cancelAutomationRun', { params: { id: (await childRun())?.id as string } });
     expect(await settled(second)).toMatchObject({ status: 'failed', error: { code: 'subagent_cancelled' } });
 
-    for (const [change, complaint] of [[{ active: false }, 'not active'], [null, 'no workflow']] as const) {
+    for (const [change, complaint] of [
+      [{ active: false }, 'not active'],
+      [null, 'no workflow'],
+    ] as const) {
       if (change === null) await workspace.api.call('deleteAutomationWorkflow', { params: { id: child.id } });
       else await workspace.api.call('updateAutomationWorkflow', { params: { id: child.id }, body: change });
-      const orphan = await start([{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: '{{payload.id}}' } }], { id: child.id });
-      expect(await settled(orphan)).toMatchObject({ status: 'failed', error: { code: 'subagent_refused', message: expect.stringContaining(complaint) as string } });
+      const orphan = await start(
+        [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: '{{payload.id}}' } }],
+        { id: child.id },
+      );
+      expect(await settled(orphan)).toMatchObject({
+        status: 'failed',
+        error: { code: 'subagent_refused', message: expect.stringContaining(complaint) as string },
+      });
     }
 
     const loop = await workspace.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
-    await workspace.api.call('updateAutomationWorkflow', { params: { id: loop.id }, body: { stepsJson: [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: loop.id } }] } });
+    await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: loop.id },
+      body: { stepsJson: [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: loop.id } }] },
+    });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: loop.id } }));
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'subagent_failed' } });
     const all = (await workspace.api.call('listAutomationRuns', { query: { workflowId: loop.id } })).data;
@@ -149,11 +273,22 @@ describe('flows and attempts', () => {
 describe('memory', () => {
   test('is kept by workspace and by session, forgotten by null and by time, and bounded', async () => {
     const session = await workspace.api.call('createAutomationSession', { body: { scope: 'workspace', key: 'm' } });
-    const put = (content: Record<string, unknown>) => workspace.api.call('putAutomationMemory', { body: content as never });
-    expect(await put({ key: 'a', value: { n: 1 } })).toMatchObject({ key: 'a', value: { n: 1 }, sessionId: null, expiresAt: null });
+    const put = (content: Record<string, unknown>) =>
+      workspace.api.call('putAutomationMemory', { body: content as never });
+    expect(await put({ key: 'a', value: { n: 1 } })).toMatchObject({
+      key: 'a',
+      value: { n: 1 },
+      sessionId: null,
+      expiresAt: null,
+    });
     await put({ key: 'a', value: 2, sessionId: session.id });
-    const read = async (query: Record<string, unknown>) => (await workspace.api.call('listAutomationMemory', { query: query as never })).data.map(({ value }) => value);
-    expect([await read({ key: 'a' }), await read({ key: 'a', sessionId: session.id }), await read({ key: 'none' })]).toEqual([[{ n: 1 }], [2], []]);
+    const read = async (query: Record<string, unknown>) =>
+      (await workspace.api.call('listAutomationMemory', { query: query as never })).data.map(({ value }) => value);
+    expect([
+      await read({ key: 'a' }),
+      await read({ key: 'a', sessionId: session.id }),
+      await read({ key: 'none' }),
+    ]).toEqual([[{ n: 1 }], [2], []]);
     // A text that looks like a number stays a text.
     for (const value of ['12', '1e999', 'null', '"x"', '{}', 0, false, ['1']]) {
       expect(await put({ key: 'typed', value })).toMatchObject({ value });
@@ -163,35 +298,69 @@ describe('memory', () => {
     expect(await read({ key: 'a' })).toEqual([]);
     await put({ key: 'short', value: 1, ttlSeconds: 1 });
     await expect.poll(() => read({ key: 'short' })).toEqual([]);
-    expect((await request('PUT', '/v1/automations/memory', { key: 'big', value: 'x'.repeat(70_000) })).body).toMatchObject({ statusCode: 400, details: [{ path: 'body.value' }] });
-    expect((await request('PUT', '/v1/automations/memory', { key: 'x', value: 1, sessionId: '01890000-0000-7000-8000-000000000000' })).status).toBe(404);
-    await hub.database.query(`insert into memory_entries (id, tenant_id, key, value) select gen_random_uuid(), $1, 'k' || n, '1' from generate_series(1, 10000) n`, [workspace.tenantId]);
-    expect((await request('PUT', '/v1/automations/memory', { key: 'one too many', value: 1 })).body).toMatchObject({ statusCode: 409, code: 'memory_full' });
+    expect(
+      (await request('PUT', '/v1/automations/memory', { key: 'big', value: 'x'.repeat(70_000) })).body,
+    ).toMatchObject({ statusCode: 400, details: [{ path: 'body.value' }] });
+    expect(
+      (
+        await request('PUT', '/v1/automations/memory', {
+          key: 'x',
+          value: 1,
+          sessionId: '01890000-0000-7000-8000-000000000000',
+        })
+      ).status,
+    ).toBe(404);
+    await hub.database.query(
+      `insert into memory_entries (id, tenant_id, key, value) select gen_random_uuid(), $1, 'k' || n, '1' from generate_series(1, 10000) n`,
+      [workspace.tenantId],
+    );
+    expect((await request('PUT', '/v1/automations/memory', { key: 'one too many', value: 1 })).body).toMatchObject({
+      statusCode: 409,
+      code: 'memory_full',
+    });
     await hub.database.query(`delete from memory_entries where tenant_id = $1`, [workspace.tenantId]);
   });
 
   test('finds what is new in a list since the last look', async () => {
-    const steps: StepInput[] = [{ type: 'skill', skillId: 'memory.diff', input: { key: 'files', items: '{{payload.items}}', by: 'name' } }];
-    const look = async (names: string[]) => (await settled(await start(steps, { items: names.map((name) => ({ name })) }))).stepsResultJson[0];
+    const steps: StepInput[] = [
+      { type: 'skill', skillId: 'memory.diff', input: { key: 'files', items: '{{payload.items}}', by: 'name' } },
+    ];
+    const look = async (names: string[]) =>
+      (await settled(await start(steps, { items: names.map((name) => ({ name })) }))).stepsResultJson[0];
     expect((await look(['a', 'b']))?.output).toEqual({ added: [], removed: [], first: true });
-    expect(await look(['b', 'c'])).toMatchObject({ output: { added: [{ name: 'c' }], removed: ['a'], first: false }, outputText: 'c' });
+    expect(await look(['b', 'c'])).toMatchObject({
+      output: { added: [{ name: 'c' }], removed: ['a'], first: false },
+      outputText: 'c',
+    });
   });
 });
 
 describe('logs and messages', () => {
   test('are filtered by run, workflow, level and time', async () => {
     const own = await hub.workspace();
-    const first = await start([{ type: 'log', message: 'one' }, { type: 'log', message: 'two', level: 'error' }], {}, own);
+    const first = await start(
+      [
+        { type: 'log', message: 'one' },
+        { type: 'log', message: 'two', level: 'error' },
+      ],
+      {},
+      own,
+    );
     const { workflowId } = await settled(first, own);
     await settled(await start([{ type: 'log', message: 'other' }], {}, own), own);
-    const lines = async (query: Record<string, unknown>) => (await own.api.call('listAutomationLogs', { query: query as never })).data.map(({ message }) => message);
+    const lines = async (query: Record<string, unknown>) =>
+      (await own.api.call('listAutomationLogs', { query: query as never })).data.map(({ message }) => message);
     expect(await lines({})).toEqual(['other', 'two', 'one']);
     expect(await lines({ runId: first })).toEqual(['two', 'one']);
     expect(await lines({ workflowId, level: 'error' })).toEqual(['two']);
     expect(await lines({ from: new Date(Date.now() - 60_000).toISOString() })).toEqual(['other', 'two', 'one']);
     expect(await lines({ to: new Date(Date.now() - 60_000).toISOString() })).toEqual([]);
     const page = await own.api.call('listAutomationLogs', { query: { limit: 2 } });
-    expect((await own.api.call('listAutomationLogs', { query: { limit: 2, cursor: page.meta.nextCursor as string } })).data.map(({ message }) => message)).toEqual(['one']);
+    expect(
+      (
+        await own.api.call('listAutomationLogs', { query: { limit: 2, cursor: page.meta.nextCursor as string } })
+      ).data.map(({ message }) => message),
+    ).toEqual(['one']);
   });
 
   interface Sent {
@@ -201,7 +370,11 @@ describe('logs and messages', () => {
   }
 
   /** Opens a stream; from then on nothing is missed. */
-  async function open(path: string, signal: AbortSignal, headers: Record<string, string> = {}): Promise<AsyncGenerator<Sent>> {
+  async function open(
+    path: string,
+    signal: AbortSignal,
+    headers: Record<string, string> = {},
+  ): Promise<AsyncGenerator<Sent>> {
     const response = await fetch(`${hub.url}${path}`, { headers: { 'x-api-key': workspace.key, ...headers }, signal });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
     return read(response);
@@ -212,10 +385,20 @@ describe('logs and messages', () => {
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
       text += Buffer.from(chunk).toString();
       for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-        const fields = new Map(text.slice(0, end).split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]));
+        const fields = new Map(
+          text
+            .slice(0, end)
+            .split('\n')
+            .map((line) => line.split(/: (.*)/s, 2) as [string, string]),
+        );
         text = text.slice(end + 2);
         const data = fields.get('data');
-        if (data !== undefined) yield { event: fields.get('event') ?? '', id: fields.get('id'), data: JSON.parse(data) as Record<string, unknown> };
+        if (data !== undefined)
+          yield {
+            event: fields.get('event') ?? '',
+            id: fields.get('id'),
+            data: JSON.parse(data) as Record<string, unknown>,
+          };
       }
     }
   }
@@ -224,7 +407,10 @@ describe('logs and messages', () => {
     const stop = new AbortController();
     const stream = await open('/v1/automations/logs/live?level=warn', stop.signal);
     const first = stream.next();
-    await start([{ type: 'log', message: 'quiet' }, { type: 'log', message: 'loud', level: 'warn' }]);
+    await start([
+      { type: 'log', message: 'quiet' },
+      { type: 'log', message: 'loud', level: 'warn' },
+    ]);
     const line = (await first).value as { event: string; id: string; data: Record<string, unknown> };
     expect(line).toMatchObject({ event: 'log', data: { message: 'loud', level: 'warn' } });
     expect(line.id).toBe(line.data['id']);
@@ -239,23 +425,39 @@ describe('logs and messages', () => {
 
   test('messages are followed live as well', async () => {
     const { key } = await workspace.createKey({ environment: 'test' });
-    const { id } = await workspace.api.call('createAutomationWorkflow', body([{ type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://example.org/' } }]));
+    const { id } = await workspace.api.call(
+      'createAutomationWorkflow',
+      body([{ type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://example.org/' } }]),
+    );
     const stop = new AbortController();
     const first = (await open('/v1/automations/messages/live?status=simulated', stop.signal)).next();
     await hub.client(key).call('runAutomationWorkflow', { params: { id } });
-    expect((await first).value).toMatchObject({ event: 'message', data: { channel: 'webhook', recipient: 'https://example.org/', status: 'simulated', workflowId: id } });
+    expect((await first).value).toMatchObject({
+      event: 'message',
+      data: { channel: 'webhook', recipient: 'https://example.org/', status: 'simulated', workflowId: id },
+    });
     stop.abort();
   });
 
   test('a run is followed live from step to step to its end', async () => {
-    const runId = await start([{ type: 'log', message: 'a' }, { type: 'approval', title: 'ok?' }, { type: 'log', message: 'b' }]);
+    const runId = await start([
+      { type: 'log', message: 'a' },
+      { type: 'approval', title: 'ok?' },
+      { type: 'log', message: 'b' },
+    ]);
     await settled(runId);
     const seen: string[] = [];
-    for await (const { event, data } of await open(`/v1/automations/runs/${runId}/events`, AbortSignal.timeout(20_000))) {
+    for await (const { event, data } of await open(
+      `/v1/automations/runs/${runId}/events`,
+      AbortSignal.timeout(20_000),
+    )) {
       seen.push(event === 'run' ? String(data['status']) : `${String(data['index'])} ${String(data['status'])}`);
       if (data['status'] === 'waiting_approval' && event === 'run') {
         const { data: pending } = await workspace.api.call('listAutomationApprovals', { query: { runId } });
-        await workspace.api.call('decideAutomationApproval', { params: { id: pending[0]?.id as string }, body: { decision: 'approved' } });
+        await workspace.api.call('decideAutomationApproval', {
+          params: { id: pending[0]?.id as string },
+          body: { decision: 'approved' },
+        });
       }
     }
     expect(seen.slice(0, 3)).toEqual(['0 succeeded', '1 waiting_approval', 'waiting_approval']);
@@ -289,9 +491,15 @@ describe('insight', () => {
     expect(hour.runs.total).toBeGreaterThanOrEqual(65);
     expect(hour.runs.total).toBeLessThanOrEqual(67);
     // The rows may go; the sums stay.
-    await hub.database.query('delete from runs where tenant_id = $1 and finished_at < $2::timestamptz - interval \'10 minutes\'', [own.tenantId, now]);
+    await hub.database.query(
+      "delete from runs where tenant_id = $1 and finished_at < $2::timestamptz - interval '10 minutes'",
+      [own.tenantId, now],
+    );
     expect((await own.api.call('getAutomationSlo', { query: { window: '24h' } })).runs).toEqual(before.runs);
-    expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({ statusCode: 400, details: [{ path: 'query.window' }] });
+    expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'query.window' }],
+    });
   });
 
   test('the SLO counts a run that goes on after its end once, by its last end, whether sums were made before or meanwhile', async () => {
@@ -307,7 +515,9 @@ describe('insight', () => {
     /** As the engine ends a run that went on. */
     const goOn = async (tx: Transaction, run: string) => {
       await reopenRun(tx, { tenantId: own.tenantId, runId: run }, 0, { kind: 'node_command', commandId: run });
-      await tx.execute(sql`update runs set status = 'succeeded', finished_at = now(), wake_at = null where id = ${run}`);
+      await tx.execute(
+        sql`update runs set status = 'succeeded', finished_at = now(), wake_at = null where id = ${run}`,
+      );
     };
     const slo = () => own.api.call('getAutomationSlo', { query: { window: '24h' } });
     let summing: Promise<unknown> | undefined;
@@ -317,7 +527,10 @@ describe('insight', () => {
       summing = rollUp(hub.app.db).finally(() => (isOver = true));
       const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
       // Sums that the sweep has made meanwhile leave nothing to wait for.
-      await until(async () => isOver || (await hub.database.query(waits)).length > 0, () => 'the sums did not wait for the run');
+      await until(
+        async () => isOver || (await hub.database.query(waits)).length > 0,
+        () => 'the sums did not wait for the run',
+      );
     });
     await summing;
     expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 1, failed: 2 });
@@ -325,17 +538,31 @@ describe('insight', () => {
     await hub.app.db.workspace(own.tenantId, (tx) => goOn(tx, runId(40)));
     expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 2, failed: 1 });
     expect((await slo()).latencyMs.queue).toEqual(queued);
-    expect((await hub.database.query('select sum(failed)::int as failed, jsonb_agg(run_histogram) as runs from run_rollups where tenant_id = $1', [own.tenantId]))).toMatchObject([{ failed: 1 }]);
+    expect(
+      await hub.database.query(
+        'select sum(failed)::int as failed, jsonb_agg(run_histogram) as runs from run_rollups where tenant_id = $1',
+        [own.tenantId],
+      ),
+    ).toMatchObject([{ failed: 1 }]);
   });
 
   test('onboarding shows what this workspace has and lacks, with a next request that works', async () => {
     const own = await hub.workspace();
     const look = () => own.api.call('getAutomationOnboarding', {});
-    expect(await look()).toMatchObject({ complete: false, next: 'node', counts: { workflows: 0, nodes: 0, runsSucceeded: false } });
+    expect(await look()).toMatchObject({
+      complete: false,
+      next: 'node',
+      counts: { workflows: 0, nodes: 0, runsSucceeded: false },
+    });
     for (const id of ['pack', 'workflow', 'run']) {
       const step = (await look()).steps.find((candidate) => candidate.id === id);
       expect(step?.done).toBe(false);
-      const answer = await request(step?.request.method as string, step?.request.path as string, step?.request.body ?? {}, own);
+      const answer = await request(
+        step?.request.method as string,
+        step?.request.path as string,
+        step?.request.body ?? {},
+        own,
+      );
       expect([id, answer.status]).toEqual([id, 200]);
       if (id === 'run') await settled(answer.body['runId'] as string, own);
       expect((await look()).steps.find((candidate) => candidate.id === id)?.done).toBe(true);
@@ -345,7 +572,8 @@ describe('insight', () => {
   test('retention removes what is too old or too much, with all that belongs to it, and nothing else', async () => {
     const own = await hub.workspace();
     const ids: string[] = [];
-    for (let index = 0; index < 4; index += 1) ids.push((await settled(await start([{ type: 'log', message: `n${index}` }], {}, own), own)).id);
+    for (let index = 0; index < 4; index += 1)
+      ids.push((await settled(await start([{ type: 'log', message: `n${index}` }], {}, own), own)).id);
     const open = await start([{ type: 'approval', title: 'stay' }], {}, own);
     await settled(open, own);
     await hub.database.query(`update runs set finished_at = finished_at - interval '10 days' where id = $1`, [ids[0]]);

@@ -14,19 +14,31 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 const create = async (on: TestWorkspace, token: string | null) => {
-  const triggerJson = token === null ? { schemaVersion: 1 as const, type: 'manual' as const } : { schemaVersion: 1 as const, type: 'webhook' as const, webhook: { token } };
-  return (await on.api.call('createAutomationWorkflow', { body: { name: 'hook', triggerJson, stepsJson: [{ type: 'log', message: 'x' }] as never } })).id;
+  const triggerJson =
+    token === null
+      ? { schemaVersion: 1 as const, type: 'manual' as const }
+      : { schemaVersion: 1 as const, type: 'webhook' as const, webhook: { token } };
+  return (
+    await on.api.call('createAutomationWorkflow', {
+      body: { name: 'hook', triggerJson, stepsJson: [{ type: 'log', message: 'x' }] as never },
+    })
+  ).id;
 };
-const call = (token: string, body: unknown) => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': token }, body });
-const workflowOf = async (on: TestWorkspace, runId: unknown) => (await on.api.call('getAutomationRun', { params: { id: String(runId) } })).workflowId;
+const call = (token: string, body: unknown) =>
+  send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': token }, body });
+const workflowOf = async (on: TestWorkspace, runId: unknown) =>
+  (await on.api.call('getAutomationRun', { params: { id: String(runId) } })).workflowId;
 
 describe('a webhook token that a stranger saves as well', () => {
-  test('goes on to open the workflow of whoever had it first, and the stranger\'s own by its id alone', async () => {
+  test("goes on to open the workflow of whoever had it first, and the stranger's own by its id alone", async () => {
     const token = 'token-that-two-workspaces-have';
     // The stranger's workflow is older; it takes the token later.
     const theirs = await create(stranger, null);
     const own = await create(mine, token);
-    await stranger.api.call('updateAutomationWorkflow', { params: { id: theirs }, body: { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } } });
+    await stranger.api.call('updateAutomationWorkflow', {
+      params: { id: theirs },
+      body: { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } },
+    });
     expect(await workflowOf(mine, (await call(token, { event: 'x' })).body['runId'])).toBe(own);
     expect(await workflowOf(mine, (await call(token, { workflowId: own })).body['runId'])).toBe(own);
     expect(await workflowOf(stranger, (await call(token, { workflowId: theirs })).body['runId'])).toBe(theirs);
@@ -54,24 +66,52 @@ describe('a webhook token that a stranger saves as well', () => {
     for (let made = 1; made < 100; made += 1) await create(stranger, token);
     await create(mine, token);
     expect((await call(token, { event: 'x' })).body['runIds']).toHaveLength(100);
-    await expect(create(stranger, token)).rejects.toMatchObject({ code: 'workflow_invalid', details: [{ path: 'body.triggerJson.webhook.token' }] });
+    await expect(create(stranger, token)).rejects.toMatchObject({
+      code: 'workflow_invalid',
+      details: [{ path: 'body.triggerJson.webhook.token' }],
+    });
     await create(stranger, 'another-token-of-the-stranger');
-    expect((await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-api-key': stranger.key }, body: { event: 'x' } })).body).toMatchObject({ statusCode: 409, code: 'conflict', message: expect.stringContaining('workflowId') as string });
+    expect(
+      (
+        await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+          headers: { 'x-api-key': stranger.key },
+          body: { event: 'x' },
+        })
+      ).body,
+    ).toMatchObject({ statusCode: 409, code: 'conflict', message: expect.stringContaining('workflowId') as string });
   });
 });
 
 test('a sequence that is run for the first time by many at once has one workflow', async () => {
-  const { id } = await mine.api.call('createAutomationSequence', { body: { name: 'first', steps: [{ type: 'log', message: 'x' }] as never } });
-  const runs = await Promise.all(Array.from({ length: 8 }, () => mine.api.call('runAutomationSequence', { params: { id }, body: {} })));
+  const { id } = await mine.api.call('createAutomationSequence', {
+    body: { name: 'first', steps: [{ type: 'log', message: 'x' }] as never },
+  });
+  const runs = await Promise.all(
+    Array.from({ length: 8 }, () => mine.api.call('runAutomationSequence', { params: { id }, body: {} })),
+  );
   expect(new Set(runs.map(({ workflowId }) => workflowId)).size).toBe(1);
 });
 
 test('an agent whose first messages come at once has one workflow', async () => {
   const own = await hub.workspace();
-  const { id: channelId } = await own.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } } });
-  await own.api.call('createAutomationAgent', { body: { name: 'answers', systemPrompt: 'x', routeKeys: ['*'] } as never });
-  const answers = await Promise.all(Array.from({ length: 8 }, (_none, index) => send(hub.url, 'POST', `/v1/automations/channels/${channelId}/inbound`, { headers: { 'x-service-automation-token': 'a secret of sixteen' }, body: { text: 'hi', from: `somebody ${index}` } })));
+  const { id: channelId } = await own.api.call('putAutomationChannel', {
+    body: { provider: 'webhook', name: 'in', config: { inboundSecret: 'a secret of sixteen' } },
+  });
+  await own.api.call('createAutomationAgent', {
+    body: { name: 'answers', systemPrompt: 'x', routeKeys: ['*'] } as never,
+  });
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_none, index) =>
+      send(hub.url, 'POST', `/v1/automations/channels/${channelId}/inbound`, {
+        headers: { 'x-service-automation-token': 'a secret of sixteen' },
+        body: { text: 'hi', from: `somebody ${index}` },
+      }),
+    ),
+  );
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
-  const [row] = await hub.database.query<{ count: string }>(`select count(*) from workflows where tenant_id = $1 and origin->>'kind' = 'agent'`, [own.tenantId]);
+  const [row] = await hub.database.query<{ count: string }>(
+    `select count(*) from workflows where tenant_id = $1 and origin->>'kind' = 'agent'`,
+    [own.tenantId],
+  );
   expect(Number(row?.count)).toBe(1);
 });

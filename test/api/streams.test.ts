@@ -35,7 +35,8 @@ async function open(key: string, headers: Record<string, string> = {}) {
   const stream = { text: '', ended: false, stop: () => stop.abort() };
   void (async () => {
     try {
-      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) stream.text += Buffer.from(chunk).toString();
+      for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>)
+        stream.text += Buffer.from(chunk).toString();
     } catch {
       // It was stopped by the test.
     }
@@ -71,7 +72,9 @@ describe('a live stream', () => {
   test('ends when its workspace loses the entitlement', async () => {
     const own = await hub.workspace();
     const stream = await open(own.key);
-    await second.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
+    await second
+      .client(adminKey)
+      .call('putEntitlements', { params: { tenantId: own.tenantId }, body: { automations: false } });
     await expectEnd(stream, 'product_not_entitled');
   });
 
@@ -95,7 +98,9 @@ describe('a live stream', () => {
     const other = await hub.workspace();
     await open(other.key);
     streams[0]?.stop();
-    await expect.poll(async () => (await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } })).status).toBe(200);
+    await expect
+      .poll(async () => (await send(hub.url, 'GET', live, { headers: { 'x-api-key': key } })).status)
+      .toBe(200);
   });
 
   test('is no stream any more when its reader went away before it began', async () => {
@@ -110,13 +115,22 @@ describe('a live stream', () => {
     }
     // The three that this key may have are free again, as soon as the hub has seen the others go.
     for (let count = 0; count < 3; count += 1) {
-      await expect.poll(() => open(key).then(() => 'open', () => 'refused')).toBe('open');
+      await expect
+        .poll(() =>
+          open(key).then(
+            () => 'open',
+            () => 'refused',
+          ),
+        )
+        .toBe('open');
     }
   });
 
   test('replays so much and no more to a reader that comes back, and tells it where it was cut off', async () => {
     const own = await hub.workspace();
-    const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'new line' }] } as never });
+    const { id } = await own.api.call('createAutomationWorkflow', {
+      body: { name: 'w', stepsJson: [{ type: 'log', message: 'new line' }] } as never,
+    });
     const { runId } = (await own.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
     await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     const anHourAgo = new Date(Date.now() - 3_600_000);
@@ -128,7 +142,9 @@ describe('a live stream', () => {
     const stream = await open(own.key, { 'last-event-id': idBefore(anHourAgo) });
     await expect.poll(() => stream.text.includes('event: reset')).toBe(true);
     expect(stream.text.split('"message":"old"').length - 1).toBe(10_000);
-    expect(stream.text).toContain(`"after":"${idBefore(anHourAgo).slice(0, 23)}-${(10_000).toString(16).padStart(12, '0')}"`);
+    expect(stream.text).toContain(
+      `"after":"${idBefore(anHourAgo).slice(0, 23)}-${(10_000).toString(16).padStart(12, '0')}"`,
+    );
     await own.api.call('runAutomationWorkflow', { params: { id } });
     await expect.poll(() => stream.text.slice(stream.text.indexOf('event: reset')).includes('new line')).toBe(true);
   });
@@ -143,7 +159,10 @@ describe('a download', () => {
     await mkdir(join(folder, tenantId), { recursive: true });
     await writeFile(join(folder, tenantId, id), '');
     await truncate(join(folder, tenantId, id), bytes);
-    await hub.database.query("insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $1, $1, $1, 'a', 'application/octet-stream', $3, '')", [id, tenantId, bytes]);
+    await hub.database.query(
+      "insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $1, $1, $1, 'a', 'application/octet-stream', $3, '')",
+      [id, tenantId, bytes],
+    );
     return id;
   }
 
@@ -158,9 +177,11 @@ describe('a download', () => {
       onTestFinished(() => {
         reader.socket.destroy();
       });
-      reader.socket.on('error', () => undefined).on('close', () => {
-        reader.closed = true;
-      });
+      reader.socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          reader.closed = true;
+        });
       reader.socket.on('data', (chunk: Buffer) => {
         reader.received += chunk.length;
       });
@@ -170,7 +191,10 @@ describe('a download', () => {
       return reader;
     });
     await expect.poll(() => readers.every(({ received }) => received > 0)).toBe(true);
-    expect(await send(hub.url, 'GET', path, { headers: { 'x-api-key': key } })).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect(await send(hub.url, 'GET', path, { headers: { 'x-api-key': key } })).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited' },
+    });
     await second.client(workspace.jwt).call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
     await expect.poll(() => stream.ended).toBe(true);
     await expect

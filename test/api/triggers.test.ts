@@ -18,44 +18,79 @@ const log = [{ type: 'log' as const, message: 'fired' }];
 const waiting = [{ type: 'approval' as const, title: 'wait' }];
 
 async function create(triggerJson: Record<string, unknown>, extra: Record<string, unknown> = {}) {
-  return workspace.api.call('createAutomationWorkflow', { body: { name: 'trigger', stepsJson: log, triggerJson, ...extra } as never });
+  return workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'trigger', stepsJson: log, triggerJson, ...extra } as never,
+  });
 }
-const runsOf = async (workflowId: string) => (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data;
-const run = async (id: string) => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
+const runsOf = async (workflowId: string) =>
+  (await workspace.api.call('listAutomationRuns', { query: { workflowId, limit: 100 } })).data;
+const run = async (id: string) =>
+  startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 const statusOf = async (id: string) => (await workspace.api.call('getAutomationRun', { params: { id } })).status;
 async function refused(triggerJson: Record<string, unknown>, extra: Record<string, unknown> = {}) {
-  const { body } = await send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key }, body: { name: 'x', stepsJson: log, triggerJson, ...extra } });
+  const { body } = await send(hub.url, 'POST', '/v1/automations/workflows', {
+    headers: { 'x-api-key': workspace.key },
+    body: { name: 'x', stepsJson: log, triggerJson, ...extra },
+  });
   return body;
 }
 /** Lets the time of a schedule come, or be long past. */
-const becomeDue = (id: string, ago: string) => hub.database.query(`update workflows set next_run_at = now() - $2::interval where id = $1`, [id, ago]);
+const becomeDue = (id: string, ago: string) =>
+  hub.database.query(`update workflows set next_run_at = now() - $2::interval where id = $1`, [id, ago]);
 
 describe('schedules', () => {
-  test.each(['schedule', 'heartbeat'])('a %s fires when its time comes, shows when it fires next, and stops when it is switched off', async (type) => {
-    const before = Date.now();
-    const workflow = await create({ type, schedule: { kind: 'interval', everySeconds: 3600 } });
-    expect(Math.abs(new Date(workflow.nextRunAt as string).getTime() - before - 3_600_000)).toBeLessThan(60_000);
-    expect(workflow.triggerJson).toMatchObject({ schedule: { timezone: 'UTC', onMissed: 'last', overlap: 'allow', jitterSeconds: 0 } });
-    await becomeDue(workflow.id, '1 second');
-    await expect.poll(async () => (await runsOf(workflow.id)).map(({ status, trigger }) => [status, trigger.type])).toEqual([['succeeded', type]]);
-    const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
-    expect(new Date(data.find(({ id }) => id === workflow.id)?.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
-    const off = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { active: false } });
-    expect(off.nextRunAt).toBeNull();
-    const on = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { active: true } });
-    expect(new Date(on.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
-  });
+  test.each(['schedule', 'heartbeat'])(
+    'a %s fires when its time comes, shows when it fires next, and stops when it is switched off',
+    async (type) => {
+      const before = Date.now();
+      const workflow = await create({ type, schedule: { kind: 'interval', everySeconds: 3600 } });
+      expect(Math.abs(new Date(workflow.nextRunAt as string).getTime() - before - 3_600_000)).toBeLessThan(60_000);
+      expect(workflow.triggerJson).toMatchObject({
+        schedule: { timezone: 'UTC', onMissed: 'last', overlap: 'allow', jitterSeconds: 0 },
+      });
+      await becomeDue(workflow.id, '1 second');
+      await expect
+        .poll(async () => (await runsOf(workflow.id)).map(({ status, trigger }) => [status, trigger.type]))
+        .toEqual([['succeeded', type]]);
+      const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
+      expect(new Date(data.find(({ id }) => id === workflow.id)?.nextRunAt as string).getTime()).toBeGreaterThan(
+        Date.now(),
+      );
+      const off = await workspace.api.call('updateAutomationWorkflow', {
+        params: { id: workflow.id },
+        body: { active: false },
+      });
+      expect(off.nextRunAt).toBeNull();
+      const on = await workspace.api.call('updateAutomationWorkflow', {
+        params: { id: workflow.id },
+        body: { active: true },
+      });
+      expect(new Date(on.nextRunAt as string).getTime()).toBeGreaterThan(Date.now());
+    },
+  );
 
   test('a change of name keeps the next fire, a change of schedule makes another', async () => {
-    const workflow = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * MON', timezone: 'Europe/Berlin' } });
-    const renamed = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { name: 'renamed' } });
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'cron', cron: '0 9 * * MON', timezone: 'Europe/Berlin' },
+    });
+    const renamed = await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: workflow.id },
+      body: { name: 'renamed' },
+    });
     expect(renamed.nextRunAt).toBe(workflow.nextRunAt);
-    const moved = await workspace.api.call('updateAutomationWorkflow', { params: { id: workflow.id }, body: { triggerJson: { type: 'schedule', schedule: { kind: 'interval', everySeconds: 60 } } } });
+    const moved = await workspace.api.call('updateAutomationWorkflow', {
+      params: { id: workflow.id },
+      body: { triggerJson: { type: 'schedule', schedule: { kind: 'interval', everySeconds: 60 } } },
+    });
     expect(moved.nextRunAt).not.toBe(workflow.nextRunAt);
   });
 
   test('a time fires once and never again', async () => {
-    const workflow = await create({ type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() } });
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() },
+    });
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
     const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
     expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
@@ -66,9 +101,18 @@ describe('schedules', () => {
     ['last', 1],
     ['all', 5],
   ])('what was missed while nobody looked follows onMissed %s: %i runs', async (onMissed, count) => {
-    const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 60, onMissed, maxCatchUp: 5 } });
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'interval', everySeconds: 60, onMissed, maxCatchUp: 5 },
+    });
     await becomeDue(workflow.id, '90 minutes 30 seconds');
-    const isPlanned = async () => (await hub.database.query<{ planned: boolean }>('select next_run_at > now() as planned from workflows where id = $1', [workflow.id]))[0]?.planned;
+    const isPlanned = async () =>
+      (
+        await hub.database.query<{ planned: boolean }>(
+          'select next_run_at > now() as planned from workflows where id = $1',
+          [workflow.id],
+        )
+      )[0]?.planned;
     await expect.poll(isPlanned).toBe(true);
     expect((await runsOf(workflow.id)).length).toBe(count);
   });
@@ -77,11 +121,24 @@ describe('schedules', () => {
     const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
     await becomeDue(workflow.id, '1 second');
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
-    const [fire] = await hub.database.query<{ fire_at: Date; run_id: string }>('select fire_at, run_id from schedule_fires where workflow_id = $1', [workflow.id]);
+    const [fire] = await hub.database.query<{ fire_at: Date; run_id: string }>(
+      'select fire_at, run_id from schedule_fires where workflow_id = $1',
+      [workflow.id],
+    );
     expect(fire?.run_id).toBe((await runsOf(workflow.id))[0]?.id);
     // As if another process had looked at the very same time and come late.
     await hub.database.query('update workflows set next_run_at = $2 where id = $1', [workflow.id, fire?.fire_at]);
-    await expect.poll(async () => (await hub.database.query<{ planned: boolean }>('select next_run_at > now() as planned from workflows where id = $1', [workflow.id]))[0]?.planned).toBe(true);
+    await expect
+      .poll(
+        async () =>
+          (
+            await hub.database.query<{ planned: boolean }>(
+              'select next_run_at > now() as planned from workflows where id = $1',
+              [workflow.id],
+            )
+          )[0]?.planned,
+      )
+      .toBe(true);
     expect((await runsOf(workflow.id)).length).toBe(1);
   });
 
@@ -91,31 +148,73 @@ describe('schedules', () => {
       ['queue', ['queued', 'waiting_approval']],
       ['allow', ['waiting_approval', 'waiting_approval']],
     ] as const) {
-      const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600, overlap } }, { stepsJson: waiting });
+      const workflow = await create(
+        { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600, overlap } },
+        { stepsJson: waiting },
+      );
       await becomeDue(workflow.id, '1 second');
-      await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(['waiting_approval']);
+      await expect
+        .poll(async () => (await runsOf(workflow.id)).map(({ status }) => status))
+        .toEqual(['waiting_approval']);
       await becomeDue(workflow.id, '0 seconds');
-      await expect.poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from schedule_fires where workflow_id = $1', [workflow.id]))[0]?.n).toBe(2);
+      await expect
+        .poll(
+          async () =>
+            (
+              await hub.database.query<{ n: number }>(
+                'select count(*)::int as n from schedule_fires where workflow_id = $1',
+                [workflow.id],
+              )
+            )[0]?.n,
+        )
+        .toBe(2);
       await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(statuses);
       if (overlap !== 'queue') continue;
-      const [first] = (await workspace.api.call('listAutomationApprovals', { query: { runId: (await runsOf(workflow.id))[1]?.id as string } })).data;
-      await workspace.api.call('decideAutomationApproval', { params: { id: first?.id as string }, body: { decision: 'approved' } });
-      await expect.poll(async () => (await runsOf(workflow.id)).map(({ status }) => status)).toEqual(['waiting_approval', 'succeeded']);
+      const [first] = (
+        await workspace.api.call('listAutomationApprovals', {
+          query: { runId: (await runsOf(workflow.id))[1]?.id as string },
+        })
+      ).data;
+      await workspace.api.call('decideAutomationApproval', {
+        params: { id: first?.id as string },
+        body: { decision: 'approved' },
+      });
+      await expect
+        .poll(async () => (await runsOf(workflow.id)).map(({ status }) => status))
+        .toEqual(['waiting_approval', 'succeeded']);
     }
   });
 
   test('with jitter a run waits a little after its time', async () => {
-    const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 } });
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
+    });
     await becomeDue(workflow.id, '1 second');
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
-    const [row] = await hub.database.query<{ later: boolean }>(`select wake_at > queued_at and wake_at < queued_at + interval '1 hour' as later from runs where workflow_id = $1`, [workflow.id]);
+    const [row] = await hub.database.query<{ later: boolean }>(
+      `select wake_at > queued_at and wake_at < queued_at + interval '1 hour' as later from runs where workflow_id = $1`,
+      [workflow.id],
+    );
     expect(row?.later).toBe(true);
   });
 
   test('the next fires can be looked at before anything is saved, over a change of the clocks', async () => {
-    const { fires } = await workspace.api.call('previewAutomationSchedule', { body: { schedule: { kind: 'cron', cron: '30 2 * * *', timezone: 'Europe/Berlin' }, after: '2026-03-28T00:00:00Z', count: 3 } });
+    const { fires } = await workspace.api.call('previewAutomationSchedule', {
+      body: {
+        schedule: { kind: 'cron', cron: '30 2 * * *', timezone: 'Europe/Berlin' },
+        after: '2026-03-28T00:00:00Z',
+        count: 3,
+      },
+    });
     expect(fires).toEqual(['2026-03-28T01:30:00.000Z', '2026-03-29T01:30:00.000Z', '2026-03-30T00:30:00.000Z']);
-    expect((await workspace.api.call('previewAutomationSchedule', { body: { schedule: { kind: 'interval', everySeconds: 5 } } })).fires.length).toBe(10);
+    expect(
+      (
+        await workspace.api.call('previewAutomationSchedule', {
+          body: { schedule: { kind: 'interval', everySeconds: 5 } },
+        })
+      ).fires.length,
+    ).toBe(10);
   });
 
   test.each([
@@ -133,24 +232,44 @@ describe('schedules', () => {
 });
 
 describe('events of Live Chat', () => {
-  const payload = (tenantId: string, source: string): ChatEventPayload => ({ tenantId, conversation: { id: 'c1', source, tags: ['a'] }, message: { id: 'm1', content: 'help' } });
+  const payload = (tenantId: string, source: string): ChatEventPayload => ({
+    tenantId,
+    conversation: { id: 'c1', source, tags: ['a'] },
+    message: { id: 'm1', content: 'help' },
+  });
   const emit = async (tenantId: string, source: string, depth = 0) => {
-    const committed = await hub.app.db.workspace(tenantId, (tx) => hub.app.chatEvents.emit(tx, 'message.created', payload(tenantId, source), depth));
+    const committed = await hub.app.db.workspace(tenantId, (tx) =>
+      hub.app.chatEvents.emit(tx, 'message.created', payload(tenantId, source), depth),
+    );
     committed();
   };
 
   test('start the workflows that follow them and whose filter fits, in the transaction that caused them', async () => {
-    const all = await create({ type: 'event', event: { type: 'message.created' } }, { stepsJson: [{ type: 'log', message: '{{payload.message.content}} by {{trigger.event}}' }] });
-    const widget = await create({ type: 'event', event: { type: 'message.created', filter: { 'conversation.source': ['widget', 'api'], 'message.id': 'm1' } } });
+    const all = await create(
+      { type: 'event', event: { type: 'message.created' } },
+      { stepsJson: [{ type: 'log', message: '{{payload.message.content}} by {{trigger.event}}' }] },
+    );
+    const widget = await create({
+      type: 'event',
+      event: { type: 'message.created', filter: { 'conversation.source': ['widget', 'api'], 'message.id': 'm1' } },
+    });
     const closed = await create({ type: 'event', event: { type: 'conversation.closed' } });
     const inactive = await create({ type: 'event', event: { type: 'message.created' } }, { active: false });
     await emit(workspace.tenantId, 'mail');
     await emit(workspace.tenantId, 'widget');
-    await expect.poll(async () => (await runsOf(all.id)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+    await expect
+      .poll(async () => (await runsOf(all.id)).map(({ status }) => status))
+      .toEqual(['succeeded', 'succeeded']);
     expect((await runsOf(widget.id)).length).toBe(1);
     expect([(await runsOf(closed.id)).length, (await runsOf(inactive.id)).length]).toEqual([0, 0]);
-    const first = await workspace.api.call('getAutomationRun', { params: { id: (await runsOf(all.id))[1]?.id as string } });
-    expect(first).toMatchObject({ trigger: { type: 'event', event: 'message.created' }, payload: { conversation: { source: 'mail' } }, stepsResultJson: [{ outputText: 'help by message.created' }] });
+    const first = await workspace.api.call('getAutomationRun', {
+      params: { id: (await runsOf(all.id))[1]?.id as string },
+    });
+    expect(first).toMatchObject({
+      trigger: { type: 'event', event: 'message.created' },
+      payload: { conversation: { source: 'mail' } },
+      stepsResultJson: [{ outputText: 'help by message.created' }],
+    });
     // What is rolled back never happened.
     await expect(
       hub.app.db.workspace(workspace.tenantId, async (tx) => {
@@ -164,26 +283,50 @@ describe('events of Live Chat', () => {
 
   test('carry the depth of what caused them, and end a loop at 8', async () => {
     const own = await hub.workspace();
-    const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'loop', stepsJson: log, triggerJson: { type: 'event', event: { type: 'message.created' } } } });
+    const { id } = await own.api.call('createAutomationWorkflow', {
+      body: { name: 'loop', stepsJson: log, triggerJson: { type: 'event', event: { type: 'message.created' } } },
+    });
     for (const depth of [1, 7, 8, 9]) await emit(own.tenantId, 'x', depth);
-    expect((await own.api.call('listAutomationRuns', { query: { workflowId: id } })).data.map(({ depth }) => depth)).toEqual([7, 1]);
-    const hook = await own.api.call('createAutomationWorkflow', { body: { name: 'hook', stepsJson: log, triggerJson: { type: 'webhook', webhook: { token: 'a-token-of-sixteen' } } } });
-    const call = (depth: string) => send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers: { 'x-service-automation-token': 'a-token-of-sixteen', 'x-outrigger-depth': depth }, body: { workflowId: hook.id } });
+    expect(
+      (await own.api.call('listAutomationRuns', { query: { workflowId: id } })).data.map(({ depth }) => depth),
+    ).toEqual([7, 1]);
+    const hook = await own.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'hook',
+        stepsJson: log,
+        triggerJson: { type: 'webhook', webhook: { token: 'a-token-of-sixteen' } },
+      },
+    });
+    const call = (depth: string) =>
+      send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers: { 'x-service-automation-token': 'a-token-of-sixteen', 'x-outrigger-depth': depth },
+        body: { workflowId: hook.id },
+      });
     expect((await call('7')).status).toBe(200);
     expect((await call('8')).body).toMatchObject({ statusCode: 409 });
     expect((await call('nonsense')).status).toBe(200);
   });
 
   test('whose payload is not what they promise are refused where they are told', async () => {
-    await expect(hub.app.db.workspace(workspace.tenantId, (tx) => hub.app.chatEvents.emit(tx, 'csat.submitted', payload(workspace.tenantId, 'x')))).rejects.toThrow('csat');
-    expect(await refused({ type: 'event', event: { type: 'call.ended' } })).toMatchObject({ statusCode: 400, details: [{ path: 'body.triggerJson.event.type' }] });
+    await expect(
+      hub.app.db.workspace(workspace.tenantId, (tx) =>
+        hub.app.chatEvents.emit(tx, 'csat.submitted', payload(workspace.tenantId, 'x')),
+      ),
+    ).rejects.toThrow('csat');
+    expect(await refused({ type: 'event', event: { type: 'call.ended' } })).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.triggerJson.event.type' }],
+    });
   });
 });
 
 describe('limits of a workflow', () => {
   const approveFirst = async (id: string) => {
     const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId: id, status: 'pending' } });
-    await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: data[0]?.id as string },
+      body: { decision: 'approved' },
+    });
   };
 
   test('queue lets runs wait their turn, however many workers look', async () => {
@@ -193,19 +336,32 @@ describe('limits of a workflow', () => {
     const states = async () => (await Promise.all(ids.map(statusOf))).toSorted();
     await expect.poll(states).toEqual(['queued', 'queued', 'queued', 'waiting_approval', 'waiting_approval']);
     for (let done = 1; done <= 5; done += 1) {
-      const open = (await Promise.all(ids.map(async (runId) => ((await statusOf(runId)) === 'waiting_approval' ? runId : null)))).find((runId) => runId !== null);
+      const open = (
+        await Promise.all(ids.map(async (runId) => ((await statusOf(runId)) === 'waiting_approval' ? runId : null)))
+      ).find((runId) => runId !== null);
       await approveFirst(open as string);
-      await expect.poll(async () => (await states()).filter((status) => status === 'waiting_approval').length).toBe(Math.min(2, 5 - done));
+      await expect
+        .poll(async () => (await states()).filter((status) => status === 'waiting_approval').length)
+        .toBe(Math.min(2, 5 - done));
     }
     expect(await states()).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
   });
 
   test('drop refuses what is too much, and replace cancels the oldest for it', async () => {
-    const dropping = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 1, onLimit: 'drop' }, stepsJson: waiting });
+    const dropping = await create(
+      { type: 'manual' },
+      { limits: { maxConcurrentRuns: 1, onLimit: 'drop' }, stepsJson: waiting },
+    );
     await run(dropping.id);
-    const refusal = await send(hub.url, 'POST', `/v1/automations/workflows/${dropping.id}/run`, { headers: { 'x-api-key': workspace.key }, body: {} });
+    const refusal = await send(hub.url, 'POST', `/v1/automations/workflows/${dropping.id}/run`, {
+      headers: { 'x-api-key': workspace.key },
+      body: {},
+    });
     expect(refusal.body).toMatchObject({ statusCode: 409, code: 'workflow_limit_reached' });
-    const replacing = await create({ type: 'manual' }, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' }, stepsJson: waiting });
+    const replacing = await create(
+      { type: 'manual' },
+      { limits: { maxConcurrentRuns: 1, onLimit: 'replace' }, stepsJson: waiting },
+    );
     const first = await run(replacing.id);
     await expect.poll(() => statusOf(first)).toBe('waiting_approval');
     const second = await run(replacing.id);
@@ -215,11 +371,24 @@ describe('limits of a workflow', () => {
 
   test('hold for schedules too: drop leaves a fire out, replace cancels the run before it', async () => {
     const trigger = { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } };
-    for (const [onLimit, statuses] of [['drop', ['waiting_approval']], ['replace', ['waiting_approval', 'cancelled']]] as const) {
+    for (const [onLimit, statuses] of [
+      ['drop', ['waiting_approval']],
+      ['replace', ['waiting_approval', 'cancelled']],
+    ] as const) {
       const { id } = await create(trigger, { limits: { maxConcurrentRuns: 1, onLimit }, stepsJson: waiting });
       for (let fire = 1; fire <= 2; fire += 1) {
         await becomeDue(id, '0 seconds');
-        await expect.poll(async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from schedule_fires where workflow_id = $1', [id]))[0]?.n).toBe(fire);
+        await expect
+          .poll(
+            async () =>
+              (
+                await hub.database.query<{ n: number }>(
+                  'select count(*)::int as n from schedule_fires where workflow_id = $1',
+                  [id],
+                )
+              )[0]?.n,
+          )
+          .toBe(fire);
         await expect.poll(async () => (await runsOf(id))[0]?.status).toBe('waiting_approval');
       }
       await expect.poll(async () => (await runsOf(id)).map(({ status }) => status)).toEqual(statuses);
@@ -228,28 +397,49 @@ describe('limits of a workflow', () => {
 
   test('a schedule that can not be reckoned any more holds up no other', async () => {
     const broken = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * *' } });
-    await hub.database.query(`update workflows set trigger = jsonb_set(trigger, '{schedule,cron}', '"nonsense"') where id = $1`, [broken.id]);
+    await hub.database.query(
+      `update workflows set trigger = jsonb_set(trigger, '{schedule,cron}', '"nonsense"') where id = $1`,
+      [broken.id],
+    );
     const sound = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
     await Promise.all([becomeDue(broken.id, '2 seconds'), becomeDue(sound.id, '1 second')]);
     await expect.poll(async () => (await runsOf(sound.id)).length).toBe(1);
-    expect(await hub.database.query('select next_run_at from workflows where id = $1', [broken.id])).toEqual([{ next_run_at: null }]);
+    expect(await hub.database.query('select next_run_at from workflows where id = $1', [broken.id])).toEqual([
+      { next_run_at: null },
+    ]);
   });
 
   test('a rate lets so many begin within a minute', async () => {
     const { id } = await create({ type: 'manual' }, { limits: { maxRunsPerMinute: 3 } });
     const ids = await Promise.all(Array.from({ length: 6 }, () => run(id)));
-    await expect.poll(async () => (await Promise.all(ids.map(statusOf))).filter((status) => status === 'succeeded').length).toBe(3);
+    await expect
+      .poll(async () => (await Promise.all(ids.map(statusOf))).filter((status) => status === 'succeeded').length)
+      .toBe(3);
     // The first of those that wait is woken when there is room again.
-    await expect.poll(() => hub.database.query(`select count(*)::int as held, count(*) filter (where wake_at > now() + interval '20 seconds')::int as timers from runs where workflow_id = $1 and waits_for is not null`, [id])).toEqual([{ held: 3, timers: 1 }]);
+    await expect
+      .poll(() =>
+        hub.database.query(
+          `select count(*)::int as held, count(*) filter (where wake_at > now() + interval '20 seconds')::int as timers from runs where workflow_id = $1 and waits_for is not null`,
+          [id],
+        ),
+      )
+      .toEqual([{ held: 3, timers: 1 }]);
   });
 
-  test.each([[{}], [{ maxConcurrentRuns: 0 }], [{ maxRunsPerMinute: 5, onLimit: 'replace' }], [{ maxConcurrentRuns: 5, onLimit: 'explode' }]])('%j is refused', async (limits) => {
+  test.each([
+    [{}],
+    [{ maxConcurrentRuns: 0 }],
+    [{ maxRunsPerMinute: 5, onLimit: 'replace' }],
+    [{ maxConcurrentRuns: 5, onLimit: 'explode' }],
+  ])('%j is refused', async (limits) => {
     expect(await refused({ type: 'manual' }, { limits })).toMatchObject({ statusCode: 400 });
   });
 });
 
 describe('the policy of a workspace', () => {
-  const stepsOf = (steps: (Record<string, unknown> & { type: Step['type'] })[]) => ({ body: { name: 'policy', stepsJson: steps as never } });
+  const stepsOf = (steps: (Record<string, unknown> & { type: Step['type'] })[]) => ({
+    body: { name: 'policy', stepsJson: steps as never },
+  });
 
   test('quiet hours hold runs back until their end', async () => {
     const own = await hub.workspace();
@@ -257,9 +447,18 @@ describe('the policy of a workspace', () => {
     await own.api.call('putAutomationPolicy', { body: { quietHours: { from: clock(-5), to: clock(30) } } });
     const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
     const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
-    const held = async () => (await hub.database.query<{ minutes: number }>('select extract(epoch from wake_at - now())::int / 60 as minutes from runs where id = $1', [runId]))[0]?.minutes ?? 0;
+    const held = async () =>
+      (
+        await hub.database.query<{ minutes: number }>(
+          'select extract(epoch from wake_at - now())::int / 60 as minutes from runs where id = $1',
+          [runId],
+        )
+      )[0]?.minutes ?? 0;
     await expect.poll(held).toBeGreaterThan(20);
-    expect(await own.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({ status: 'queued', startedAt: null });
+    expect(await own.api.call('getAutomationRun', { params: { id: runId } })).toMatchObject({
+      status: 'queued',
+      startedAt: null,
+    });
   });
 
   test('so many runs begin within an hour, and the others wait', async () => {
@@ -267,30 +466,52 @@ describe('the policy of a workspace', () => {
     await own.api.call('putAutomationPolicy', { body: { maxRunsPerHour: 2 } });
     const { id } = await own.api.call('createAutomationWorkflow', stepsOf(log));
     for (let index = 0; index < 4; index += 1) await own.api.call('runAutomationWorkflow', { params: { id } });
-    await expect.poll(async () => (await own.api.call('listAutomationRuns', {})).data.map(({ status }) => status).toSorted()).toEqual(['queued', 'queued', 'succeeded', 'succeeded']);
+    await expect
+      .poll(async () => (await own.api.call('listAutomationRuns', {})).data.map(({ status }) => status).toSorted())
+      .toEqual(['queued', 'queued', 'succeeded', 'succeeded']);
   });
 
   test('the error workflow runs with what failed, and not for its own failures', async () => {
     const own = await hub.workspace();
-    const handler = await own.api.call('createAutomationWorkflow', stepsOf([{ type: 'log', message: '{{payload.run.id}}: {{payload.run.error.code}}' }, { type: 'log', message: '{{payload.nothing}}' }]));
+    const handler = await own.api.call(
+      'createAutomationWorkflow',
+      stepsOf([
+        { type: 'log', message: '{{payload.run.id}}: {{payload.run.error.code}}' },
+        { type: 'log', message: '{{payload.nothing}}' },
+      ]),
+    );
     await own.api.call('putAutomationPolicy', { body: { errorWorkflowId: handler.id } });
-    const failing = await own.api.call('createAutomationWorkflow', stepsOf([{ type: 'log', message: '{{payload.missing}}' }]));
+    const failing = await own.api.call(
+      'createAutomationWorkflow',
+      stepsOf([{ type: 'log', message: '{{payload.missing}}' }]),
+    );
     const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id: failing.id } }));
     const handled = async () => (await own.api.call('listAutomationRuns', { query: { workflowId: handler.id } })).data;
     await expect.poll(async () => (await handled()).map(({ status }) => status)).toEqual(['failed']);
     const run_ = await own.api.call('getAutomationRun', { params: { id: (await handled())[0]?.id as string } });
-    expect(run_).toMatchObject({ trigger: { type: 'error', runId }, depth: 1, stepsResultJson: [{ output: { message: `${runId}: template_error` } }, {}] });
+    expect(run_).toMatchObject({
+      trigger: { type: 'error', runId },
+      depth: 1,
+      stepsResultJson: [{ output: { message: `${runId}: template_error` } }, {}],
+    });
     expect((await handled()).length).toBe(1);
   });
 
   test('an error workflow keeps to its own limits', async () => {
     const own = await hub.workspace();
-    const handler = await own.api.call('createAutomationWorkflow', { body: { name: 'handler', stepsJson: waiting, limits: { maxConcurrentRuns: 1, onLimit: 'drop' } } });
+    const handler = await own.api.call('createAutomationWorkflow', {
+      body: { name: 'handler', stepsJson: waiting, limits: { maxConcurrentRuns: 1, onLimit: 'drop' } },
+    });
     await own.api.call('putAutomationPolicy', { body: { errorWorkflowId: handler.id } });
-    const failing = await own.api.call('createAutomationWorkflow', stepsOf([{ type: 'log', message: '{{payload.missing}}' }]));
+    const failing = await own.api.call(
+      'createAutomationWorkflow',
+      stepsOf([{ type: 'log', message: '{{payload.missing}}' }]),
+    );
     for (let index = 0; index < 3; index += 1) {
       const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id: failing.id } }));
-      await expect.poll(async () => (await own.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('failed');
+      await expect
+        .poll(async () => (await own.api.call('getAutomationRun', { params: { id: runId } })).status)
+        .toBe('failed');
     }
     expect((await own.api.call('listAutomationRuns', { query: { workflowId: handler.id } })).data.length).toBe(1);
   });
@@ -301,21 +522,54 @@ describe('the policy of a workspace', () => {
     const limits = { maxRunsPerMinute: 1, onLimit: 'queue' as const };
     const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'held', stepsJson: log, limits } });
     for (let index = 0; index < 4; index += 1) await own.api.call('runAutomationWorkflow', { params: { id } });
-    const count = async () => (await own.api.call('listAutomationRuns', { query: { workflowId: id } })).data.filter(({ status }) => status === 'succeeded').length;
-    const isHeld = async () => (await hub.database.query<{ n: number }>('select count(*)::int as n from runs where workflow_id = $1 and waits_for is not null', [id]))[0]?.n;
+    const count = async () =>
+      (await own.api.call('listAutomationRuns', { query: { workflowId: id } })).data.filter(
+        ({ status }) => status === 'succeeded',
+      ).length;
+    const isHeld = async () =>
+      (
+        await hub.database.query<{ n: number }>(
+          'select count(*)::int as n from runs where workflow_id = $1 and waits_for is not null',
+          [id],
+        )
+      )[0]?.n;
     await expect.poll(isHeld).toBe(3);
     await own.api.call('putAutomationPolicy', { body: {} });
-    await expect.poll(async () => (await hub.database.query<{ waits_for: string }>('select waits_for from runs where workflow_id = $1 and waits_for is not null order by id limit 1', [id]))[0]?.waits_for).toBe('max_runs_per_minute');
+    await expect
+      .poll(
+        async () =>
+          (
+            await hub.database.query<{ waits_for: string }>(
+              'select waits_for from runs where workflow_id = $1 and waits_for is not null order by id limit 1',
+              [id],
+            )
+          )[0]?.waits_for,
+      )
+      .toBe('max_runs_per_minute');
     await own.api.call('updateAutomationWorkflow', { params: { id }, body: { limits: null } });
     await expect.poll(count).toBe(4);
   });
 
   test('is refused with skills and workflows that there are not', async () => {
     const headers = { 'x-api-key': workspace.key };
-    const put = async (body: unknown) => (await send(hub.url, 'PUT', '/v1/automations/policies', { headers, body })).body;
-    expect(await put({ approvalsRequiredFor: ['no.such'] })).toMatchObject({ statusCode: 400, details: [{ path: 'body.approvalsRequiredFor[0]' }] });
-    expect(await put({ errorWorkflowId: '01890000-0000-7000-8000-000000000000' })).toMatchObject({ statusCode: 400, details: [{ path: 'body.errorWorkflowId' }] });
-    expect(await put({ quietHours: { from: '25:00', to: '06:00' } })).toMatchObject({ statusCode: 400, details: [{ path: 'body.quietHours.from' }] });
-    expect(await workspace.api.call('getAutomationPolicy', {})).toMatchObject({ standingOrders: '', approvalsRequiredFor: [], updatedAt: null });
+    const put = async (body: unknown) =>
+      (await send(hub.url, 'PUT', '/v1/automations/policies', { headers, body })).body;
+    expect(await put({ approvalsRequiredFor: ['no.such'] })).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.approvalsRequiredFor[0]' }],
+    });
+    expect(await put({ errorWorkflowId: '01890000-0000-7000-8000-000000000000' })).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.errorWorkflowId' }],
+    });
+    expect(await put({ quietHours: { from: '25:00', to: '06:00' } })).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'body.quietHours.from' }],
+    });
+    expect(await workspace.api.call('getAutomationPolicy', {})).toMatchObject({
+      standingOrders: '',
+      approvalsRequiredFor: [],
+      updatedAt: null,
+    });
   });
 });

@@ -25,7 +25,11 @@ let workspace: TestWorkspace;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outrigger-artifacts-'));
   database = await acquireDatabase();
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, ARTIFACTS_PER_WORKSPACE_MIB: String(quotaMib) }, database, { bodyLimits });
+  hub = await startHub(
+    { RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, ARTIFACTS_PER_WORKSPACE_MIB: String(quotaMib) },
+    database,
+    { bodyLimits },
+  );
   workspace = await hub.workspace();
 });
 afterAll(async () => {
@@ -43,31 +47,76 @@ interface Device {
 
 async function pair(owner: TestWorkspace = workspace): Promise<Device> {
   const { nodeId, pairingCode } = await owner.api.call('createAutomationNode', { body: {} });
-  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+    },
+  });
   return {
     nodeId,
     headers: { authorization: `Bearer ${deviceSecret}` },
     async take() {
-      const { id } = await owner.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/big' } }] } });
+      const { id } = await owner.api.call('createAutomationWorkflow', {
+        body: {
+          name: 'x',
+          stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId, path: 'shared/big' } }],
+        },
+      });
       const { runId } = startedRun(await owner.api.call('runAutomationWorkflow', { params: { id } }));
-      const { commands } = await hub.client(deviceSecret).call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+      const { commands } = await hub
+        .client(deviceSecret)
+        .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
       return { runId, commandId: commands[0]?.id as string };
     },
   };
 }
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
-const pathOf = (device: Device, commandId: string, name = 'file.bin') => `/v1/automations/nodes/${device.nodeId}/commands/${commandId}/artifacts/${name}`;
-const factsOf = (whole: Buffer, contentType = 'application/octet-stream') => ({ bytes: String(whole.length), sha256: sha256(whole), contentType });
+const pathOf = (device: Device, commandId: string, name = 'file.bin') =>
+  `/v1/automations/nodes/${device.nodeId}/commands/${commandId}/artifacts/${name}`;
+const factsOf = (whole: Buffer, contentType = 'application/octet-stream') => ({
+  bytes: String(whole.length),
+  sha256: sha256(whole),
+  contentType,
+});
 
 /** Sends the bytes from `offset` on, up to `end`, as a piece of `whole`. */
-function put(device: Device, commandId: string, whole: Buffer, offset = 0, end = whole.length, { name = 'file.bin', facts = factsOf(whole), url = hub.url }: { name?: string; facts?: Record<string, string>; url?: string } = {}) {
-  return send(url, 'PUT', `${pathOf(device, commandId, name)}?${new URLSearchParams({ ...facts, offset: String(offset) }).toString()}`, { headers: device.headers, raw: whole.subarray(offset, end) });
+function put(
+  device: Device,
+  commandId: string,
+  whole: Buffer,
+  offset = 0,
+  end = whole.length,
+  {
+    name = 'file.bin',
+    facts = factsOf(whole),
+    url = hub.url,
+  }: { name?: string; facts?: Record<string, string>; url?: string } = {},
+) {
+  return send(
+    url,
+    'PUT',
+    `${pathOf(device, commandId, name)}?${new URLSearchParams({ ...facts, offset: String(offset) }).toString()}`,
+    { headers: device.headers, raw: whole.subarray(offset, end) },
+  );
 }
-const ask = (device: Device, commandId: string, name = 'file.bin') => send(hub.url, 'GET', pathOf(device, commandId, name), { headers: device.headers });
-const complete = (device: Device, commandId: string, body: unknown) => send(hub.url, 'POST', `/v1/automations/nodes/${device.nodeId}/commands/${commandId}/result`, { headers: device.headers, body });
-const readReply = (whole: Buffer) => ({ encoding: 'artifact', artifact: 'file.bin', bytes: whole.length, sha256: sha256(whole), eof: true });
-const settled = (runId: string) => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+const ask = (device: Device, commandId: string, name = 'file.bin') =>
+  send(hub.url, 'GET', pathOf(device, commandId, name), { headers: device.headers });
+const complete = (device: Device, commandId: string, body: unknown) =>
+  send(hub.url, 'POST', `/v1/automations/nodes/${device.nodeId}/commands/${commandId}/result`, {
+    headers: device.headers,
+    body,
+  });
+const readReply = (whole: Buffer) => ({
+  encoding: 'artifact',
+  artifact: 'file.bin',
+  bytes: whole.length,
+  sha256: sha256(whole),
+  eof: true,
+});
+const settled = (runId: string) =>
+  workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
 /** Bytes on their way that a process of this machine holds open; empty where that is not to be seen. */
 const openUploads = () =>
   existsSync('/proc/self/fd')
@@ -82,10 +131,21 @@ const openUploads = () =>
     : [];
 const partials = () => readdir(join(folder, '.uploads'));
 
-async function multipart(device: Device, commandId: string, result: unknown, files: { name: string; type: string; content: string }[], resultFirst = true) {
+async function multipart(
+  device: Device,
+  commandId: string,
+  result: unknown,
+  files: { name: string; type: string; content: string }[],
+  resultFirst = true,
+) {
   const boundary = 'outrigger-test';
   const field = `--${boundary}\r\nContent-Disposition: form-data; name="result"\r\n\r\n${JSON.stringify(result)}\r\n`;
-  const parts = files.map(({ name, type, content }) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n${content}\r\n`).join('');
+  const parts = files
+    .map(
+      ({ name, type, content }) =>
+        `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${name}"\r\nContent-Type: ${type}\r\n\r\n${content}\r\n`,
+    )
+    .join('');
   return send(hub.url, 'POST', `/v1/automations/nodes/${device.nodeId}/commands/${commandId}/result`, {
     headers: { ...device.headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
     raw: Buffer.from(`${resultFirst ? field + parts : parts + field}--${boundary}--\r\n`, 'latin1'),
@@ -98,18 +158,32 @@ describe('an upload in pieces', () => {
     const { runId, commandId } = await device.take();
     const whole = randomBytes(300_000);
     expect((await ask(device, commandId)).body).toMatchObject({ received: 0, bytes: null, complete: false });
-    expect((await put(device, commandId, whole, 0, 0)).body).toMatchObject({ received: 0, bytes: 300_000, complete: false });
-    expect((await put(device, commandId, whole, 0, 100_000)).body).toMatchObject({ received: 100_000, complete: false });
+    expect((await put(device, commandId, whole, 0, 0)).body).toMatchObject({
+      received: 0,
+      bytes: 300_000,
+      complete: false,
+    });
+    expect((await put(device, commandId, whole, 0, 100_000)).body).toMatchObject({
+      received: 100_000,
+      complete: false,
+    });
     // What is sent twice is written once.
     expect((await put(device, commandId, whole, 50_000, 120_000)).body).toMatchObject({ received: 120_000 });
     await using second = await startHub({ ARTIFACTS_FOLDER: folder }, database);
-    expect((await put(device, commandId, whole, 120_000, 200_000, { url: second.url })).body).toMatchObject({ received: 200_000 });
+    expect((await put(device, commandId, whole, 120_000, 200_000, { url: second.url })).body).toMatchObject({
+      received: 200_000,
+    });
     expect((await ask(device, commandId)).body).toMatchObject({ received: 200_000, bytes: 300_000, complete: false });
     expect((await put(device, commandId, whole, 200_000)).body).toMatchObject({ received: 300_000, complete: true });
     expect((await put(device, commandId, whole)).body).toMatchObject({ received: 300_000, complete: true });
-    expect((await complete(device, commandId, { status: 'succeeded', output: readReply(whole), uploads: ['file.bin'] })).body).toMatchObject({ status: 'succeeded', recorded: true });
+    expect(
+      (await complete(device, commandId, { status: 'succeeded', output: readReply(whole), uploads: ['file.bin'] }))
+        .body,
+    ).toMatchObject({ status: 'succeeded', recorded: true });
     const output = (await settled(runId)).stepsResultJson[0]?.output as Record<string, string>;
-    const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, { headers: { 'x-api-key': workspace.key } });
+    const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, {
+      headers: { 'x-api-key': workspace.key },
+    });
     expect(response.headers.get('content-type')).toBe('application/octet-stream');
     expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(whole));
     expect(await database.query('select 1 from artifact_uploads where command_id = $1', [commandId])).toEqual([]);
@@ -119,7 +193,9 @@ describe('an upload in pieces', () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(400_000);
-    const url = new URL(`${hub.url}${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0' }).toString()}`);
+    const url = new URL(
+      `${hub.url}${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0' }).toString()}`,
+    );
     const cut = httpRequest(url, { method: 'PUT', headers: { ...device.headers, 'content-length': whole.length } });
     cut.on('error', () => undefined);
     cut.write(whole.subarray(0, 250_000));
@@ -133,18 +209,40 @@ describe('an upload in pieces', () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(1000);
-    expect(await put(device, commandId, whole, 10)).toMatchObject({ status: 409, body: { code: 'upload_offset_invalid', message: expect.stringContaining('has 0 bytes') as string } });
-    expect(await put(device, commandId, whole, 0, 1000, { facts: { ...factsOf(whole), bytes: '999' } })).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
+    expect(await put(device, commandId, whole, 10)).toMatchObject({
+      status: 409,
+      body: { code: 'upload_offset_invalid', message: expect.stringContaining('has 0 bytes') as string },
+    });
+    expect(await put(device, commandId, whole, 0, 1000, { facts: { ...factsOf(whole), bytes: '999' } })).toMatchObject({
+      status: 413,
+      body: { code: 'payload_too_large' },
+    });
     const wrong = { ...factsOf(whole), sha256: 'f'.repeat(64) };
-    expect(await put(device, commandId, whole, 0, 1000, { facts: wrong })).toMatchObject({ status: 422, body: { code: 'checksum_mismatch' } });
+    expect(await put(device, commandId, whole, 0, 1000, { facts: wrong })).toMatchObject({
+      status: 422,
+      body: { code: 'checksum_mismatch' },
+    });
     expect((await ask(device, commandId)).body).toMatchObject({ received: 0 });
     expect((await put(device, commandId, whole, 0, 600)).body).toMatchObject({ received: 600 });
-    expect(await complete(device, commandId, { status: 'succeeded', output: readReply(whole), uploads: ['file.bin'] })).toMatchObject({ status: 400, body: { message: expect.stringContaining('body.uploads[0]') as string } });
+    expect(
+      await complete(device, commandId, { status: 'succeeded', output: readReply(whole), uploads: ['file.bin'] }),
+    ).toMatchObject({ status: 400, body: { message: expect.stringContaining('body.uploads[0]') as string } });
     const other = randomBytes(700);
     expect((await put(device, commandId, other, 0, 100)).body).toMatchObject({ received: 100, bytes: 700 });
-    for (const [query, path] of [['offset=-1', 'query.offset'], ['bytes=0', 'query.bytes'], ['bytes=268435457', 'query.bytes'], ['sha256=x', 'query.sha256'], ['contentType=x', 'query.contentType']] as const) {
+    for (const [query, path] of [
+      ['offset=-1', 'query.offset'],
+      ['bytes=0', 'query.bytes'],
+      ['bytes=268435457', 'query.bytes'],
+      ['sha256=x', 'query.sha256'],
+      ['contentType=x', 'query.contentType'],
+    ] as const) {
       const [name = '', value = ''] = query.split('=');
-      const answer = await send(hub.url, 'PUT', `${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0', [name]: value }).toString()}`, { headers: device.headers, raw: whole });
+      const answer = await send(
+        hub.url,
+        'PUT',
+        `${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0', [name]: value }).toString()}`,
+        { headers: device.headers, raw: whole },
+      );
       expect(answer, query).toMatchObject({ status: 400, body: { code: 'validation_failed', details: [{ path }] } });
     }
   });
@@ -153,21 +251,31 @@ describe('an upload in pieces', () => {
     const device = await pair();
     const { commandId } = await device.take();
     const whole = randomBytes(10);
-    for (let index = 0; index < 16; index += 1) expect((await put(device, commandId, whole, 0, 0, { name: `file-${index}` })).status).toBe(200);
-    expect(await put(device, commandId, whole, 0, 0, { name: 'file-16' })).toMatchObject({ status: 400, body: { details: [{ path: 'params.name' }] } });
+    for (let index = 0; index < 16; index += 1)
+      expect((await put(device, commandId, whole, 0, 0, { name: `file-${index}` })).status).toBe(200);
+    expect(await put(device, commandId, whole, 0, 0, { name: 'file-16' })).toMatchObject({
+      status: 400,
+      body: { details: [{ path: 'params.name' }] },
+    });
     expect((await put(device, commandId, whole, 0, 10, { name: 'file-15' })).body).toMatchObject({ complete: true });
   });
 });
 
 describe('not one byte is written', () => {
-  test('for a command that is not there, not this device\'s, or over', async () => {
+  test("for a command that is not there, not this device's, or over", async () => {
     const device = await pair();
     const { commandId } = await device.take();
     const stranger = await pair(await hub.workspace());
     const whole = randomBytes(1000);
     const before = await partials();
-    const form = (who: Device, id: string) => multipart(who, id, { status: 'succeeded', output: {} }, [{ name: 'a.bin', type: 'application/octet-stream', content: 'x'.repeat(1000) }]);
-    for (const [who, id] of [[device, missingId], [stranger, commandId]] as const) {
+    const form = (who: Device, id: string) =>
+      multipart(who, id, { status: 'succeeded', output: {} }, [
+        { name: 'a.bin', type: 'application/octet-stream', content: 'x'.repeat(1000) },
+      ]);
+    for (const [who, id] of [
+      [device, missingId],
+      [stranger, commandId],
+    ] as const) {
       expect(await put(who, id, whole)).toMatchObject({ status: 404, body: { code: 'not_found' } });
       expect(await ask(who, id)).toMatchObject({ status: 404, body: { code: 'not_found' } });
       expect(await form(who, id)).toMatchObject({ status: 404, body: { code: 'not_found' } });
@@ -183,17 +291,38 @@ describe('not one byte is written', () => {
     const owner = await hub.workspace();
     const device = await pair(owner);
     const { commandId } = await device.take();
-    const announced = (mib: number) => ({ bytes: String(mib * 1024 * 1024), sha256: 'a'.repeat(64), contentType: 'image/png' });
+    const announced = (mib: number) => ({
+      bytes: String(mib * 1024 * 1024),
+      sha256: 'a'.repeat(64),
+      contentType: 'image/png',
+    });
     const none = Buffer.alloc(0);
     const before = await partials();
-    expect(await put(device, commandId, none, 0, 0, { facts: announced(quotaMib + 1) })).toMatchObject({ status: 409, body: { code: 'storage_full' } });
+    expect(await put(device, commandId, none, 0, 0, { facts: announced(quotaMib + 1) })).toMatchObject({
+      status: 409,
+      body: { code: 'storage_full' },
+    });
     // What was announced is taken, although nothing of it has come.
     expect((await put(device, commandId, none, 0, 0, { facts: announced(quotaMib - 1) })).status).toBe(200);
-    expect(await put(device, commandId, none, 0, 0, { name: 'second', facts: announced(2) })).toMatchObject({ status: 409, body: { code: 'storage_full' } });
+    expect(await put(device, commandId, none, 0, 0, { name: 'second', facts: announced(2) })).toMatchObject({
+      status: 409,
+      body: { code: 'storage_full' },
+    });
     const content = 'x'.repeat(1.5 * 1024 * 1024);
-    const result = { status: 'succeeded', output: { encoding: 'artifact', artifact: 'a.bin', bytes: content.length, sha256: 'a'.repeat(64), eof: true } };
-    expect(await multipart(device, commandId, result, [{ name: 'a.bin', type: 'text/plain', content }])).toMatchObject({ status: 409, body: { code: 'storage_full' } });
-    expect(await complete(device, commandId, { ...result, artifacts: [{ name: 'a.bin', contentType: 'text/plain', base64: Buffer.from(content).toString('base64') }] })).toMatchObject({ status: 409, body: { code: 'storage_full' } });
+    const result = {
+      status: 'succeeded',
+      output: { encoding: 'artifact', artifact: 'a.bin', bytes: content.length, sha256: 'a'.repeat(64), eof: true },
+    };
+    expect(await multipart(device, commandId, result, [{ name: 'a.bin', type: 'text/plain', content }])).toMatchObject({
+      status: 409,
+      body: { code: 'storage_full' },
+    });
+    expect(
+      await complete(device, commandId, {
+        ...result,
+        artifacts: [{ name: 'a.bin', contentType: 'text/plain', base64: Buffer.from(content).toString('base64') }],
+      }),
+    ).toMatchObject({ status: 409, body: { code: 'storage_full' } });
     expect(await partials()).toEqual(before);
     expect(await readdir(folder)).not.toContain(owner.tenantId);
   });
@@ -205,13 +334,31 @@ test('artefacts of a failed result are dropped, whichever way they came', async 
   const before = await partials();
   for (const resultFirst of [true, false]) {
     const { commandId } = await device.take();
-    expect((await multipart(device, commandId, failed, [{ name: 'a.bin', type: 'image/png', content: 'x'.repeat(100_000) }], resultFirst)).body).toMatchObject({ recorded: true });
+    expect(
+      (
+        await multipart(
+          device,
+          commandId,
+          failed,
+          [{ name: 'a.bin', type: 'image/png', content: 'x'.repeat(100_000) }],
+          resultFirst,
+        )
+      ).body,
+    ).toMatchObject({ recorded: true });
     expect(await database.query('select 1 from artifacts where command_id = $1', [commandId])).toEqual([]);
   }
   const { commandId } = await device.take();
   const whole = randomBytes(1000);
   expect((await put(device, commandId, whole)).body).toMatchObject({ complete: true });
-  expect((await complete(device, commandId, { ...failed, uploads: ['file.bin'], artifacts: [{ name: 'b.bin', contentType: 'image/png', base64: 'AAAA' }] })).body).toMatchObject({ recorded: true });
+  expect(
+    (
+      await complete(device, commandId, {
+        ...failed,
+        uploads: ['file.bin'],
+        artifacts: [{ name: 'b.bin', contentType: 'image/png', base64: 'AAAA' }],
+      })
+    ).body,
+  ).toMatchObject({ recorded: true });
   expect(await database.query('select 1 from artifacts where command_id = $1', [commandId])).toEqual([]);
   expect(await partials()).toEqual(before);
 });
@@ -220,13 +367,33 @@ test('a piece under way ends with its command, which it keeps alive until then',
   const device = await pair();
   const { commandId } = await device.take();
   const whole = randomBytes(300_000);
-  await using db = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
-  const uploads = new ArtifactUploads({ db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(quotaMib * 1024 * 1024), lookEveryMs: 0 });
-  const left = async () => (await database.query<{ left: number }>('select extract(epoch from lease_expires_at - now())::float8 as left from node_commands where id = $1', [commandId]))[0]?.left;
+  await using db = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const uploads = new ArtifactUploads({
+    db,
+    blobs: await createFileBlobs(folder),
+    room: new ArtifactRoom(quotaMib * 1024 * 1024),
+    lookEveryMs: 0,
+  });
+  const left = async () =>
+    (
+      await database.query<{ left: number }>(
+        'select extract(epoch from lease_expires_at - now())::float8 as left from node_commands where id = $1',
+        [commandId],
+      )
+    )[0]?.left;
   let passed = 0;
   const body = async function* body() {
     for (let at = 0; at < whole.length; at += 100_000) {
-      if (at === 100_000) await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [commandId]);
+      if (at === 100_000)
+        await database.query(
+          "update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1",
+          [commandId],
+        );
       if (at === 200_000) {
         expect(await left()).toBeGreaterThan(60);
         await workspace.api.call('deleteAutomationNode', { params: { id: device.nodeId } });
@@ -237,20 +404,34 @@ test('a piece under way ends with its command, which it keeps alive until then',
     throw new Error('more was taken');
   };
   const facts = { bytes: whole.length + 1, sha256: sha256(whole), contentType: 'application/octet-stream', offset: 0 };
-  await expect(uploads.receive({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, 'file.bin', facts, body())).rejects.toMatchObject({ code: 'command_ended' });
+  await expect(
+    uploads.receive({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, 'file.bin', facts, body()),
+  ).rejects.toMatchObject({ code: 'command_ended' });
   expect(passed).toBe(3);
 });
 
 test('a whole result under way ends with its command, too, and keeps it alive until then', async () => {
   const device = await pair();
   const { runId, commandId } = await device.take();
-  const uploads = new ArtifactUploads({ db: hub.app.db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(quotaMib * 1024 * 1024), lookEveryMs: 0 });
-  await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [commandId]);
+  const uploads = new ArtifactUploads({
+    db: hub.app.db,
+    blobs: await createFileBlobs(folder),
+    room: new ArtifactRoom(quotaMib * 1024 * 1024),
+    lookEveryMs: 0,
+  });
+  await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [
+    commandId,
+  ]);
   const passed: number[] = [];
   const body = async function* body() {
     for (let piece = 0; piece < 5; piece += 1) {
       if (piece === 2) {
-        expect(await database.query(`select 1 from node_commands where id = $1 and lease_expires_at > now() + interval '60 seconds'`, [commandId])).toHaveLength(1);
+        expect(
+          await database.query(
+            `select 1 from node_commands where id = $1 and lease_expires_at > now() + interval '60 seconds'`,
+            [commandId],
+          ),
+        ).toHaveLength(1);
         await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
       }
       passed.push(piece);
@@ -258,7 +439,11 @@ test('a whole result under way ends with its command, too, and keeps it alive un
     }
   };
   const read = async () => {
-    for await (const _piece of uploads.passWhole({ tenantId: workspace.tenantId, nodeId: device.nodeId }, commandId, body()));
+    for await (const _piece of uploads.passWhole(
+      { tenantId: workspace.tenantId, nodeId: device.nodeId },
+      commandId,
+      body(),
+    ));
   };
   await expect(read()).rejects.toMatchObject({ code: 'command_ended' });
   expect(passed).toEqual([0, 1, 2]);
@@ -271,10 +456,19 @@ test('a content type that is none is a clear 400, whichever way it comes', async
   for (const type of ['x', 'image/png\u0001', 'image/p\u0000ng', 'image/png/x', 'text', '<b>/x']) {
     const answers = [
       await multipart(device, commandId, result, [{ name: 'a.bin', type, content: 'x' }]),
-      await complete(device, commandId, { ...result, artifacts: [{ name: 'a.bin', contentType: type, base64: 'AAAA' }] }),
-      await put(device, commandId, randomBytes(10), 0, 10, { facts: { ...factsOf(randomBytes(10)), contentType: type } }),
+      await complete(device, commandId, {
+        ...result,
+        artifacts: [{ name: 'a.bin', contentType: type, base64: 'AAAA' }],
+      }),
+      await put(device, commandId, randomBytes(10), 0, 10, {
+        facts: { ...factsOf(randomBytes(10)), contentType: type },
+      }),
     ];
-    for (const answer of answers) expect(answer, JSON.stringify(type)).toMatchObject({ status: 400, body: { code: 'validation_failed', message: expect.stringMatching(/content ?type|must be/i) as string } });
+    for (const answer of answers)
+      expect(answer, JSON.stringify(type)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_failed', message: expect.stringMatching(/content ?type|must be/i) as string },
+      });
   }
 });
 
@@ -283,20 +477,29 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
   const [first, second] = [await device.take(), await device.take()];
   const whole = randomBytes(1000);
   for (const { commandId } of [first, second]) await put(device, commandId, whole, 0, 500);
-  const idOf = async (commandId: string) => (await database.query<{ id: string }>('select id from artifact_uploads where command_id = $1', [commandId]))[0]?.id as string;
+  const idOf = async (commandId: string) =>
+    (await database.query<{ id: string }>('select id from artifact_uploads where command_id = $1', [commandId]))[0]
+      ?.id as string;
   const [old, alive] = [await idOf(first.commandId), await idOf(second.commandId)];
   await database.query(`update artifact_uploads set updated_at = now() - interval '25 hours' where id = $1`, [old]);
   const orphan = missingId.replace('0189', '0199');
   await writeFile(join(folder, '.uploads', orphan), 'left behind');
   const longAgo = new Date(Date.now() - 26 * 3_600_000);
   await utimes(join(folder, '.uploads', orphan), longAgo, longAgo);
-  const uploads = new ArtifactUploads({ db: hub.app.db, blobs: await createFileBlobs(folder), room: new ArtifactRoom(1) });
+  const uploads = new ArtifactUploads({
+    db: hub.app.db,
+    blobs: await createFileBlobs(folder),
+    room: new ArtifactRoom(1),
+  });
   await uploads.sweep();
   expect(await partials()).not.toContain(orphan);
   expect(await partials()).not.toContain(old);
   expect(await partials()).toContain(alive);
   await database.query(`update artifact_uploads set updated_at = now() - interval '2 hours' where id = $1`, [alive]);
-  await database.query(`update node_commands set status = 'withdrawn', finished_at = now() - interval '2 hours' where id = $1`, [second.commandId]);
+  await database.query(
+    `update node_commands set status = 'withdrawn', finished_at = now() - interval '2 hours' where id = $1`,
+    [second.commandId],
+  );
   await uploads.sweep();
   expect(await partials()).not.toContain(alive);
 });
@@ -344,7 +547,10 @@ describe('a slow body', () => {
       socket.on('close', finish);
     });
   }
-  const headOf = (method: string, path: string, headers: Record<string, string | number>) => `${method} ${path} HTTP/1.1\r\nHost: x\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  const headOf = (method: string, path: string, headers: Record<string, string | number>) =>
+    `${method} ${path} HTTP/1.1\r\nHost: x\r\n${Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`;
 
   test('of an upload may take many times as long as any other, as long as it moves', async () => {
     const device = await pair();
@@ -352,7 +558,11 @@ describe('a slow body', () => {
     const whole = randomBytes(2_000);
     const pieces = Array.from({ length: 20 }, (_value, index) => whole.subarray(index * 100, (index + 1) * 100));
     const path = `${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0' }).toString()}`;
-    const { answer, sent } = await drip(headOf('PUT', path, { ...device.headers, 'Content-Length': 2_000 }), pieces, bodyLimits.totalMs / 5);
+    const { answer, sent } = await drip(
+      headOf('PUT', path, { ...device.headers, 'Content-Length': 2_000 }),
+      pieces,
+      bodyLimits.totalMs / 5,
+    );
     expect(sent).toBe(20);
     expect(answer).toContain('"complete":true');
   });
@@ -362,15 +572,27 @@ describe('a slow body', () => {
     const { commandId } = await device.take();
     const whole = randomBytes(2_000);
     const path = `${pathOf(device, commandId)}?${new URLSearchParams({ ...factsOf(whole), offset: '0' }).toString()}`;
-    const { answer } = await drip(headOf('PUT', path, { ...device.headers, 'Content-Length': 2_000 }), [whole.subarray(0, 300)], 10);
+    const { answer } = await drip(
+      headOf('PUT', path, { ...device.headers, 'Content-Length': 2_000 }),
+      [whole.subarray(0, 300)],
+      10,
+    );
     expect(answer).toContain('"code":"request_timeout"');
     expect((await ask(device, commandId)).body).toMatchObject({ received: 300 });
     await expect.poll(openUploads).toEqual([]);
   });
 
   test.each([
-    ['of anybody else', '/v1/automations/workflows', () => ({ 'X-API-Key': workspace.key, 'Content-Type': 'application/json' })],
-    ['of a stranger at an upload', `/v1/automations/nodes/${missingId}/commands/${missingId}/result`, () => ({ 'Content-Type': 'multipart/form-data; boundary=x' })],
+    [
+      'of anybody else',
+      '/v1/automations/workflows',
+      () => ({ 'X-API-Key': workspace.key, 'Content-Type': 'application/json' }),
+    ],
+    [
+      'of a stranger at an upload',
+      `/v1/automations/nodes/${missingId}/commands/${missingId}/result`,
+      () => ({ 'Content-Type': 'multipart/form-data; boundary=x' }),
+    ],
     ['at no address at all', '/nothing/here', () => ({})],
   ] as const)('%s is ended with its connection, however it moves', async (_name, path, headers) => {
     const pieces = Array.from({ length: 1_000 }, () => Buffer.from(' '));

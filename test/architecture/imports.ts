@@ -27,7 +27,9 @@ export function importsOf({ path, text }: SourceFile): Import[] {
   if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`);
   const specifiers = [
     ...module.staticImports.map((found) => found.moduleRequest.value),
-    ...module.staticExports.flatMap((found) => found.entries.flatMap((entry) => (entry.moduleRequest === null ? [] : [entry.moduleRequest.value]))),
+    ...module.staticExports.flatMap((found) =>
+      found.entries.flatMap((entry) => (entry.moduleRequest === null ? [] : [entry.moduleRequest.value])),
+    ),
     ...module.dynamicImports.map((found) => literalOf(text.slice(found.moduleRequest.start, found.moduleRequest.end))),
     ...requireCalls(program),
   ];
@@ -47,9 +49,19 @@ function requireCalls(root: unknown): string[] {
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(visit);
     if (typeof value !== 'object' || value === null) return;
-    const node = value as { type?: string; callee?: { type?: string; name?: string }; arguments?: { type?: string; value?: unknown }[] };
+    const node = value as {
+      type?: string;
+      callee?: { type?: string; name?: string };
+      arguments?: { type?: string; value?: unknown }[];
+    };
     const [argument] = node.arguments ?? [];
-    if (node.type === 'CallExpression' && node.callee?.type === 'Identifier' && node.callee.name === 'require' && typeof argument?.value === 'string') found.push(argument.value);
+    if (
+      node.type === 'CallExpression' &&
+      node.callee?.type === 'Identifier' &&
+      node.callee.name === 'require' &&
+      typeof argument?.value === 'string'
+    )
+      found.push(argument.value);
     if (!Array.isArray(value)) Object.values(value).forEach(visit);
   };
   visit(root);

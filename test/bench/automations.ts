@@ -44,7 +44,12 @@ async function fill(database: PgClient, workflowIds: string[], from: number, to:
   await database.query('VACUUM ANALYZE runs, run_logs');
 }
 
-async function timePages(hub: BenchHub, path: () => string, headers: Record<string, string>, dispatcher: Agent): Promise<number[]> {
+async function timePages(
+  hub: BenchHub,
+  path: () => string,
+  headers: Record<string, string>,
+  dispatcher: Agent,
+): Promise<number[]> {
   const samples: number[] = [];
   for (let index = 0; index < pagesEach + 20; index += 1) {
     const startedAt = performance.now();
@@ -57,7 +62,9 @@ async function timePages(hub: BenchHub, path: () => string, headers: Record<stri
 }
 
 async function signIn(hub: BenchHub): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'link'], { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: hub.home } });
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'link'], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: hub.home },
+  });
   const code = new URL(stdout.trim()).searchParams.get('code') as string;
   return (await hub.api.call('redeemSignInLink', { body: { code } })).token;
 }
@@ -66,7 +73,14 @@ async function measurePages(): Promise<Record<string, string>[]> {
   await using hub = await startBenchHub({ DATABASE_POOL_SIZE: '20' });
   const database = await connect(hub);
   const workflowIds: string[] = [];
-  for (let index = 0; index < 20; index += 1) workflowIds.push((await hub.api.call('createAutomationWorkflow', { body: { name: `w${index}`, stepsJson: [{ type: 'log', message: 'x' }] } })).id);
+  for (let index = 0; index < 20; index += 1)
+    workflowIds.push(
+      (
+        await hub.api.call('createAutomationWorkflow', {
+          body: { name: `w${index}`, stepsJson: [{ type: 'log', message: 'x' }] },
+        })
+      ).id,
+    );
   const jwt = await signIn(hub);
   const dispatcher = new Agent({ connections: 1 });
   const token = { 'x-api-key': hub.key };
@@ -91,14 +105,25 @@ async function measurePages(): Promise<Record<string, string>[]> {
   await fill(database, workflowIds, 0, manyRuns - fewRuns);
   // The sums of a month are written by the sweep.
   process.stdout.write('  waiting for the sums of 30 days\r');
-  const isSummed = async () => Number((await database.query("select count(*)::int as n from runs where finished_at > coalesce((select max(slice_at) + interval '5 minutes' from run_rollups), '-infinity') and finished_at < now() - interval '10 minutes'")).rows[0].n) === 0;
+  const isSummed = async () =>
+    Number(
+      (
+        await database.query(
+          "select count(*)::int as n from runs where finished_at > coalesce((select max(slice_at) + interval '5 minutes' from run_rollups), '-infinity') and finished_at < now() - interval '10 minutes'",
+        )
+      ).rows[0].n,
+    ) === 0;
   while (!(await isSummed())) await new Promise((done) => setTimeout(done, 2_000));
   const many = await measure();
   const { rows: bare } = await database.query<{ tenant: string }>('select id as tenant from tenants limit 1');
   const direct: number[] = [];
   for (let index = 0; index < pagesEach; index += 1) {
     const startedAt = performance.now();
-    await database.query({ name: 'bare', text: 'select * from runs where tenant_id = $1 order by id desc limit 51', values: [bare[0]?.tenant] });
+    await database.query({
+      name: 'bare',
+      text: 'select * from runs where tenant_id = $1 order by id desc limit 51',
+      values: [bare[0]?.tenant],
+    });
     direct.push(performance.now() - startedAt);
   }
   await database.end();
@@ -110,14 +135,29 @@ async function measurePages(): Promise<Record<string, string>[]> {
     [`${manyRuns} runs p50`]: milliseconds(percentile(after, 0.5)),
     'p99 ': milliseconds(percentile(after, 0.99)),
   });
-  return [...kinds.map(([name]) => row(name, few.get(name), many.get(name) as number[])), row('the same newest 50 by bare SQL', undefined, direct)];
+  return [
+    ...kinds.map(([name]) => row(name, few.get(name), many.get(name) as number[])),
+    row('the same newest 50 by bare SQL', undefined, direct),
+  ];
 }
 
 /** Schedules whose times come within a minute: spread over it, or all in one second. */
 async function measureSchedules(spreadSeconds: number): Promise<Record<string, string>> {
   await using hub = await startBenchHub();
   const database = await connect(hub);
-  const trigger = JSON.stringify({ schemaVersion: 1, type: 'schedule', schedule: { kind: 'interval', everySeconds: 86_400, timezone: 'UTC', onMissed: 'last', maxCatchUp: 1, overlap: 'allow', jitterSeconds: 0 } });
+  const trigger = JSON.stringify({
+    schemaVersion: 1,
+    type: 'schedule',
+    schedule: {
+      kind: 'interval',
+      everySeconds: 86_400,
+      timezone: 'UTC',
+      onMissed: 'last',
+      maxCatchUp: 1,
+      overlap: 'allow',
+      jitterSeconds: 0,
+    },
+  });
   const steps = JSON.stringify([{ type: 'log', message: 'fired', level: 'info' }]);
   await database.query(
     `WITH made AS (
@@ -126,9 +166,12 @@ async function measureSchedules(spreadSeconds: number): Promise<Record<string, s
      ) INSERT INTO workflow_versions (workflow_id, version, tenant_id, name, steps) SELECT id, 1, tenant_id, name, steps FROM made`,
     [trigger, steps, spreadSeconds, schedules],
   );
-  const count = async () => Number((await database.query('select count(*)::int as n from runs where finished_at is not null')).rows[0].n);
+  const count = async () =>
+    Number((await database.query('select count(*)::int as n from runs where finished_at is not null')).rows[0].n);
   while ((await count()) < schedules) await new Promise((done) => setTimeout(done, 250));
-  const { rows } = await database.query<{ fired: number; done: number }>(`select extract(epoch from queued_at - (trigger->>'fireAt')::timestamptz)::float8 as fired, extract(epoch from finished_at - (trigger->>'fireAt')::timestamptz)::float8 as done from runs`);
+  const { rows } = await database.query<{ fired: number; done: number }>(
+    `select extract(epoch from queued_at - (trigger->>'fireAt')::timestamptz)::float8 as fired, extract(epoch from finished_at - (trigger->>'fireAt')::timestamptz)::float8 as done from runs`,
+  );
   await database.end();
   const fired = rows.map((row) => row.fired * 1000);
   const done = rows.map((row) => row.done * 1000);
@@ -147,8 +190,12 @@ async function measureAgents(): Promise<Record<string, string>[]> {
   await using model = await startModelServer();
   await using hub = await startBenchHub({ AI_BASE_URL: model.baseUrl, AI_MODEL: 'bench' });
   model.reply = (_request, turn) => (turn === 0 ? 'TOOL_CALL:memory.read|{"key":"a"}' : 'FINAL: done');
-  const { id: toolProfileId } = await hub.api.call('putAutomationToolProfile', { body: { name: 't', allow: ['memory.read'] } });
-  const { id } = await hub.api.call('createAutomationWorkflow', { body: { name: 'agent', stepsJson: [{ type: 'agent', prompt: 'Look it up.', toolProfileId }] } });
+  const { id: toolProfileId } = await hub.api.call('putAutomationToolProfile', {
+    body: { name: 't', allow: ['memory.read'] },
+  });
+  const { id } = await hub.api.call('createAutomationWorkflow', {
+    body: { name: 'agent', stepsJson: [{ type: 'agent', prompt: 'Look it up.', toolProfileId }] },
+  });
   const loop: number[] = [];
   for (let index = 0; index < agentRuns + 5; index += 1) {
     const startedAt = performance.now();
@@ -161,20 +208,42 @@ async function measureAgents(): Promise<Record<string, string>[]> {
   const dispatcher = new Agent({ connections: 1 });
   for (let index = 0; index < agentRuns + 5; index += 1) {
     const startedAt = performance.now();
-    for (const messages of [[{ role: 'user', content: 'Look it up.' }], [{ role: 'user', content: 'Look it up.' }, { role: 'assistant', content: 'x' }, { role: 'user', content: 'y' }]]) {
-      const { body } = await request(`${model.baseUrl}/chat/completions`, { method: 'POST', dispatcher, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'bench', messages }) });
+    for (const messages of [
+      [{ role: 'user', content: 'Look it up.' }],
+      [
+        { role: 'user', content: 'Look it up.' },
+        { role: 'assistant', content: 'x' },
+        { role: 'user', content: 'y' },
+      ],
+    ]) {
+      const { body } = await request(`${model.baseUrl}/chat/completions`, {
+        method: 'POST',
+        dispatcher,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'bench', messages }),
+      });
       await body.json();
     }
     if (index >= 5) bare.push(performance.now() - startedAt);
   }
   await dispatcher.close();
-  const row = (what: string, samples: number[]) => ({ what, p50: milliseconds(percentile(samples, 0.5)), p99: milliseconds(percentile(samples, 0.99)) });
-  return [row('an agent\'s run through the public API: two turns, one tool call, all durable', loop), row('the two bare model calls', bare)];
+  const row = (what: string, samples: number[]) => ({
+    what,
+    p50: milliseconds(percentile(samples, 0.5)),
+    p99: milliseconds(percentile(samples, 0.99)),
+  });
+  return [
+    row("an agent's run through the public API: two turns, one tool call, all durable", loop),
+    row('the two bare model calls', bare),
+  ];
 }
 
 /** Pages over a million runs, ten thousand schedules, and what an agent's loop costs beside its model. */
 export async function benchAutomations(): Promise<void> {
-  printTable(`An agent's loop beside the bare calls of a model that answers at once, ${agentRuns} of each`, await measureAgents());
+  printTable(
+    `An agent's loop beside the bare calls of a model that answers at once, ${agentRuns} of each`,
+    await measureAgents(),
+  );
   printTable('Schedules on one process', [await measureSchedules(60), await measureSchedules(0)]);
   printTable(`Pages of 50 over HTTP, ${pagesEach} of each kind, one after the other`, await measurePages());
 }

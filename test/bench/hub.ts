@@ -19,9 +19,28 @@ export interface BenchHub extends AsyncDisposable {
 
 export async function startBenchHub(env: Record<string, string> = {}): Promise<BenchHub> {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-'));
-  const settings = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', LOG_LEVEL: 'warn', OUTRIGGER_HOME: home, PORT: '0', RATE_LIMIT_PER_MINUTE: '1000000', HOOK_RATE_LIMIT_PER_MINUTE: '10000000', ...env };
+  const settings = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: process.env['HOME'] ?? '',
+    LOG_LEVEL: 'warn',
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
+    ...env,
+  };
   // Ten thousand devices are ten thousand sockets.
-  const child = spawn('sh', ['-c', 'ulimit -n 65535 2>/dev/null || ulimit -n $(ulimit -Hn); exec "$@"', 'sh', process.execPath, resolve('hub/main.ts')], { env: settings, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    'sh',
+    [
+      '-c',
+      'ulimit -n 65535 2>/dev/null || ulimit -n $(ulimit -Hn); exec "$@"',
+      'sh',
+      process.execPath,
+      resolve('hub/main.ts'),
+    ],
+    { env: settings, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
   const url = await new Promise<string>((done, fail) => {
     let text = '';
@@ -32,7 +51,11 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
     });
     void exited.then(() => fail(new Error('the hub did not start')));
   });
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'], { env: settings });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'],
+    { env: settings },
+  );
   const key = stdout.trim();
   const pid = child.pid as number;
   return {
@@ -42,9 +65,15 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
     pid,
     api: createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key }),
     async usage() {
-      const [status, stat] = await Promise.all([readFile(`/proc/${pid}/status`, 'utf8'), readFile(`/proc/${pid}/stat`, 'utf8')]);
+      const [status, stat] = await Promise.all([
+        readFile(`/proc/${pid}/status`, 'utf8'),
+        readFile(`/proc/${pid}/stat`, 'utf8'),
+      ]);
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return { residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100 };
+      return {
+        residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024,
+        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+      };
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGINT');

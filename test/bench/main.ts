@@ -2,7 +2,11 @@ import { benchAutomations } from './automations.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
 
-const benches: Record<string, () => Promise<void>> = { runs: benchRuns, nodes: benchNodes, automations: benchAutomations };
+const benches: Record<string, () => Promise<void>> = {
+  runs: benchRuns,
+  nodes: benchNodes,
+  automations: benchAutomations,
+};
 const name = process.argv[2] ?? '';
 const bench = benches[name];
 if (bench === undefined) {

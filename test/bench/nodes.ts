@@ -32,27 +32,48 @@ async function sample(count: number, work: () => Promise<unknown>): Promise<numb
   return samples;
 }
 
-const row = (what: string, samples: number[]) => ({ what, p50: milliseconds(percentile(samples, 0.5)), p99: milliseconds(percentile(samples, 0.99)) });
+const row = (what: string, samples: number[]) => ({
+  what,
+  p50: milliseconds(percentile(samples, 0.5)),
+  p99: milliseconds(percentile(samples, 0.99)),
+});
 
 async function benchCommands(hub: BenchHub): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'outrigger-bench-companion-'));
   const env = { ...process.env, OUTRIGGER_COMPANION_HOME: folder };
-  const cli = (...args: string[]) => promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env });
+  const cli = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env });
   const { nodeId, pairingCode } = await hub.api.call('createAutomationNode', { body: { allowBrowser: true } });
   await cli('pair', pairingCode, '--hub', hub.url);
   await cli('allow', 'browser');
   const companion = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env, stdio: 'ignore' });
-  const page = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<button>Press</button>'));
+  const page = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<button>Press</button>'),
+  );
   await new Promise<void>((done) => page.listen(0, '127.0.0.1', done));
   const pageUrl = `http://127.0.0.1:${(page.address() as AddressInfo).port}/`;
   const dispatcher = new Agent({ connections: 4 });
   const headers = { 'x-api-key': hub.key, 'content-type': 'application/json' };
-  const prepare = async (skillId: string, input: Record<string, unknown> = {}) => (await hub.api.call('createAutomationWorkflow', { body: { name: skillId, stepsJson: [{ type: 'skill', skillId, input: { nodeId, ...input } as never }] } })).id;
+  const prepare = async (skillId: string, input: Record<string, unknown> = {}) =>
+    (
+      await hub.api.call('createAutomationWorkflow', {
+        body: { name: skillId, stepsJson: [{ type: 'skill', skillId, input: { nodeId, ...input } as never }] },
+      })
+    ).id;
   const run = async (workflowId: string) => {
-    const started = await request(`${hub.url}/v1/automations/workflows/${workflowId}/run`, { method: 'POST', dispatcher, headers, body: '{}' });
+    const started = await request(`${hub.url}/v1/automations/workflows/${workflowId}/run`, {
+      method: 'POST',
+      dispatcher,
+      headers,
+      body: '{}',
+    });
     const { runId } = (await started.body.json()) as { runId: string };
     const ended = await request(`${hub.url}/v1/automations/runs/${runId}?waitSeconds=30`, { dispatcher, headers });
-    const { status, error, stepsResultJson } = (await ended.body.json()) as { status: string; error: unknown; stepsResultJson: { output: { latencyMs?: number } }[] };
+    const { status, error, stepsResultJson } = (await ended.body.json()) as {
+      status: string;
+      error: unknown;
+      stepsResultJson: { output: { latencyMs?: number } }[];
+    };
     if (status !== 'succeeded') throw new Error(`the run ended ${status}: ${JSON.stringify(error)}`);
     return stepsResultJson[0]?.output.latencyMs ?? 0;
   };
@@ -61,7 +82,11 @@ async function benchCommands(hub: BenchHub): Promise<void> {
     const device: number[] = [];
     const whole = await sample(pings, async () => device.push(await run(ping)));
     const bare = await sample(pings, async () => (await request(`${hub.url}/healthz`, { dispatcher })).body.dump());
-    printTable(`node.ping, ${pings} one after the other`, [row('run accepted to run read as done, through the public API', whole), row('hub hands the command out to device answers', device.slice(20)), row('a bare HTTP round trip to the same hub', bare)]);
+    printTable(`node.ping, ${pings} one after the other`, [
+      row('run accepted to run read as done, through the public API', whole),
+      row('hub hands the command out to device answers', device.slice(20)),
+      row('a bare HTTP round trip to the same hub', bare),
+    ]);
 
     const browser = findBrowser(undefined);
     if (browser === null) {
@@ -76,7 +101,10 @@ async function benchCommands(hub: BenchHub): Promise<void> {
     await directPage.goto(pageUrl);
     const byPlaywright = await sample(clicks, () => directPage.getByText('Press').click());
     await direct.close();
-    printTable(`browser.click, ${clicks} one after the other`, [row('through a workflow on a companion', throughWorkflow), row('Playwright direct', byPlaywright)]);
+    printTable(`browser.click, ${clicks} one after the other`, [
+      row('through a workflow on a companion', throughWorkflow),
+      row('Playwright direct', byPlaywright),
+    ]);
   } finally {
     companion.kill('SIGINT');
     await new Promise((done) => companion.once('exit', done));
@@ -99,15 +127,25 @@ async function benchWaiting(hub: BenchHub): Promise<void> {
   const before = await hub.usage();
   let bytesPerAnswer = 0;
   for (const count of [1_000, 10_000]) {
-    const devices = Array.from({ length: count - sockets.length }, () => ({ id: v7(), secret: randomBytes(24).toString('base64url') }));
+    const devices = Array.from({ length: count - sockets.length }, () => ({
+      id: v7(),
+      secret: randomBytes(24).toString('base64url'),
+    }));
     await database.query(
       `insert into nodes (id, tenant_id, name, allow_system, allow_browser, secret_hash, paired_at, last_seen_at)
        select id, $1, 'device', false, false, decode(hash, 'hex'), now(), now() from unnest($2::uuid[], $3::text[]) as made(id, hash)`,
-      [tenants[0]?.id, devices.map(({ id }) => id), devices.map(({ secret }) => createHash('sha256').update(secret).digest('hex'))],
+      [
+        tenants[0]?.id,
+        devices.map(({ id }) => id),
+        devices.map(({ secret }) => createHash('sha256').update(secret).digest('hex')),
+      ],
     );
     for (const [index, { id, secret }] of devices.entries()) {
       const socket = connect(Number(port), hostname);
-      const poll = () => socket.write(`GET /v1/automations/nodes/${id}/commands?wait=30&max=1 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${secret}\r\n\r\n`);
+      const poll = () =>
+        socket.write(
+          `GET /v1/automations/nodes/${id}/commands?wait=30&max=1 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
+        );
       socket.on('data', (chunk) => {
         bytesPerAnswer = chunk.length;
         poll();
@@ -134,7 +172,10 @@ async function benchWaiting(hub: BenchHub): Promise<void> {
   }
   for (const socket of sockets) socket.destroy();
   await database.end();
-  printTable(`Devices in a long poll of 30 s (resident memory before: ${(before.residentBytes / 1024 / 1024).toFixed(0)} MiB; an answer has ${bytesPerAnswer} bytes)`, rows);
+  printTable(
+    `Devices in a long poll of 30 s (resident memory before: ${(before.residentBytes / 1024 / 1024).toFixed(0)} MiB; an answer has ${bytesPerAnswer} bytes)`,
+    rows,
+  );
 }
 
 /** Commands to nodes, and nodes that wait. */

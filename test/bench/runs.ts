@@ -25,17 +25,29 @@ async function inParallel(count: number, width: number, work: (index: number) =>
 
 async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   const token = 'benchmark-webhook-token';
-  await hub.api.call('createAutomationWorkflow', { body: { name: 'bench', triggerJson: { type: 'webhook', webhook: { token } }, stepsJson: [{ type: 'log', message: 'done' }] } });
+  await hub.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'bench',
+      triggerJson: { type: 'webhook', webhook: { token } },
+      stepsJson: [{ type: 'log', message: 'done' }],
+    },
+  });
   const dispatcher = new Agent({ connections: senders });
   const hook = async () => {
-    const { statusCode, body } = await request(`${hub.url}/v1/automations/hooks/inbound`, { method: 'POST', dispatcher, headers: { 'content-type': 'application/json', 'x-service-automation-token': token }, body: '{"event":"bench"}' });
+    const { statusCode, body } = await request(`${hub.url}/v1/automations/hooks/inbound`, {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json', 'x-service-automation-token': token },
+      body: '{"event":"bench"}',
+    });
     const answer = (await body.json()) as { runId: string };
     if (statusCode !== 200) throw new Error(`the hook answered ${statusCode}`);
     return answer.runId;
   };
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
   await database.connect();
-  const finished = async () => Number((await database.query("select count(*)::int as count from runs where status = 'succeeded'")).rows[0].count);
+  const finished = async () =>
+    Number((await database.query("select count(*)::int as count from runs where status = 'succeeded'")).rows[0].count);
   await inParallel(300, senders, hook);
   while ((await finished()) < 300) await new Promise((done) => setTimeout(done, 50));
 
@@ -50,12 +62,18 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   for (let index = 0; index < runsOneByOne; index += 1) {
     const sentAt = performance.now();
     const id = await hook();
-    const { body } = await request(`${hub.url}/v1/automations/runs/${id}?waitSeconds=10`, { dispatcher, headers: { 'x-api-key': hub.key } });
+    const { body } = await request(`${hub.url}/v1/automations/runs/${id}?waitSeconds=10`, {
+      dispatcher,
+      headers: { 'x-api-key': hub.key },
+    });
     await body.dump();
     seen.push(performance.now() - sentAt);
     ids.push(id);
   }
-  const { rows } = await database.query<{ ms: number }>('select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs where id = any($1)', [ids]);
+  const { rows } = await database.query<{ ms: number }>(
+    'select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs where id = any($1)',
+    [ids],
+  );
   await database.end();
   await dispatcher.close();
   const served = rows.map(({ ms }) => ms);
@@ -96,7 +114,13 @@ async function measureQueue(backend: QueueBackend): Promise<Record<string, strin
     await ended;
     latencies.push(performance.now() - sentAt);
   }
-  return { 'jobs/s': (runsAtOnce / seconds).toFixed(0), 'accepted/s': (runsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0), 'accept to done p50': milliseconds(percentile(latencies, 0.5)), p99: milliseconds(percentile(latencies, 0.99)), 'as the caller sees it p50': '' };
+  return {
+    'jobs/s': (runsAtOnce / seconds).toFixed(0),
+    'accepted/s': (runsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0),
+    'accept to done p50': milliseconds(percentile(latencies, 0.5)),
+    p99: milliseconds(percentile(latencies, 0.99)),
+    'as the caller sees it p50': '',
+  };
 }
 
 /** Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend. */
@@ -105,7 +129,10 @@ export async function benchRuns(): Promise<void> {
   {
     await using hub = await startBenchHub();
     rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub)) });
-    rows.push({ what: 'bare BullMQ, same PostgreSQL', ...(await measureQueue({ kind: 'postgres', url: readPostgresUrl(hub.home) as string })) });
+    rows.push({
+      what: 'bare BullMQ, same PostgreSQL',
+      ...(await measureQueue({ kind: 'postgres', url: readPostgresUrl(hub.home) as string })),
+    });
   }
   if (redisAvailable) {
     await using redis = await startRedis();
@@ -113,5 +140,8 @@ export async function benchRuns(): Promise<void> {
     rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub)) });
     rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
   } else process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
-  printTable(`Runs of one log step started by webhook: ${runsAtOnce} from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`, rows);
+  printTable(
+    `Runs of one log step started by webhook: ${runsAtOnce} from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
+    rows,
+  );
 }

@@ -3,7 +3,9 @@ export function printTable(title: string, rows: Record<string, string>[]): void 
   const columns = Object.keys(rows[0] ?? {});
   const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: string[]) => `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(' | ')} |`;
-  process.stdout.write(`\n${title}\n\n${[line(columns), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n')}\n`);
+  process.stdout.write(
+    `\n${title}\n\n${[line(columns), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n')}\n`,
+  );
 }
 
 /** A percentile of some samples. */

@@ -29,11 +29,21 @@ function random(): number {
 }
 
 /** Tries to start runs one after the other through whatever happens, on a slow machine more often, until `least` were taken; answers those that the hub said it took. */
-async function acceptThrough(api: () => Client, workflowId: string, { tries, least, pauseMs, accepted = [] }: { tries: number; least: number; pauseMs: number; accepted?: string[] }): Promise<string[]> {
+async function acceptThrough(
+  api: () => Client,
+  workflowId: string,
+  { tries, least, pauseMs, accepted = [] }: { tries: number; least: number; pauseMs: number; accepted?: string[] },
+): Promise<string[]> {
   const deadline = performance.now() + 100_000;
   for (let index = 0; index < tries || (accepted.length < least && performance.now() < deadline); index += 1) {
     try {
-      const { runId } = startedRun(await api().call('runAutomationWorkflow', { params: { id: workflowId }, body: { payload: { n: index } } }, { signal: AbortSignal.timeout(10_000) }));
+      const { runId } = startedRun(
+        await api().call(
+          'runAutomationWorkflow',
+          { params: { id: workflowId }, body: { payload: { n: index } } },
+          { signal: AbortSignal.timeout(10_000) },
+        ),
+      );
       accepted.push(runId);
     } catch {
       // Not taken, as far as the caller knows; that is no loss.
@@ -48,7 +58,9 @@ async function statusesOf(api: Client, runIds: string[]): Promise<Map<string, st
   const statuses = new Map<string, string>();
   let cursor: string | undefined;
   do {
-    const page = await api.call('listAutomationRuns', { query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) } });
+    const page = await api.call('listAutomationRuns', {
+      query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+    });
     for (const run of page.data) statuses.set(run.id, run.status);
     cursor = page.meta.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -72,7 +84,12 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-chaos-'));
     const home = join(folder, 'hub');
     const port = await freePort();
-    const env = { OUTRIGGER_HOME: home, PORT: String(port), RATE_LIMIT_PER_MINUTE: '1000000', NODE_HEARTBEAT_SECONDS: '2' };
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: String(port),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      NODE_HEARTBEAT_SECONDS: '2',
+    };
     mkdirSync(home);
     let hub: HubProcess = await startHubProcess(env);
     const key = await cli(env, 'token', 'create', '--product', 'automations');
@@ -80,15 +97,22 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { allowSystem: true } });
     const data = join(folder, 'companion');
     const companionEnv = { ...process.env, OUTRIGGER_COMPANION_HOME: data };
-    const companionCli = (...args: string[]) => promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env: companionEnv });
+    const companionCli = (...args: string[]) =>
+      promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env: companionEnv });
     await companionCli('pair', pairingCode, '--hub', `http://127.0.0.1:${port}`);
     await companionCli('allow', 'system');
     const companionLog = openSync(join(folder, 'companion.log'), 'a');
     const exits: string[] = [];
     const startCompanion = (): ChildProcess => {
-      const child = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env: companionEnv, stdio: ['ignore', companionLog, companionLog] });
+      const child = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], {
+        env: companionEnv,
+        stdio: ['ignore', companionLog, companionLog],
+      });
       // It ends when it is killed; one that gives up by itself would leave every later command waiting.
-      child.on('exit', (code, signal) => signal === 'SIGKILL' || exits.push(`the companion ended by itself with ${code ?? signal}`));
+      child.on(
+        'exit',
+        (code, signal) => signal === 'SIGKILL' || exits.push(`the companion ended by itself with ${code ?? signal}`),
+      );
       return child;
     };
     let companion = startCompanion();
@@ -99,10 +123,26 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const effects = join(folder, 'effects.log');
     writeFileSync(effects, '');
     const workflow = await api.call('createAutomationWorkflow', {
-      body: { name: 'chaos', stepsJson: [{ type: 'log', message: 'begin' }, { type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 120_000 } }, { type: 'skill', skillId: 'memory.write', input: { key: 'last', value: '{{payload.n}}' } }] },
+      body: {
+        name: 'chaos',
+        stepsJson: [
+          { type: 'log', message: 'begin' },
+          { type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 120_000 } },
+          { type: 'skill', skillId: 'memory.write', input: { key: 'last', value: '{{payload.n}}' } },
+        ],
+      },
     });
     const acting = await api.call('createAutomationWorkflow', {
-      body: { name: 'acting', stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId, argv: ['sh', '-c', 'echo "$0" >> "$1"', '{{run.id}}', effects], waitMs: 120_000 } }] },
+      body: {
+        name: 'acting',
+        stepsJson: [
+          {
+            type: 'skill',
+            skillId: 'system.run',
+            input: { nodeId, argv: ['sh', '-c', 'echo "$0" >> "$1"', '{{run.id}}', effects], waitMs: 120_000 },
+          },
+        ],
+      },
     });
 
     const reading: string[] = [];
@@ -112,7 +152,8 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
       while (!over) {
         // On a slow machine all is not always down: something is taken between one blow and the next.
         const before = reading.length + acts.length;
-        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !over; waited += 1) await delay(100);
+        for (let waited = 0; waited < 100 && reading.length + acts.length < before + 3 && !over; waited += 1)
+          await delay(100);
         await delay(random() * 1_500);
         const dice = random();
         if (dice < 0.35) {
@@ -131,11 +172,19 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const approver = (async () => {
       while (!over) {
         await delay(100);
-        const { data: pending } = await api.call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } }).catch(() => ({ data: [] }));
-        for (const approval of pending) await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }).catch(() => undefined);
+        const { data: pending } = await api
+          .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
+          .catch(() => ({ data: [] }));
+        for (const approval of pending)
+          await api
+            .call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } })
+            .catch(() => undefined);
       }
     })();
-    await Promise.all([acceptThrough(() => api, workflow.id, { tries: 150, least: 40, pauseMs: 150, accepted: reading }), acceptThrough(() => api, acting.id, { tries: 80, least: 20, pauseMs: 300, accepted: acts })]);
+    await Promise.all([
+      acceptThrough(() => api, workflow.id, { tries: 150, least: 40, pauseMs: 150, accepted: reading }),
+      acceptThrough(() => api, acting.id, { tries: 80, least: 20, pauseMs: 300, accepted: acts }),
+    ]);
     over = true;
     await killers;
     // Whoever waits for an approval must still get it.
@@ -143,18 +192,32 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const lateApprover = (async () => {
       while (settling) {
         await delay(200);
-        const { data: pending } = await api.call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } }).catch(() => ({ data: [] }));
-        for (const approval of pending) await api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } }).catch(() => undefined);
+        const { data: pending } = await api
+          .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
+          .catch(() => ({ data: [] }));
+        for (const approval of pending)
+          await api
+            .call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } })
+            .catch(() => undefined);
       }
     })();
     const statuses = await expectAllFinal(api, [...reading, ...acts], 150_000);
     settling = false;
     await Promise.all([approver, lateApprover]);
     const failed = reading.filter((id) => statuses.get(id) !== 'succeeded');
-    const errors = await Promise.all(failed.map(async (id) => (await api.call('getAutomationRun', { params: { id } })).error));
-    expect({ exits, errors, log: errors.length === 0 ? '' : readFileSync(join(folder, 'companion.log'), 'utf8').slice(-4_000) }).toEqual({ exits: [], errors: [], log: '' });
+    const errors = await Promise.all(
+      failed.map(async (id) => (await api.call('getAutomationRun', { params: { id } })).error),
+    );
+    expect({
+      exits,
+      errors,
+      log: errors.length === 0 ? '' : readFileSync(join(folder, 'companion.log'), 'utf8').slice(-4_000),
+    }).toEqual({ exits: [], errors: [], log: '' });
 
-    const ran = readFileSync(effects, 'utf8').trim().split('\n').filter((line) => line !== '');
+    const ran = readFileSync(effects, 'utf8')
+      .trim()
+      .split('\n')
+      .filter((line) => line !== '');
     expect(ran.length).toBe(new Set(ran).size);
     for (const id of acts) {
       // A success that did not happen, or a failure that says it may have happened and does not: both would be lies.
@@ -169,54 +232,85 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
   });
 });
 
-describe.skipIf(!redisAvailable)('several processes on one database and Redis (needs redis-server)', { timeout: 300_000 }, () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis[Symbol.asyncDispose]());
+describe.skipIf(!redisAvailable)(
+  'several processes on one database and Redis (needs redis-server)',
+  { timeout: 300_000 },
+  () => {
+    let redis: TestRedis;
+    beforeAll(async () => {
+      redis = await startRedis();
+    });
+    afterAll(() => redis[Symbol.asyncDispose]());
 
-  test('lose no run when Redis is flushed and killed and workers are killed', async () => {
-    await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-fleet-'));
-    const port = await freePort();
-    const env = { OUTRIGGER_HOME: home, PORT: String(port), DATABASE_URL: database.url, REDIS_URL: redis.url, SECRET_KEY: 'cd'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', DATABASE_POOL_SIZE: '8' };
-    const front = await startHubProcess(env, ['--role', 'api']);
-    let worker = await startHubProcess(env, ['--role', 'worker']);
-    const second = await startHubProcess(env, ['--role', 'worker']);
-    const key = await cli(env, 'token', 'create', '--product', 'automations');
-    const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
-    const { id } = await api.call('createAutomationWorkflow', { body: { name: 'fleet', stepsJson: [{ type: 'skill', skillId: 'memory.write', input: { key: 'k', value: '{{payload.n}}' } }, { type: 'log', message: '{{payload.n}}' }] } });
-    const accepting = acceptThrough(() => api, id, { tries: 200, least: 100, pauseMs: 30 });
-    for (let round = 0; round < 3; round += 1) {
-      await delay(500);
-      await redis.flush();
-      await delay(300);
-      await worker.kill();
-      worker = await startHubProcess(env, ['--role', 'worker']);
-    }
-    await redis.restart();
-    const accepted = await accepting;
-    const statuses = await expectAllFinal(api, accepted, 90_000);
-    expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
-    // A log line is written with the result of its step, so however often a worker died there is one.
-    const lines = await database.query<{ count: number }>('select count(*)::int as count from run_logs where run_id = any($1)', [accepted]);
-    expect(lines[0]?.count).toBe(accepted.length);
-    await Promise.all([front.stop(), worker.stop(), second.stop()]);
-    await rm(home, { recursive: true, force: true });
-  });
-});
+    test('lose no run when Redis is flushed and killed and workers are killed', async () => {
+      await using database = await acquireDatabase();
+      const home = await mkdtemp(join(tmpdir(), 'outrigger-fleet-'));
+      const port = await freePort();
+      const env = {
+        OUTRIGGER_HOME: home,
+        PORT: String(port),
+        DATABASE_URL: database.url,
+        REDIS_URL: redis.url,
+        SECRET_KEY: 'cd'.repeat(32),
+        RATE_LIMIT_PER_MINUTE: '1000000',
+        DATABASE_POOL_SIZE: '8',
+      };
+      const front = await startHubProcess(env, ['--role', 'api']);
+      let worker = await startHubProcess(env, ['--role', 'worker']);
+      const second = await startHubProcess(env, ['--role', 'worker']);
+      const key = await cli(env, 'token', 'create', '--product', 'automations');
+      const api = createClient({ baseUrl: front.url, fetch: fetch as unknown as Fetch, token: key });
+      const { id } = await api.call('createAutomationWorkflow', {
+        body: {
+          name: 'fleet',
+          stepsJson: [
+            { type: 'skill', skillId: 'memory.write', input: { key: 'k', value: '{{payload.n}}' } },
+            { type: 'log', message: '{{payload.n}}' },
+          ],
+        },
+      });
+      const accepting = acceptThrough(() => api, id, { tries: 200, least: 100, pauseMs: 30 });
+      for (let round = 0; round < 3; round += 1) {
+        await delay(500);
+        await redis.flush();
+        await delay(300);
+        await worker.kill();
+        worker = await startHubProcess(env, ['--role', 'worker']);
+      }
+      await redis.restart();
+      const accepted = await accepting;
+      const statuses = await expectAllFinal(api, accepted, 90_000);
+      expect([...statuses.values()].filter((status) => status !== 'succeeded')).toEqual([]);
+      // A log line is written with the result of its step, so however often a worker died there is one.
+      const lines = await database.query<{ count: number }>(
+        'select count(*)::int as count from run_logs where run_id = any($1)',
+        [accepted],
+      );
+      expect(lines[0]?.count).toBe(accepted.length);
+      await Promise.all([front.stop(), worker.stop(), second.stop()]);
+      await rm(home, { recursive: true, force: true });
+    });
+  },
+);
 
 test('a worker that stalls and wakes up late writes nothing over what another did', async () => {
   await using database = await acquireDatabase();
   const home = await mkdtemp(join(tmpdir(), 'outrigger-stall-'));
-  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: database.url, SECRET_KEY: 'ef'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', DATABASE_POOL_SIZE: '8' };
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ef'.repeat(32),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    DATABASE_POOL_SIZE: '8',
+  };
   // The receiver holds the first call until told, so that the worker is in the middle of its step when it stalls.
   const calls: string[] = [];
   let release: (() => void) | undefined;
   const receiver = createHttp((request, response) => {
     calls.push(String(request.headers['idempotency-key']));
-    const answer = () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ call: calls.length }));
+    const answer = () =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ call: calls.length }));
     if (calls.length === 1) release = answer;
     else answer();
   });
@@ -225,13 +319,24 @@ test('a worker that stalls and wakes up late writes nothing over what another di
   const stalled = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
   const key = await cli(env, 'token', 'create', '--product', 'automations');
   const client = (hub: HubProcess) => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
-  const { id } = await client(stalled).call('createAutomationWorkflow', { body: { name: 'stall', stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/` } }] } });
+  const { id } = await client(stalled).call('createAutomationWorkflow', {
+    body: {
+      name: 'stall',
+      stepsJson: [{ type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/` } }],
+    },
+  });
   const { runId } = startedRun(await client(stalled).call('runAutomationWorkflow', { params: { id } }));
-  await until(() => calls.length === 1, () => 'the worker did not begin');
+  await until(
+    () => calls.length === 1,
+    () => 'the worker did not begin',
+  );
   stalled.child.kill('SIGSTOP');
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [runId]);
   const healthy = await startHubProcess({ ...env, EGRESS_ALLOW_HOSTS: target });
-  const finished = await client(healthy).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const finished = await client(healthy).call('getAutomationRun', {
+    params: { id: runId },
+    query: { waitSeconds: 30 },
+  });
   expect(finished).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { body: { call: 2 } } }] });
   // Both deliveries carry one key, so that the receiver can tell that they are one.
   expect(new Set(calls).size).toBe(1);

@@ -23,17 +23,33 @@ afterAll(async () => {
 });
 
 /** A real hub that loses patience with its database sooner than it would. */
-async function startImpatientHub(more: Record<string, string> = {}): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
-  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000', ...more };
+async function startImpatientHub(
+  more: Record<string, string> = {},
+): Promise<{ hub: HubProcess; url: string; key: string; api: Client }> {
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: `${database.url}?lock_timeout=300&query_timeout=1500`,
+    SECRET_KEY: 'ab'.repeat(32),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    ...more,
+  };
   const hub = await startHubProcess(env);
   onTestFinished(() => hub.kill());
   const key = await cli(env, 'token', 'create', '--product', 'automations');
-  return { hub, url: hub.url, key, api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }) };
+  return {
+    hub,
+    url: hub.url,
+    key,
+    api: createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key }),
+  };
 }
 
 /** Lets everything that the hub asks of the database go unanswered, until what is returned is called. */
 async function silence(): Promise<() => void> {
-  const rows = await database.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`);
+  const rows = await database.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+  );
   const pids = rows.map(({ pid }) => pid);
   const go = () => {
     for (const pid of pids.splice(0)) process.kill(pid, 'SIGCONT');
@@ -45,18 +61,43 @@ async function silence(): Promise<() => void> {
 
 test('runs that meet a locked table end as they would have, each step done once, as soon as it is free', async () => {
   const { api } = await startImpatientHub();
-  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'one' }, { type: 'log', message: 'two' }] } as never });
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: {
+      name: 'w',
+      stepsJson: [
+        { type: 'log', message: 'one' },
+        { type: 'log', message: 'two' },
+      ],
+    } as never,
+  });
   const locker = new Postgres({ connectionString: database.url });
   await locker.connect();
   await locker.query('BEGIN; LOCK TABLE run_steps IN SHARE MODE');
-  const runIds = await Promise.all(Array.from({ length: 5 }, async () => startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId));
-  const waiting = async () => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%run_steps%'`)).length;
-  for (const seen of [true, false, true]) await expect.poll(async () => (await waiting()) > 0, { interval: 5 }).toBe(seen);
+  const runIds = await Promise.all(
+    Array.from(
+      { length: 5 },
+      async () => startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} })).runId,
+    ),
+  );
+  const waiting = async () =>
+    (
+      await database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%run_steps%'`,
+      )
+    ).length;
+  for (const seen of [true, false, true])
+    await expect.poll(async () => (await waiting()) > 0, { interval: 5 }).toBe(seen);
   await locker.query('ROLLBACK');
   await locker.end();
-  for (const runId of runIds) expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+  for (const runId of runIds)
+    expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({
+      status: 'succeeded',
+    });
   expect(await database.query('SELECT DISTINCT lost_leases FROM runs')).toEqual([{ lost_leases: 0 }]);
-  expect(await database.query('SELECT message, count(*)::int AS lines FROM run_logs GROUP BY 1 ORDER BY 1')).toEqual([{ message: 'one', lines: 5 }, { message: 'two', lines: 5 }]);
+  expect(await database.query('SELECT message, count(*)::int AS lines FROM run_logs GROUP BY 1 ORDER BY 1')).toEqual([
+    { message: 'one', lines: 5 },
+    { message: 'two', lines: 5 },
+  ]);
 });
 
 test('while the database is silent every request is answered 503 and the hub is not ready; then all goes on', async () => {
@@ -67,19 +108,33 @@ test('while the database is silent every request is answered 503 and the hub is 
   };
   expect(await get('/readyz')).toMatchObject({ status: 200 });
   const go = await silence();
-  const answers = await Promise.all([get('/readyz'), get('/v1/automations/runs'), get('/v1/automations/workflows'), get('/healthz')]);
+  const answers = await Promise.all([
+    get('/readyz'),
+    get('/v1/automations/runs'),
+    get('/v1/automations/workflows'),
+    get('/healthz'),
+  ]);
   expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 200]);
   expect(answers[1]?.body.code).toBe('unavailable');
   go();
   await expect.poll(async () => (await get('/readyz')).status).toBe(200);
-  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'after', stepsJson: [{ type: 'log', message: 'after' }] } as never });
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'after', stepsJson: [{ type: 'log', message: 'after' }] } as never,
+  });
   const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
-  expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
+  expect(await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } })).toMatchObject({
+    status: 'succeeded',
+  });
 });
 
 test('a hub that is stopped while the database is silent ends all the same, long before anybody kills it', async () => {
   const { hub } = await startImpatientHub({ SHUTDOWN_SECONDS: '1', DATABASE_URL: database.url });
   await silence();
   const patience = AbortSignal.timeout(15_000);
-  expect(await Promise.race([hub.stop().then(() => 'ended'), new Promise((done) => patience.addEventListener('abort', () => done('still there')))])).toBe('ended');
+  expect(
+    await Promise.race([
+      hub.stop().then(() => 'ended'),
+      new Promise((done) => patience.addEventListener('abort', () => done('still there'))),
+    ]),
+  ).toBe('ended');
 });

@@ -18,67 +18,108 @@ import type { HubProcess } from '../fixtures/processes.ts';
 
 type StepInput = z.input<typeof step>;
 
-test('a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds', { timeout: 240_000 }, async () => {
-  await using database = await acquireDatabase();
-  const home = await mkdtemp(join(tmpdir(), 'outrigger-deadly-'));
-  const held: ServerResponse[] = [];
-  let calls = 0;
-  let isOpen = false;
-  const receiver = createServer((_request, response) => {
-    calls += 1;
-    if (isOpen) response.end();
-    else held.push(response);
-  });
-  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-  onTestFinished(() => {
-    receiver.closeAllConnections();
-    receiver.close();
-  });
-  const target = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  const env = {
-    OUTRIGGER_HOME: home,
-    PORT: '0',
-    DATABASE_URL: database.url,
-    SECRET_KEY: 'ab'.repeat(32),
-    EGRESS_ALLOW_HOSTS: target,
-    DATABASE_POOL_SIZE: '8',
-    NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
-  };
-  /** What the sweep does with a run whose process is gone, without the wait for its lease. */
-  const endLease = (runId: string) => database.query('update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1', [runId]);
-  const died = async (hub: HubProcess) => {
-    if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
-    expect(hub.child.signalCode).toBe('SIGKILL');
-  };
+test(
+  'a run that takes the hub down does so twice at most and fails, and one that was under way each time succeeds',
+  { timeout: 240_000 },
+  async () => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-deadly-'));
+    const held: ServerResponse[] = [];
+    let calls = 0;
+    let isOpen = false;
+    const receiver = createServer((_request, response) => {
+      calls += 1;
+      if (isOpen) response.end();
+      else held.push(response);
+    });
+    await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+    onTestFinished(() => {
+      receiver.closeAllConnections();
+      receiver.close();
+    });
+    const target = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      EGRESS_ALLOW_HOSTS: target,
+      DATABASE_POOL_SIZE: '8',
+      NODE_OPTIONS: `--import=${new URL('../fixtures/die-in-render.ts', import.meta.url).href}`,
+    };
+    /** What the sweep does with a run whose process is gone, without the wait for its lease. */
+    const endLease = (runId: string) =>
+      database.query(
+        'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where id = $1',
+        [runId],
+      );
+    const died = async (hub: HubProcess) => {
+      if (hub.child.exitCode === null && hub.child.signalCode === null) await once(hub.child, 'exit');
+      expect(hub.child.signalCode).toBe('SIGKILL');
+    };
 
-  let hub = await startHubProcess(env);
-  const key = await cli(env, 'token', 'create', '--product', 'automations');
-  const api = () => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
-  const start = async (stepsJson: StepInput[], payload: Record<string, string>) => {
-    const { id } = await api().call('createAutomationWorkflow', { body: { name: 'w', stepsJson } });
-    return startedRun(await api().call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
-  };
-  const bystander = await start([{ type: 'log', message: 'one' }, { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/`, body: '{{payload.a}}' } }, { type: 'log', message: 'three' }], { a: 'x' });
-  await until(() => calls === 1, () => 'the other run did not get under way');
-  const deadly = await start([{ type: 'log', message: 'one' }, { type: 'log', message: '{{payload.a}}{{payload.b}}' }], { a: 'end of ', b: 'this process' });
-  await died(hub);
+    let hub = await startHubProcess(env);
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const api = () => createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
+    const start = async (stepsJson: StepInput[], payload: Record<string, string>) => {
+      const { id } = await api().call('createAutomationWorkflow', { body: { name: 'w', stepsJson } });
+      return startedRun(await api().call('runAutomationWorkflow', { params: { id }, body: { payload } })).runId;
+    };
+    const bystander = await start(
+      [
+        { type: 'log', message: 'one' },
+        { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${target}/`, body: '{{payload.a}}' } },
+        { type: 'log', message: 'three' },
+      ],
+      { a: 'x' },
+    );
+    await until(
+      () => calls === 1,
+      () => 'the other run did not get under way',
+    );
+    const deadly = await start(
+      [
+        { type: 'log', message: 'one' },
+        { type: 'log', message: '{{payload.a}}{{payload.b}}' },
+      ],
+      { a: 'end of ', b: 'this process' },
+    );
+    await died(hub);
 
-  hub = await startHubProcess(env);
-  await endLease(bystander);
-  await until(() => calls === 2, () => 'the other run was not taken again');
-  await endLease(deadly);
-  await died(hub);
+    hub = await startHubProcess(env);
+    await endLease(bystander);
+    await until(
+      () => calls === 2,
+      () => 'the other run was not taken again',
+    );
+    await endLease(deadly);
+    await died(hub);
 
-  hub = await startHubProcess(env);
-  await endLease(bystander);
-  await endLease(deadly);
-  const failed = await api().call('getAutomationRun', { params: { id: deadly }, query: { waitSeconds: 30 } });
-  expect(failed).toMatchObject({ status: 'failed', error: { code: 'worker_lost', stepIndex: 1, message: expect.stringMatching(/process of the hub ended twice while it worked on this step/) as string } });
-  await until(() => calls === 3, () => 'the other run was not taken again');
-  isOpen = true;
-  for (const response of held) response.end();
-  expect(await api().call('getAutomationRun', { params: { id: bystander }, query: { waitSeconds: 30 } })).toMatchObject({ status: 'succeeded' });
-  expect(await database.query('select process_deaths from runs where id = $1', [bystander])).toEqual([{ process_deaths: null }]);
-  expect(await hub.stop()).toBe(0);
-  await rm(home, { recursive: true, force: true });
-});
+    hub = await startHubProcess(env);
+    await endLease(bystander);
+    await endLease(deadly);
+    const failed = await api().call('getAutomationRun', { params: { id: deadly }, query: { waitSeconds: 30 } });
+    expect(failed).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'worker_lost',
+        stepIndex: 1,
+        message: expect.stringMatching(/process of the hub ended twice while it worked on this step/) as string,
+      },
+    });
+    await until(
+      () => calls === 3,
+      () => 'the other run was not taken again',
+    );
+    isOpen = true;
+    for (const response of held) response.end();
+    expect(
+      await api().call('getAutomationRun', { params: { id: bystander }, query: { waitSeconds: 30 } }),
+    ).toMatchObject({ status: 'succeeded' });
+    expect(await database.query('select process_deaths from runs where id = $1', [bystander])).toEqual([
+      { process_deaths: null },
+    ]);
+    expect(await hub.stop()).toBe(0);
+    await rm(home, { recursive: true, force: true });
+  },
+);

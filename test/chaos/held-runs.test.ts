@@ -32,12 +32,21 @@ async function watch(database: TestDatabase): Promise<Work> {
   const before = await look();
   await delay(watchedMs);
   const after = await look();
-  return { commits: after.commits - before.commits, written: after.written - before.written, read: after.read - before.read };
+  return {
+    commits: after.commits - before.commits,
+    written: after.written - before.written,
+    read: after.read - before.read,
+  };
 }
 
 /** Puts more runs into the line of a held one, each as the hub left that; they come after it, in the order of their ids. */
 async function lengthenLine(database: TestDatabase, runId: string, count: number): Promise<void> {
-  const inserted = async () => (await database.query<{ n: number }>('SELECT tup_inserted::int AS n FROM pg_stat_database WHERE datname = current_database()'))[0]?.n ?? 0;
+  const inserted = async () =>
+    (
+      await database.query<{ n: number }>(
+        'SELECT tup_inserted::int AS n FROM pg_stat_database WHERE datname = current_database()',
+      )
+    )[0]?.n ?? 0;
   const before = await inserted();
   await database.query(
     `WITH more AS (
@@ -51,59 +60,104 @@ async function lengthenLine(database: TestDatabase, runId: string, count: number
   );
   await database.query('ANALYZE runs');
   // So that nothing of it is counted later.
-  await until(async () => (await inserted()) - before >= 2 * count, () => 'the statistics know nothing of the rows');
+  await until(
+    async () => (await inserted()) - before >= 2 * count,
+    () => 'the statistics know nothing of the rows',
+  );
 }
 
-test('ten thousand held runs cost an idle database nothing and hold up nobody else, and after a kill -9 of the hub they begin in their order', { timeout: 180_000 }, async () => {
-  await using database = await acquireDatabase();
-  const home = await mkdtemp(join(tmpdir(), 'outrigger-held-'));
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  const env = { OUTRIGGER_HOME: home, PORT: '0', DATABASE_URL: database.url, SECRET_KEY: 'ab'.repeat(32), RATE_LIMIT_PER_MINUTE: '1000000' };
-  const hub = await startHubProcess(env);
-  const token = await cli(env, 'token', 'create', '--product', 'automations');
-  const clientOf = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token });
-  let api = clientOf(hub.url);
-  const limits = (maxConcurrentRuns: number) => ({ limits: { maxConcurrentRuns, onLimit: 'queue' as const } });
-  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'one by one', stepsJson: [{ type: 'approval', title: 'wait' }], ...limits(1) } });
-  const quick = await api.call('createAutomationWorkflow', { body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] } });
-  const run = async (workflowId: string) => startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
-  const runQuick = async () => (await api.call('getAutomationRun', { params: { id: await run(quick.id) }, query: { waitSeconds: 30 } })).status;
-  // The first of the line are enough: those behind them can't begin before.
-  const states = () => database.query<{ status: string; waits_for: string | null; has_begun: boolean }>(`SELECT status, waits_for, started_at IS NOT NULL AS has_begun FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`, [id]);
-  const begun = async () => (await states()).flatMap((row, place) => (row.has_begun ? [place] : []));
+test(
+  'ten thousand held runs cost an idle database nothing and hold up nobody else, and after a kill -9 of the hub they begin in their order',
+  { timeout: 180_000 },
+  async () => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-held-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+    };
+    const hub = await startHubProcess(env);
+    const token = await cli(env, 'token', 'create', '--product', 'automations');
+    const clientOf = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token });
+    let api = clientOf(hub.url);
+    const limits = (maxConcurrentRuns: number) => ({ limits: { maxConcurrentRuns, onLimit: 'queue' as const } });
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'one by one', stepsJson: [{ type: 'approval', title: 'wait' }], ...limits(1) },
+    });
+    const quick = await api.call('createAutomationWorkflow', {
+      body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    const run = async (workflowId: string) =>
+      startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
+    const runQuick = async () =>
+      (await api.call('getAutomationRun', { params: { id: await run(quick.id) }, query: { waitSeconds: 30 } })).status;
+    // The first of the line are enough: those behind them can't begin before.
+    const states = () =>
+      database.query<{ status: string; waits_for: string | null; has_begun: boolean }>(
+        `SELECT status, waits_for, started_at IS NOT NULL AS has_begun FROM runs WHERE workflow_id = $1 ORDER BY id LIMIT 100`,
+        [id],
+      );
+    const begun = async () => (await states()).flatMap((row, place) => (row.has_begun ? [place] : []));
 
-  const first = await run(id);
-  await until(async () => (await states())[0]?.status === 'waiting_approval', () => 'the first run did not begin');
-  await run(id);
-  const third = await run(id);
-  await until(async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs', () => 'the runs after it are not held');
-  expect(await runQuick()).toBe('succeeded');
+    const first = await run(id);
+    await until(
+      async () => (await states())[0]?.status === 'waiting_approval',
+      () => 'the first run did not begin',
+    );
+    await run(id);
+    const third = await run(id);
+    await until(
+      async () => (await states()).map((row) => row.waits_for).join() === ',max_concurrent_runs,earlier_runs',
+      () => 'the runs after it are not held',
+    );
+    expect(await runQuick()).toBe('succeeded');
 
-  const without = await watch(database);
-  await lengthenLine(database, third, held);
-  const withHeld = await watch(database);
-  // The periodic tasks go on at their beats, and a look at each held run would be seen in any of these.
-  expect(withHeld.commits).toBeLessThan(2 * without.commits + 20);
-  expect(withHeld.written).toBeLessThan(without.written + 100);
-  expect(withHeld.read - without.read).toBeLessThan(held);
+    const without = await watch(database);
+    await lengthenLine(database, third, held);
+    const withHeld = await watch(database);
+    // The periodic tasks go on at their beats, and a look at each held run would be seen in any of these.
+    expect(withHeld.commits).toBeLessThan(2 * without.commits + 20);
+    expect(withHeld.written).toBeLessThan(without.written + 100);
+    expect(withHeld.read - without.read).toBeLessThan(held);
 
-  expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(Array.from({ length: 10 }, () => 'succeeded'));
-  expect(await begun()).toEqual([0]);
-  await hub.kill();
-  const again = await startHubProcess(env);
-  api = clientOf(again.url);
-  expect(await runQuick()).toBe('succeeded');
-  await run(id);
-  const upTo = (count: number) => Array.from({ length: count }, (_value, place) => place);
-  for (const most of [5, 40]) {
-    await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
-    await until(async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most, () => 'the runs for which there is room did not begin');
-    expect(await begun()).toEqual(upTo(most));
-  }
-  const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
-  await api.call('decideAutomationApproval', { params: { id: approval?.id as string }, body: { decision: 'approved' } });
-  await until(async () => (await begun()).length === 41, () => 'the place of a run that ended was not taken');
-  expect(await begun()).toEqual(upTo(41));
-  expect(await database.query('SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1', [id])).toEqual([{ runs: held + 4, begun: 41 }]);
-  expect(await again.stop()).toBe(0);
-});
+    expect(await Promise.all(Array.from({ length: 10 }, runQuick))).toEqual(
+      Array.from({ length: 10 }, () => 'succeeded'),
+    );
+    expect(await begun()).toEqual([0]);
+    await hub.kill();
+    const again = await startHubProcess(env);
+    api = clientOf(again.url);
+    expect(await runQuick()).toBe('succeeded');
+    await run(id);
+    const upTo = (count: number) => Array.from({ length: count }, (_value, place) => place);
+    for (const most of [5, 40]) {
+      await api.call('updateAutomationWorkflow', { params: { id }, body: limits(most) });
+      await until(
+        async () => (await states()).filter(({ status }) => status === 'waiting_approval').length === most,
+        () => 'the runs for which there is room did not begin',
+      );
+      expect(await begun()).toEqual(upTo(most));
+    }
+    const [approval] = (await api.call('listAutomationApprovals', { query: { runId: first } })).data;
+    await api.call('decideAutomationApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'approved' },
+    });
+    await until(
+      async () => (await begun()).length === 41,
+      () => 'the place of a run that ended was not taken',
+    );
+    expect(await begun()).toEqual(upTo(41));
+    expect(
+      await database.query(
+        'SELECT count(*)::int AS runs, count(started_at)::int AS begun FROM runs WHERE workflow_id = $1',
+        [id],
+      ),
+    ).toEqual([{ runs: held + 4, begun: 41 }]);
+    expect(await again.stop()).toBe(0);
+  },
+);

@@ -35,7 +35,12 @@ beforeAll(async () => {
   workspace = await hub.workspace();
   api = workspace.api;
   const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { allowBrowser: true } });
-  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+    },
+  });
   device = { nodeId, secret: deviceSecret };
 });
 afterAll(async () => {
@@ -43,7 +48,12 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const click = (more: Record<string, unknown> = {}) => ({ type: 'skill' as const, skillId: 'browser.click' as const, input: { nodeId: device.nodeId, waitMs: 60_000, target: { text: 'x' } }, ...more });
+const click = (more: Record<string, unknown> = {}) => ({
+  type: 'skill' as const,
+  skillId: 'browser.click' as const,
+  input: { nodeId: device.nodeId, waitMs: 60_000, target: { text: 'x' } },
+  ...more,
+});
 const log = { type: 'log' as const, message: 'after' };
 const clicked = { status: 'succeeded' as const, output: { pageId: 'p1', url: 'https://example.com/', title: 't' } };
 
@@ -52,14 +62,33 @@ async function begin(steps: unknown[]): Promise<string> {
   return startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
 async function take(runId: string): Promise<Held> {
-  const { commands } = await hub.client(device.secret).call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
+  const { commands } = await hub
+    .client(device.secret)
+    .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
   return { runId, commandId: commands[0]?.id as string };
 }
-const report = (commandId: string, body: object = clicked) => hub.client(device.secret).call('completeAutomationNodeCommand', { params: { id: device.nodeId, commandId }, body: body as never });
-const read = (id: string, waitSeconds = 20): Promise<Run> => api.call('getAutomationRun', { params: { id }, query: { waitSeconds } });
-const giveUp = (commandId: string) => database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where id = $1`, [commandId]);
-const commandRow = async (commandId: string) => (await database.query<{ status: string; overdue: boolean; error: { code: string } | null }>('select status, overdue, error from node_commands where id = $1', [commandId]))[0];
-const audited = async (runId: string) => (await database.query<{ details: Record<string, unknown> }>(`select details from audit_log where action = 'node_command.late_result' and target_id = $1`, [runId])).map(({ details }) => details);
+const report = (commandId: string, body: object = clicked) =>
+  hub
+    .client(device.secret)
+    .call('completeAutomationNodeCommand', { params: { id: device.nodeId, commandId }, body: body as never });
+const read = (id: string, waitSeconds = 20): Promise<Run> =>
+  api.call('getAutomationRun', { params: { id }, query: { waitSeconds } });
+const giveUp = (commandId: string) =>
+  database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where id = $1`, [commandId]);
+const commandRow = async (commandId: string) =>
+  (
+    await database.query<{ status: string; overdue: boolean; error: { code: string } | null }>(
+      'select status, overdue, error from node_commands where id = $1',
+      [commandId],
+    )
+  )[0];
+const audited = async (runId: string) =>
+  (
+    await database.query<{ details: Record<string, unknown> }>(
+      `select details from audit_log where action = 'node_command.late_result' and target_id = $1`,
+      [runId],
+    )
+  ).map(({ details }) => details);
 
 /** A run whose device fell silent for longer than its lease. */
 async function lost(steps: unknown[]): Promise<Held> {
@@ -73,9 +102,15 @@ describe('a result that comes after its command was given up', () => {
     const { runId, commandId } = await lost([click(), log]);
     expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     expect(await report(commandId)).toEqual({ id: commandId, status: 'succeeded', recorded: true });
-    expect(await read(runId)).toMatchObject({ status: 'succeeded', error: null, stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }] });
+    expect(await read(runId)).toMatchObject({
+      status: 'succeeded',
+      error: null,
+      stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }],
+    });
     expect(await commandRow(commandId)).toMatchObject({ status: 'succeeded', overdue: false, error: null });
-    expect(await audited(runId)).toMatchObject([{ commandId, endedBefore: 'outcome_unknown', status: 'succeeded', runGoesOn: true }]);
+    expect(await audited(runId)).toMatchObject([
+      { commandId, endedBefore: 'outcome_unknown', status: 'succeeded', runGoesOn: true },
+    ]);
     // Once, like any other.
     expect(await report(commandId)).toMatchObject({ status: 'succeeded', recorded: false });
   });
@@ -83,7 +118,10 @@ describe('a result that comes after its command was given up', () => {
   test('tells why it failed in truth', async () => {
     const { runId, commandId } = await lost([click(), log]);
     expect((await read(runId)).status).toBe('failed');
-    await report(commandId, { status: 'failed', error: { code: 'denied_by_device', message: 'The owner does not allow it.' } });
+    await report(commandId, {
+      status: 'failed',
+      error: { code: 'denied_by_device', message: 'The owner does not allow it.' },
+    });
     expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device', stepIndex: 0 } });
   });
 
@@ -93,7 +131,11 @@ describe('a result that comes after its command was given up', () => {
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
     const second = await take(retried.id);
     expect(await report(commandId)).toMatchObject({ recorded: true });
-    expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' }, stepsResultJson: [{ status: 'succeeded', output: clicked.output }, { status: 'pending' }] });
+    expect(await read(runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown' },
+      stepsResultJson: [{ status: 'succeeded', output: clicked.output }, { status: 'pending' }],
+    });
     expect((await read(retried.id, 0)).status).toBe('running');
     await report(second.commandId);
     expect((await read(retried.id)).status).toBe('succeeded');
@@ -102,19 +144,35 @@ describe('a result that comes after its command was given up', () => {
 
   test('is shown at a step that the run went on without', async () => {
     const { runId, commandId } = await lost([click({ continueOnError: true }), log]);
-    expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }] });
+    expect(await read(runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }],
+    });
     await report(commandId);
-    expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }] });
+    expect(await read(runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }],
+    });
     // And counts among what the run keeps.
-    expect(await database.query('select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0', [runId])).toEqual([{ counted: true }]);
+    expect(
+      await database.query(
+        'select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0',
+        [runId],
+      ),
+    ).toEqual([{ counted: true }]);
   });
 
-  test('does not undo the end of the step\'s own time, but a retry goes on after what was done', async () => {
+  test("does not undo the end of the step's own time, but a retry goes on after what was done", async () => {
     const { runId, commandId } = await lost([click({ timeoutSeconds: 600 }), log]);
     await read(runId);
-    await database.query(`update node_commands set deadline_at = now() - interval '1 second' where id = $1`, [commandId]);
+    await database.query(`update node_commands set deadline_at = now() - interval '1 second' where id = $1`, [
+      commandId,
+    ]);
     await report(commandId);
-    expect(await read(runId)).toMatchObject({ status: 'failed', stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }] });
+    expect(await read(runId)).toMatchObject({
+      status: 'failed',
+      stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
+    });
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
     expect(await read(retried.id)).toMatchObject({ status: 'succeeded' });
   });
@@ -126,32 +184,51 @@ describe('a result that comes after its command was given up', () => {
     await read(handled.runId);
     await report(handled.commandId);
     await api.call('putAutomationPolicy', { body: {} });
-    expect(await read(handled.runId)).toMatchObject({ status: 'failed', stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }] });
+    expect(await read(handled.runId)).toMatchObject({
+      status: 'failed',
+      stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
+    });
 
     const old = await lost([click(), log]);
     await read(old.runId);
     await database.query(`update runs set finished_at = now() - interval '2 hours' where id = $1`, [old.runId]);
     await report(old.commandId);
-    expect(await read(old.runId)).toMatchObject({ status: 'failed', stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }] });
+    expect(await read(old.runId)).toMatchObject({
+      status: 'failed',
+      stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
+    });
   });
 
   test('takes the run from a worker that is about to write the failure', async () => {
     const { runId, commandId } = await take(await begin([click(), log]));
     // A worker that read the command as given up, and has not written yet what follows from it.
-    await database.query(`update node_commands set status = 'failed', overdue = true, lease_expires_at = null, finished_at = now(), error = '{"code":"outcome_unknown","message":"x"}' where id = $1`, [commandId]);
-    const [before] = await database.query<{ fence: string }>(`update runs set fence = fence + 1, lease_expires_at = now() + interval '30 seconds' where id = $1 returning fence`, [runId]);
+    await database.query(
+      `update node_commands set status = 'failed', overdue = true, lease_expires_at = null, finished_at = now(), error = '{"code":"outcome_unknown","message":"x"}' where id = $1`,
+      [commandId],
+    );
+    const [before] = await database.query<{ fence: string }>(
+      `update runs set fence = fence + 1, lease_expires_at = now() + interval '30 seconds' where id = $1 returning fence`,
+      [runId],
+    );
     await report(commandId);
     expect(await read(runId)).toMatchObject({ status: 'succeeded' });
     const [after] = await database.query<{ fence: string }>('select fence from runs where id = $1', [runId]);
     expect(Number(after?.fence)).toBeGreaterThan(Number(before?.fence));
-    const overtaken = await database.query(`update runs set status = 'failed' where id = $1 and fence = $2 returning id`, [runId, before?.fence]);
+    const overtaken = await database.query(
+      `update runs set status = 'failed' where id = $1 and fence = $2 returning id`,
+      [runId, before?.fence],
+    );
     expect(overtaken).toEqual([]);
   });
 
   test('is waited for while its device says that it is under way', async () => {
     const { runId, commandId } = await lost([click(), log]);
     await read(runId);
-    const poll = () => hub.client(device.secret).call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { running: commandId, runningIsComplete: 'true' } });
+    const poll = () =>
+      hub.client(device.secret).call('pollAutomationNodeCommands', {
+        params: { id: device.nodeId },
+        query: { running: commandId, runningIsComplete: 'true' },
+      });
     expect((await poll()).withdrawn).toEqual([]);
     await api.call('retryAutomationRun', { params: { id: runId } });
     expect((await poll()).withdrawn).toEqual([commandId]);
@@ -161,15 +238,22 @@ describe('a result that comes after its command was given up', () => {
 
 /** What five minutes without any hub leave behind. */
 const fiveMinutesPass = async () => {
-  await database.query(`update hub_settings set updated_at = updated_at - interval '5 minutes' where key = 'devices_served'`);
-  await database.query(`update node_commands set lease_expires_at = lease_expires_at - interval '5 minutes', expires_at = expires_at - interval '5 minutes', created_at = created_at - interval '5 minutes', handed_out_at = handed_out_at - interval '5 minutes' where status in ('pending', 'leased')`);
+  await database.query(
+    `update hub_settings set updated_at = updated_at - interval '5 minutes' where key = 'devices_served'`,
+  );
+  await database.query(
+    `update node_commands set lease_expires_at = lease_expires_at - interval '5 minutes', expires_at = expires_at - interval '5 minutes', created_at = created_at - interval '5 minutes', handed_out_at = handed_out_at - interval '5 minutes' where status in ('pending', 'leased')`,
+  );
 };
 
 describe('a hub that was away for five minutes', () => {
   test('takes the result of an acting command that ended meanwhile, and hands out what waited', async () => {
     const acting = await take(await begin([click(), log]));
     const waiting = await begin([{ type: 'skill', skillId: 'node.ping', input: { nodeId: device.nodeId } }]);
-    await until(async () => (await database.query('select 1 from node_commands where run_id = $1', [waiting])).length === 1, () => 'the ping was not written');
+    await until(
+      async () => (await database.query('select 1 from node_commands where run_id = $1', [waiting])).length === 1,
+      () => 'the ping was not written',
+    );
     await hub[Symbol.asyncDispose]();
     await fiveMinutesPass();
     hub = await startHub(env, database);
@@ -179,7 +263,10 @@ describe('a hub that was away for five minutes', () => {
     await hub.app.sweep();
     expect((await commandRow(acting.commandId))?.status).toBe('leased');
     expect(await report(acting.commandId)).toMatchObject({ recorded: true });
-    expect(await read(acting.runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: clicked.output }, {}] });
+    expect(await read(acting.runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: clicked.output }, {}],
+    });
     const ping = await take(waiting);
     await report(ping.commandId, { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } });
     expect((await read(waiting)).status).toBe('succeeded');
@@ -189,15 +276,28 @@ describe('a hub that was away for five minutes', () => {
     const { runId, commandId } = await take(await begin([click(), log]));
     await hub[Symbol.asyncDispose]();
     await fiveMinutesPass();
-    await using db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
-    const events = { publish: async () => undefined, subscribe: () => ({ [Symbol.dispose]: () => undefined }), onReconnect: () => ({ [Symbol.dispose]: () => undefined }), [Symbol.asyncDispose]: async () => undefined };
+    await using db = new Database({
+      url: database.url,
+      maxConnections: 6,
+      applicationName: 'test',
+      onError: () => undefined,
+    });
+    const events = {
+      publish: async () => undefined,
+      subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+      onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
     const worker = new NodeCommands({ db, events, dispatch: () => undefined });
     expect(await worker.sweep()).toBe(0);
     const given = await Promise.all([sayReachable(db), sayReachable(db), sayReachable(db)]);
     expect(given.toSorted()).toEqual([0, 0, expect.any(Number)]);
     expect(Math.max(...given)).toBeGreaterThan(0);
     expect(await worker.sweep()).toBe(0);
-    const [row] = await database.query<{ status: string; left: number }>('select status, extract(epoch from lease_expires_at - now())::float8 as left from node_commands where id = $1', [commandId]);
+    const [row] = await database.query<{ status: string; left: number }>(
+      'select status, extract(epoch from lease_expires_at - now())::float8 as left from node_commands where id = $1',
+      [commandId],
+    );
     expect(row?.status).toBe('leased');
     expect(row?.left).toBeGreaterThan(45);
     // Once devices had their time, silence is silence.

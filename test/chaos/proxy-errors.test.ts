@@ -15,11 +15,25 @@ const json = { 'content-type': 'application/json' };
 /** What stands before a hub may answer while the hub is exchanged for another. */
 const answers: { status: number; headers: Record<string, string>; body: string }[] = [
   { status: 404, headers: { 'content-type': 'text/plain' }, body: '404 page not found\n' },
-  { status: 401, headers: { ...html, 'www-authenticate': 'Basic' }, body: '<html><h1>401 Authorization Required</h1></html>' },
+  {
+    status: 401,
+    headers: { ...html, 'www-authenticate': 'Basic' },
+    body: '<html><h1>401 Authorization Required</h1></html>',
+  },
   { status: 404, headers: json, body: '{"code":"not_found","message":"no Route matched with those values"}' },
   { status: 401, headers: json, body: '{"code":"device_secret_invalid","message":"of another make"}' },
   // A hub of the same make that has no such path, where a route leads to the wrong one.
-  { status: 404, headers: json, body: JSON.stringify({ statusCode: 404, error: reasonPhrase(404), message: 'There is nothing at /v1/automations/nodes; /docs lists every operation.', requestId: 'x', code: 'not_found' }) },
+  {
+    status: 404,
+    headers: json,
+    body: JSON.stringify({
+      statusCode: 404,
+      error: reasonPhrase(404),
+      message: 'There is nothing at /v1/automations/nodes; /docs lists every operation.',
+      requestId: 'x',
+      code: 'not_found',
+    }),
+  },
   { status: 413, headers: html, body: '<h1>413 Request Entity Too Large</h1>' },
   { status: 200, headers: html, body: '<h1>Sign in to the network</h1>' },
 ];
@@ -27,44 +41,76 @@ const answers: { status: number; headers: Record<string, string>; body: string }
 /** Pauses grow and are drawn by lot, so that a row of retries may take a minute. */
 const backOffMs = 75_000;
 
-test('a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result', { timeout: 180_000 }, async () => {
-  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_HEARTBEAT_SECONDS: '1', NODE_POLL_SECONDS: '2' });
-  const workspace = await hub.workspace();
-  await using proxy = await startProxy(hub.url);
-  await using companion = await startCompanion({ ...hub, url: proxy.url }, workspace);
-  const { nodeId, shared } = companion;
-  const file = join(shared, 'done');
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'acts', stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId, argv: ['sh', '-c', `echo once >> ${file}`] } }] } });
-  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  const read = (waitSeconds: number) => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds } });
-  expect((await read(20)).status).toBe('waiting_approval');
+test(
+  'a proxy that answers in the place of the hub costs a companion a retry, and neither its pairing nor a finished result',
+  { timeout: 180_000 },
+  async () => {
+    await using hub = await startHub({
+      RATE_LIMIT_PER_MINUTE: '100000',
+      NODE_HEARTBEAT_SECONDS: '1',
+      NODE_POLL_SECONDS: '2',
+    });
+    const workspace = await hub.workspace();
+    await using proxy = await startProxy(hub.url);
+    await using companion = await startCompanion({ ...hub, url: proxy.url }, workspace);
+    const { nodeId, shared } = companion;
+    const file = join(shared, 'done');
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'acts',
+        stepsJson: [
+          { type: 'skill', skillId: 'system.run', input: { nodeId, argv: ['sh', '-c', `echo once >> ${file}`] } },
+        ],
+      },
+    });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    const read = (waitSeconds: number) =>
+      workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds } });
+    expect((await read(20)).status).toBe('waiting_approval');
 
-  // The deploy begins when the result is sent.
-  let results = 0;
-  let others = 0;
-  proxy.fault = ({ path }): ProxyFault | undefined => {
-    const isResult = path.endsWith('/result');
-    if (results === 0 && !isResult) return undefined;
-    const turn = isResult ? results++ : others++;
-    const answer = answers[turn % answers.length];
-    return results > answers.length || answer === undefined ? undefined : { answer };
-  };
-  const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
-  await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
-  await until(() => results > answers.length, () => `the result was not sent again: ${companion.log()}`, backOffMs);
-  expect(await read(20)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { exitCode: 0 } }] });
-  expect(readFileSync(file, 'utf8')).toBe('once\n');
-  expect(others).toBeGreaterThan(0);
+    // The deploy begins when the result is sent.
+    let results = 0;
+    let others = 0;
+    proxy.fault = ({ path }): ProxyFault | undefined => {
+      const isResult = path.endsWith('/result');
+      if (results === 0 && !isResult) return undefined;
+      const turn = isResult ? results++ : others++;
+      const answer = answers[turn % answers.length];
+      return results > answers.length || answer === undefined ? undefined : { answer };
+    };
+    const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: data[0]?.id as string },
+      body: { decision: 'approved' },
+    });
+    await until(
+      () => results > answers.length,
+      () => `the result was not sent again: ${companion.log()}`,
+      backOffMs,
+    );
+    expect(await read(20)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { exitCode: 0 } }] });
+    expect(readFileSync(file, 'utf8')).toBe('once\n');
+    expect(others).toBeGreaterThan(0);
 
-  // Polls alone meet every one of them, too.
-  let polls = 0;
-  proxy.fault = () => {
-    const answer = answers[polls++];
-    return answer === undefined ? undefined : { answer };
-  };
-  await until(() => polls > answers.length + 2, () => `the companion polls no more: ${companion.log()}`, backOffMs);
-  expect(companion.process()?.exitCode).toBeNull();
-  const ping = await workspace.api.call('createAutomationWorkflow', { body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] } });
-  const pinged = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: ping.id } }));
-  expect((await workspace.api.call('getAutomationRun', { params: { id: pinged.runId }, query: { waitSeconds: 30 } })).status).toBe('succeeded');
-});
+    // Polls alone meet every one of them, too.
+    let polls = 0;
+    proxy.fault = () => {
+      const answer = answers[polls++];
+      return answer === undefined ? undefined : { answer };
+    };
+    await until(
+      () => polls > answers.length + 2,
+      () => `the companion polls no more: ${companion.log()}`,
+      backOffMs,
+    );
+    expect(companion.process()?.exitCode).toBeNull();
+    const ping = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] },
+    });
+    const pinged = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: ping.id } }));
+    expect(
+      (await workspace.api.call('getAutomationRun', { params: { id: pinged.runId }, query: { waitSeconds: 30 } }))
+        .status,
+    ).toBe('succeeded');
+  },
+);

@@ -31,7 +31,10 @@ class Gate {
   async open(): Promise<void> {
     const server = createServer((socket) => {
       const onward = connect(this.#target);
-      for (const [from, to] of [[socket, onward], [onward, socket]] as const) {
+      for (const [from, to] of [
+        [socket, onward],
+        [onward, socket],
+      ] as const) {
         this.#sockets.add(from);
         from.on('error', () => to.destroy());
         from.on('close', () => {
@@ -64,30 +67,71 @@ async function start(env: Record<string, string>) {
   const lines: string[] = [];
   const home = mkdtempSync(join(tmpdir(), 'outrigger-quiet-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  const config = parseConfig({ env: { PORT: '0', OUTRIGGER_HOME: home, SECRET_KEY: 'ab'.repeat(32), NODE_ENV: 'test', DATABASE_POOL_SIZE: '6', ...env }, readFile: () => '' }, { role: 'all', isTerminal: false });
-  const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) }, new LogRepeats({ now: clock }));
+  const config = parseConfig(
+    {
+      env: {
+        PORT: '0',
+        OUTRIGGER_HOME: home,
+        SECRET_KEY: 'ab'.repeat(32),
+        NODE_ENV: 'test',
+        DATABASE_POOL_SIZE: '6',
+        ...env,
+      },
+      readFile: () => '',
+    },
+    { role: 'all', isTerminal: false },
+  );
+  const logger = createLogger(
+    { level: 'info', format: 'json', color: false },
+    { write: (line: string) => void lines.push(line) },
+    new LogRepeats({ now: clock }),
+  );
   const app = await createApp(config, { logger, onNotice: () => undefined });
   const ask = (path: string) =>
-    fetch(`${app.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-service-automation-token': secret, 'x-api-key': secret }, body: JSON.stringify({ event: 'a.b', payload: { text: secret } }), signal: AbortSignal.timeout(15_000) });
-  return { app, lines, ask, troubles: () => lines.map((line) => JSON.parse(line) as Line).filter(({ level, part }) => level >= 40 || part !== undefined) };
+    fetch(`${app.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-service-automation-token': secret, 'x-api-key': secret },
+      body: JSON.stringify({ event: 'a.b', payload: { text: secret } }),
+      signal: AbortSignal.timeout(15_000),
+    });
+  return {
+    app,
+    lines,
+    ask,
+    troubles: () =>
+      lines.map((line) => JSON.parse(line) as Line).filter(({ level, part }) => level >= 40 || part !== undefined),
+  };
 }
 
-async function expectOneOutage(gate: Gate, part: string, { lines, troubles, ask }: Awaited<ReturnType<typeof start>>): Promise<void> {
+async function expectOneOutage(
+  gate: Gate,
+  part: string,
+  { lines, troubles, ask }: Awaited<ReturnType<typeof start>>,
+): Promise<void> {
   expect(troubles()).toEqual([]);
   const from = clock();
   await gate.cut();
-  await until(async () => {
-    await ask('/v1/automations/hooks/inbound').catch(() => undefined);
-    return troubles().length >= 5;
-  }, () => lines.join(''));
+  await until(
+    async () => {
+      await ask('/v1/automations/hooks/inbound').catch(() => undefined);
+      return troubles().length >= 5;
+    },
+    () => lines.join(''),
+  );
   const during = troubles();
   const minutes = (clock() - from) / 60_000;
-  expect(during.map((line) => line.part), lines.join('')).toEqual(during.map(() => part));
+  expect(
+    during.map((line) => line.part),
+    lines.join(''),
+  ).toEqual(during.map(() => part));
   // The first line, and one for each minute that the log's clock went on.
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
   expect(during[1]?.times).toBeGreaterThan(1);
   await gate.open();
-  await until(() => troubles().some(({ msg }) => msg === `${part} is back`), () => lines.join(''));
+  await until(
+    () => troubles().some(({ msg }) => msg === `${part} is back`),
+    () => lines.join(''),
+  );
   expect(lines.join('')).not.toContain(secret);
 }
 

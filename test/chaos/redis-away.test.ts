@@ -24,7 +24,14 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     workspace = await first().workspace();
     // Two log steps with a pause between: the second needs a worker to be woken again.
     const created = await workspace.api.call('createAutomationWorkflow', {
-      body: { name: 'goes on', triggerJson: { type: 'webhook', webhook: { token: hookToken } }, stepsJson: [{ type: 'log', message: 'one' }, { type: 'log', message: 'two', delaySeconds: 1 }] },
+      body: {
+        name: 'goes on',
+        triggerJson: { type: 'webhook', webhook: { token: hookToken } },
+        stepsJson: [
+          { type: 'log', message: 'one' },
+          { type: 'log', message: 'two', delaySeconds: 1 },
+        ],
+      },
     });
     workflowId = created.id;
   });
@@ -34,14 +41,24 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await redis?.[Symbol.asyncDispose]();
   });
   const first = () => hubs[0] as TestHub;
-  const get = (path: string, headers: Record<string, string> = {}, hub = first()) => fetch(`${hub.url}${path}`, { headers, signal: AbortSignal.timeout(15_000) });
+  const get = (path: string, headers: Record<string, string> = {}, hub = first()) =>
+    fetch(`${hub.url}${path}`, { headers, signal: AbortSignal.timeout(15_000) });
   const readiness = async () => {
     const response = await get('/readyz');
-    return { status: response.status, body: (await response.json()) as { status: string; parts: Record<string, { ok: boolean }> } };
+    return {
+      status: response.status,
+      body: (await response.json()) as { status: string; parts: Record<string, { ok: boolean }> },
+    };
   };
 
   async function finish(runId: string): Promise<string> {
-    await expect.poll(async () => (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status, { timeout: 40_000 }).toBe('succeeded');
+    await expect
+      .poll(
+        async () =>
+          (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status,
+        { timeout: 40_000 },
+      )
+      .toBe('succeeded');
     return runId;
   }
 
@@ -61,7 +78,9 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
   async function allowed(key: string, perHub: number): Promise<number> {
     let count = 0;
     for (const hub of hubs) {
-      const answers = await Promise.all(Array.from({ length: perHub }, () => get('/v1/automations/runs', { 'x-api-key': key }, hub)));
+      const answers = await Promise.all(
+        Array.from({ length: perHub }, () => get('/v1/automations/runs', { 'x-api-key': key }, hub)),
+      );
       for (const { status } of answers) {
         expect([200, 429]).toContain(status);
         if (status === 200) count += 1;
@@ -77,7 +96,10 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await allowed(seen.key, limit);
 
     await redis.stop();
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: 200, body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } } });
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({
+      status: 200,
+      body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } },
+    });
     await worksThroughout();
     const { key } = await workspace.createKey();
     const count = await allowed(key, limit);

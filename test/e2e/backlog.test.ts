@@ -9,28 +9,51 @@ import { until } from '../fixtures/until.ts';
 const backlog = 50;
 const atOnce = 4;
 
-test('a backlog drains as fast as the device works, poll after poll and none without a place', { timeout: 180_000 }, async () => {
-  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_POLL_SECONDS: '25' });
-  const workspace = await hub.workspace();
-  await using proxy = await startProxy(hub.url);
-  await using companion = await startCompanion({ ...hub, url: proxy.url }, workspace, { start: false });
-  const { nodeId } = companion;
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 120_000 } }] } });
-  const runIds = await Promise.all(Array.from({ length: backlog }, async () => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId));
-  const countOf = async (where: string) => (await hub.database.query<{ count: number }>(`select count(*)::int as count from node_commands where ${where}`))[0]?.count;
-  await until(async () => (await countOf(`status = 'pending'`)) === backlog, () => 'the commands were not written');
+test(
+  'a backlog drains as fast as the device works, poll after poll and none without a place',
+  { timeout: 180_000 },
+  async () => {
+    await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', NODE_POLL_SECONDS: '25' });
+    const workspace = await hub.workspace();
+    await using proxy = await startProxy(hub.url);
+    await using companion = await startCompanion({ ...hub, url: proxy.url }, workspace, { start: false });
+    const { nodeId } = companion;
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 120_000 } }] },
+    });
+    const runIds = await Promise.all(
+      Array.from(
+        { length: backlog },
+        async () => startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId,
+      ),
+    );
+    const countOf = async (where: string) =>
+      (
+        await hub.database.query<{ count: number }>(`select count(*)::int as count from node_commands where ${where}`)
+      )[0]?.count;
+    await until(
+      async () => (await countOf(`status = 'pending'`)) === backlog,
+      () => 'the commands were not written',
+    );
 
-  // The next poll is at the hub before the results of a batch are, as it is where the way is long: no answer to it tells of a free place.
-  proxy.fault = async ({ path }) => {
-    if (path.endsWith('/result')) await delay(300);
-    return undefined;
-  };
-  await companion.start();
-  // A poll without a place would hold everything up for the 25 seconds that it may wait.
-  await until(async () => (await countOf(`status = 'succeeded'`)) === backlog, () => `the backlog did not drain: ${JSON.stringify(proxy.requests.slice(-10))}`);
-  for (const runId of runIds) expect((await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 10 } })).status).toBe('succeeded');
-  const polls = proxy.requests.filter(({ path }) => path.includes('/commands?'));
-  // Were each poll to bring one command, there would be as many as commands; beside them those of the connection itself.
-  expect(polls.length).toBeLessThanOrEqual(backlog + atOnce);
-  expect(await countOf(`extract(epoch from finished_at - handed_out_at) > 20`)).toBe(0);
-});
+    // The next poll is at the hub before the results of a batch are, as it is where the way is long: no answer to it tells of a free place.
+    proxy.fault = async ({ path }) => {
+      if (path.endsWith('/result')) await delay(300);
+      return undefined;
+    };
+    await companion.start();
+    // A poll without a place would hold everything up for the 25 seconds that it may wait.
+    await until(
+      async () => (await countOf(`status = 'succeeded'`)) === backlog,
+      () => `the backlog did not drain: ${JSON.stringify(proxy.requests.slice(-10))}`,
+    );
+    for (const runId of runIds)
+      expect(
+        (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 10 } })).status,
+      ).toBe('succeeded');
+    const polls = proxy.requests.filter(({ path }) => path.includes('/commands?'));
+    // Were each poll to bring one command, there would be as many as commands; beside them those of the connection itself.
+    expect(polls.length).toBeLessThanOrEqual(backlog + atOnce);
+    expect(await countOf(`extract(epoch from finished_at - handed_out_at) > 20`)).toBe(0);
+  },
+);

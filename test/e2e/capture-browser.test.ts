@@ -26,9 +26,20 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-async function run(companion: TestCompanion, steps: { skillId: string; input?: Record<string, unknown>; continueOnError?: boolean }[]): Promise<Run> {
+async function run(
+  companion: TestCompanion,
+  steps: { skillId: string; input?: Record<string, unknown>; continueOnError?: boolean }[],
+): Promise<Run> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
-    body: { name: 'e2e', stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({ type: 'skill' as const, skillId, input: { nodeId: companion.nodeId, ...input } as never, ...rest })) },
+    body: {
+      name: 'e2e',
+      stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({
+        type: 'skill' as const,
+        skillId,
+        input: { nodeId: companion.nodeId, ...input } as never,
+        ...rest,
+      })),
+    },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
   return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
@@ -36,19 +47,26 @@ async function run(companion: TestCompanion, steps: { skillId: string; input?: R
 const outputs = (result: Run) => result.stepsResultJson.map((step) => step.output as Record<string, unknown>);
 
 async function artifact(id: unknown): Promise<Buffer> {
-  const response = await fetch(`${hub.url}/v1/automations/artifacts/${String(id)}`, { headers: { 'x-api-key': workspace.key } });
+  const response = await fetch(`${hub.url}/v1/automations/artifacts/${String(id)}`, {
+    headers: { 'x-api-key': workspace.key },
+  });
   expect(response.status).toBe(200);
   return Buffer.from(await response.arrayBuffer());
 }
 
 /** The pixels of a PNG of 8-bit RGB or RGBA without interlacing, enough to see what is on it. */
-function readPng(bytes: Buffer): { width: number; height: number; pixel(x: number, y: number): [number, number, number] } {
+function readPng(bytes: Buffer): {
+  width: number;
+  height: number;
+  pixel(x: number, y: number): [number, number, number];
+} {
   const width = bytes.readUInt32BE(16);
   const height = bytes.readUInt32BE(20);
   const channels = bytes[25] === 6 ? 4 : 3;
   const data: Buffer[] = [];
   for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {
-    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)));
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT')
+      data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)));
   }
   const raw = inflateSync(Buffer.concat(data));
   const stride = width * channels;
@@ -66,7 +84,11 @@ function readPng(bytes: Buffer): { width: number; height: number; pixel(x: numbe
       out[y * stride + x] = ((raw[y * (stride + 1) + 1 + x] as number) + base) & 0xff;
     }
   }
-  return { width, height, pixel: (x, y) => [0, 1, 2].map((channel) => out[y * stride + x * channels + channel]) as [number, number, number] };
+  return {
+    width,
+    height,
+    pixel: (x, y) => [0, 1, 2].map((channel) => out[y * stride + x * channels + channel]) as [number, number, number],
+  };
 }
 
 const canCapture = findTool('Xvfb') !== null && findTool('ffmpeg') !== null && findTool('xterm') !== null;
@@ -76,14 +98,26 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
   let display = '';
   let companion: TestCompanion;
   beforeAll(async () => {
-    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     screen.stdout?.on('data', (chunk: Buffer) => {
       display += chunk.toString();
     });
-    await until(() => display.trim() !== '', () => 'no virtual screen');
+    await until(
+      () => display.trim() !== '',
+      () => 'no virtual screen',
+    );
     display = `:${display.trim()}`;
-    terminal = spawn('xterm', ['-geometry', '40x10+50+50', '-bg', '#c81e1e', '-fg', '#c81e1e', '-cr', '#c81e1e', '-e', 'sleep', '600'], { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' });
-    companion = await startCompanion(hub, workspace, { allow: ['audio', 'camera', 'screen'], env: { DISPLAY: display } });
+    terminal = spawn(
+      'xterm',
+      ['-geometry', '40x10+50+50', '-bg', '#c81e1e', '-fg', '#c81e1e', '-cr', '#c81e1e', '-e', 'sleep', '600'],
+      { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' },
+    );
+    companion = await startCompanion(hub, workspace, {
+      allow: ['audio', 'camera', 'screen'],
+      env: { DISPLAY: display },
+    });
   });
   afterAll(async () => {
     await companion[Symbol.asyncDispose]();
@@ -102,44 +136,82 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
         { timeout: 20_000 },
       )
       .toEqual([0xc8, 0x1e, 0x1e]);
-    const [small, large] = outputs(await run(companion, [{ skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 5 } }, { skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 100 } }]));
+    const [small, large] = outputs(
+      await run(companion, [
+        { skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 5 } },
+        { skillId: 'node.capture_screen', input: { format: 'jpeg', quality: 100 } },
+      ]),
+    );
     expect(small).toMatchObject({ contentType: 'image/jpeg', width: 800, height: 600 });
     expect(small?.['bytes']).toBeLessThan(large?.['bytes'] as number);
   });
 
   test('has displays to choose from, and says which', async () => {
-    expect(await run(companion, [{ skillId: 'node.capture_screen', input: { display: 7 } }])).toMatchObject({ status: 'failed', error: { code: 'not_found', message: expect.stringContaining('no display 7') as string } });
+    expect(await run(companion, [{ skillId: 'node.capture_screen', input: { display: 7 } }])).toMatchObject({
+      status: 'failed',
+      error: { code: 'not_found', message: expect.stringContaining('no display 7') as string },
+    });
   });
 
   test('cameras that are not there are named as missing', async () => {
-    expect(await run(companion, [{ skillId: 'node.capture_camera', input: { device: 'no such camera' } }])).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    expect(
+      await run(companion, [{ skillId: 'node.capture_camera', input: { device: 'no such camera' } }]),
+    ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
   test('nothing is captured that the owner did not allow, or has no tool for', { timeout: 120_000 }, async () => {
     await companion.cli('deny', 'screen');
-    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({ error: { code: 'denied_by_device' } });
+    expect(await run(companion, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+      error: { code: 'denied_by_device' },
+    });
     await companion.cli('allow', 'screen');
-    await using bare = await startCompanion(hub, workspace, { allow: ['camera'], env: { DISPLAY: display, PATH: '/nonexistent' } });
-    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({ error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string } });
-    await using blind = await startCompanion(hub, workspace, { allow: ['screen'], env: { DISPLAY: '', WAYLAND_DISPLAY: '' } });
-    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({ status: 'failed', error: { code: expect.not.stringContaining('denied') as string } });
+    await using bare = await startCompanion(hub, workspace, {
+      allow: ['camera'],
+      env: { DISPLAY: display, PATH: '/nonexistent' },
+    });
+    expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
+      error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
+    });
+    await using blind = await startCompanion(hub, workspace, {
+      allow: ['screen'],
+      env: { DISPLAY: '', WAYLAND_DISPLAY: '' },
+    });
+    expect(await run(blind, [{ skillId: 'node.capture_screen' }])).toMatchObject({
+      status: 'failed',
+      error: { code: expect.not.stringContaining('denied') as string },
+    });
   });
 });
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
 describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-pulse-'));
-  const env = { PULSE_RUNTIME_PATH: folder, XDG_RUNTIME_DIR: folder, HOME: folder, PULSE_SERVER: `unix:${join(folder, 'native')}` };
+  const env = {
+    PULSE_RUNTIME_PATH: folder,
+    XDG_RUNTIME_DIR: folder,
+    HOME: folder,
+    PULSE_SERVER: `unix:${join(folder, 'native')}`,
+  };
   let pulse: ChildProcess;
   beforeAll(async () => {
     const script = join(folder, 'test.pa');
     // A tone that goes into a sink whose monitor is the microphone.
-    writeFileSync(script, `load-module module-native-protocol-unix socket=${join(folder, 'native')} auth-anonymous=1\nload-module module-null-sink sink_name=speaker\nset-default-sink speaker\nset-default-source speaker.monitor\nload-module module-sine sink=speaker frequency=440\n`);
-    pulse = spawn('pulseaudio', ['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disallow-exit', '-F', script], { env: { ...process.env, ...env }, stdio: 'ignore' });
-    await until(async () => {
-      const probe = spawn('pactl', ['info'], { env: { ...process.env, ...env }, stdio: 'ignore' });
-      return (await new Promise<number | null>((done) => probe.once('exit', done))) === 0;
-    }, () => 'PulseAudio did not start');
+    writeFileSync(
+      script,
+      `load-module module-native-protocol-unix socket=${join(folder, 'native')} auth-anonymous=1\nload-module module-null-sink sink_name=speaker\nset-default-sink speaker\nset-default-source speaker.monitor\nload-module module-sine sink=speaker frequency=440\n`,
+    );
+    pulse = spawn(
+      'pulseaudio',
+      ['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disallow-exit', '-F', script],
+      { env: { ...process.env, ...env }, stdio: 'ignore' },
+    );
+    await until(
+      async () => {
+        const probe = spawn('pactl', ['info'], { env: { ...process.env, ...env }, stdio: 'ignore' });
+        return (await new Promise<number | null>((done) => probe.once('exit', done))) === 0;
+      },
+      () => 'PulseAudio did not start',
+    );
   });
   afterAll(() => {
     pulse.kill('SIGKILL');
@@ -156,10 +228,16 @@ describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () =
     expect(clip?.['durationMs']).toBeGreaterThan(500);
     expect(clip?.['durationMs']).toBeLessThanOrEqual(2_100);
     expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
-    const loudest = Array.from({ length: (bytes.length - 100) >> 1 }, (_value, index) => Math.abs(bytes.readInt16LE(100 + index * 2 - (index * 2) % 2))).reduce((most, sample) => Math.max(most, sample), 0);
+    const loudest = Array.from({ length: (bytes.length - 100) >> 1 }, (_value, index) =>
+      Math.abs(bytes.readInt16LE(100 + index * 2 - ((index * 2) % 2))),
+    ).reduce((most, sample) => Math.max(most, sample), 0);
     expect(loudest).toBeGreaterThan(1000);
-    const named = await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 1, device: 'no such microphone' } }]);
-    expect(named).toMatchObject({ error: { code: 'not_found', message: expect.stringContaining('speaker.monitor') as string } });
+    const named = await run(companion, [
+      { skillId: 'node.capture_audio', input: { seconds: 1, device: 'no such microphone' } },
+    ]);
+    expect(named).toMatchObject({
+      error: { code: 'not_found', message: expect.stringContaining('speaker.monitor') as string },
+    });
   });
 });
 
@@ -178,7 +256,9 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       '/unload': `<title>Unload</title><button onclick="window.touched=true">Touch me</button><script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'stay'; })</script>`,
       '/found': `<title>Found</title><p>You looked for ${url.searchParams.get('q')}</p>`,
     }[url.pathname];
-    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end((page ?? '<p>nothing').replaceAll('PORT', String((server.address() as AddressInfo).port)));
+    response
+      .writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' })
+      .end((page ?? '<p>nothing').replaceAll('PORT', String((server.address() as AddressInfo).port)));
   });
   let base: string;
   let companion: TestCompanion;
@@ -208,7 +288,11 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     const [first, , value, , content, picture] = outputs(result);
     expect(first).toMatchObject({ status: 200, title: 'Start', url: `${base}/` });
     expect(value).toMatchObject({ value: { out: 'clicked', list: [1, null] }, pageId: first?.['pageId'] });
-    expect(content).toMatchObject({ title: 'Found', text: expect.stringContaining('You looked for boats') as string, html: expect.stringContaining('<p>') as string });
+    expect(content).toMatchObject({
+      title: 'Found',
+      text: expect.stringContaining('You looked for boats') as string,
+      html: expect.stringContaining('<p>') as string,
+    });
     expect((await artifact(picture?.['artifactId'])).readUInt16BE(0)).toBe(0xffd8);
   });
 
@@ -218,7 +302,9 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect(ref).toBeDefined();
     const result = await run(companion, [browser('click', { target: { ref } }), browser('content')]);
     expect(outputs(result)[1]?.['text']).toContain('clicked');
-    expect(await run(companion, [browser('click', { target: { ref: 'e9999' }, timeoutMs: 1_000 })])).toMatchObject({ error: { code: 'target_not_found' } });
+    expect(await run(companion, [browser('click', { target: { ref: 'e9999' }, timeoutMs: 1_000 })])).toMatchObject({
+      error: { code: 'target_not_found' },
+    });
   });
 
   test('names what is missing, ambiguous or wrong about a target', async () => {
@@ -228,16 +314,31 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       [{ role: 'button', name: 'Twin' }, 'target_not_found'],
       [{ selector: '][' }, 'invalid_input'],
     ] as const) {
-      expect(await run(companion, [browser('click', { target, timeoutMs: 500 })])).toMatchObject({ status: 'failed', error: { code } });
+      expect(await run(companion, [browser('click', { target, timeoutMs: 500 })])).toMatchObject({
+        status: 'failed',
+        error: { code },
+      });
     }
-    expect(await run(companion, [browser('click', { target: { text: 'x' }, pageId: 'page-999' })])).toMatchObject({ error: { code: 'not_found' } });
+    expect(await run(companion, [browser('click', { target: { text: 'x' }, pageId: 'page-999' })])).toMatchObject({
+      error: { code: 'not_found' },
+    });
   });
 
   test('opens nothing but http and https, and says what it can not reach', async () => {
-    for (const url of ['file:///etc/passwd', 'chrome://version', 'data:text/html,x', 'javascript:alert(1)', 'nonsense']) {
-      expect(await run(companion, [browser('navigate', { url })]), url).toMatchObject({ error: { code: 'denied_by_policy' } });
+    for (const url of [
+      'file:///etc/passwd',
+      'chrome://version',
+      'data:text/html,x',
+      'javascript:alert(1)',
+      'nonsense',
+    ]) {
+      expect(await run(companion, [browser('navigate', { url })]), url).toMatchObject({
+        error: { code: 'denied_by_policy' },
+      });
     }
-    expect(await run(companion, [browser('navigate', { url: 'http://127.0.0.1:1/' })])).toMatchObject({ error: { code: 'navigation_failed' } });
+    expect(await run(companion, [browser('navigate', { url: 'http://127.0.0.1:1/' })])).toMatchObject({
+      error: { code: 'navigation_failed' },
+    });
   });
 
   test('leaves a page that asks to stay', async () => {
@@ -251,73 +352,141 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect(outputs(result)[3]).toMatchObject({ title: 'Found' });
   });
 
-  test.skipIf(process.getuid?.() !== 0)('does not start without its sandbox, which it has not as root, until the owner says so', { timeout: 120_000 }, async () => {
-    expect(await companion.cli('allow', 'browser')).toMatchObject({ code: 0, stdout: 'It is switched on, but no page is opened as long as that is so.\n', stderr: expect.stringContaining('--without-sandbox') as string });
-    try {
-      await expect.poll(async () => (await run(companion, [browser('navigate', { url: `${base}/` })])).error).toMatchObject({ code: 'denied_by_device', message: expect.stringContaining('outrigger-companion allow browser --without-sandbox') as string });
+  test.skipIf(process.getuid?.() !== 0)(
+    'does not start without its sandbox, which it has not as root, until the owner says so',
+    { timeout: 120_000 },
+    async () => {
+      expect(await companion.cli('allow', 'browser')).toMatchObject({
+        code: 0,
+        stdout: 'It is switched on, but no page is opened as long as that is so.\n',
+        stderr: expect.stringContaining('--without-sandbox') as string,
+      });
+      try {
+        await expect
+          .poll(async () => (await run(companion, [browser('navigate', { url: `${base}/` })])).error)
+          .toMatchObject({
+            code: 'denied_by_device',
+            message: expect.stringContaining('outrigger-companion allow browser --without-sandbox') as string,
+          });
+        const checks = JSON.parse((await companion.cli('doctor', '--json')).stdout) as {
+          check: string;
+          state: string;
+        }[];
+        expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'fail' }));
+      } finally {
+        await companion.cli('allow', 'browser', '--without-sandbox');
+      }
       const checks = JSON.parse((await companion.cli('doctor', '--json')).stdout) as { check: string; state: string }[];
-      expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'fail' }));
-    } finally {
-      await companion.cli('allow', 'browser', '--without-sandbox');
-    }
-    const checks = JSON.parse((await companion.cli('doctor', '--json')).stdout) as { check: string; state: string }[];
-    expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'warn' }));
-    expect(await run(companion, [browser('navigate', { url: `${base}/` })])).toMatchObject({ status: 'succeeded' });
-  });
+      expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'warn' }));
+      expect(await run(companion, [browser('navigate', { url: `${base}/` })])).toMatchObject({ status: 'succeeded' });
+    },
+  );
 
   test('bounds what evaluate may take and answer', async () => {
     await run(companion, [browser('navigate', { url: `${base}/` })]);
-    expect(await run(companion, [browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })])).toMatchObject({ error: { code: 'timeout' } });
-    expect(await run(companion, [browser('evaluate', { expression: "'x'.repeat(1000000)" })])).toMatchObject({ error: { code: 'evaluation_failed' } });
-    expect(await run(companion, [browser('evaluate', { expression: 'nothing.like.this' })])).toMatchObject({ error: { code: 'evaluation_failed' } });
-    expect(outputs(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1 + 1' })]))[1]).toMatchObject({ value: 2 });
+    expect(
+      await run(companion, [browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })]),
+    ).toMatchObject({ error: { code: 'timeout' } });
+    expect(await run(companion, [browser('evaluate', { expression: "'x'.repeat(1000000)" })])).toMatchObject({
+      error: { code: 'evaluation_failed' },
+    });
+    expect(await run(companion, [browser('evaluate', { expression: 'nothing.like.this' })])).toMatchObject({
+      error: { code: 'evaluation_failed' },
+    });
+    expect(
+      outputs(
+        await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1 + 1' })]),
+      )[1],
+    ).toMatchObject({ value: 2 });
   });
 
-  test('keeps to the owner\'s hosts, over redirects, clicks and scripts, before anything is asked for', async () => {
-    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
-    const write = (changes: Record<string, unknown>) => writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }));
+  test("keeps to the owner's hosts, over redirects, clicks and scripts, before anything is asked for", async () => {
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
+      settings: { browser: Record<string, unknown> };
+    };
+    const write = (changes: Record<string, unknown>) =>
+      writeFileSync(
+        join(companion.home, 'settings.json'),
+        JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }),
+      );
     const { port } = server.address() as AddressInfo;
     write({ allowHosts: ['127.0.0.1'] });
     requests.length = 0;
-    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/direct` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
-    expect(await run(companion, [browser('navigate', { url: `${base}/redirect?to=http://localhost:${port}/redirected` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
-    expect(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 500)))` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
-    await run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('click', { target: { text: 'Away' } }), continueOnError: true }, { ...browser('evaluate', { expression: 'new Promise((done) => setTimeout(done, 300))' }), continueOnError: true }]);
-    await run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('evaluate', { expression: `(window.open('http://localhost:${port}/opened'), window.open('/redirect?to=http://localhost:${port}/opened-later'), new Promise((done) => setTimeout(done, 700)))` }), continueOnError: true }]);
+    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/direct` })])).toMatchObject({
+      error: { code: 'denied_by_policy' },
+    });
+    expect(
+      await run(companion, [browser('navigate', { url: `${base}/redirect?to=http://localhost:${port}/redirected` })]),
+    ).toMatchObject({ error: { code: 'denied_by_policy' } });
+    expect(
+      await run(companion, [
+        browser('navigate', { url: `${base}/` }),
+        browser('evaluate', {
+          expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 500)))`,
+        }),
+      ]),
+    ).toMatchObject({ error: { code: 'denied_by_policy' } });
+    await run(companion, [
+      browser('navigate', { url: `${base}/` }),
+      { ...browser('click', { target: { text: 'Away' } }), continueOnError: true },
+      { ...browser('evaluate', { expression: 'new Promise((done) => setTimeout(done, 300))' }), continueOnError: true },
+    ]);
+    await run(companion, [
+      browser('navigate', { url: `${base}/` }),
+      {
+        ...browser('evaluate', {
+          expression: `(window.open('http://localhost:${port}/opened'), window.open('/redirect?to=http://localhost:${port}/opened-later'), new Promise((done) => setTimeout(done, 700)))`,
+        }),
+        continueOnError: true,
+      },
+    ]);
     expect(requests.filter((line) => line.startsWith('localhost'))).toEqual([]);
     expect(requests.some((line) => line.includes('/redirect?to='))).toBe(true);
     write({ blockHosts: ['localhost'] });
-    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/` })])).toMatchObject({ error: { code: 'denied_by_policy' } });
+    expect(await run(companion, [browser('navigate', { url: `http://localhost:${port}/` })])).toMatchObject({
+      error: { code: 'denied_by_policy' },
+    });
     write({ evaluate: false });
-    expect(await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1' })])).toMatchObject({ error: { code: 'denied_by_device' } });
+    expect(
+      await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1' })]),
+    ).toMatchObject({ error: { code: 'denied_by_device' } });
     write({});
   });
 
-  test('sends nothing of any kind to a host that is not allowed, and ends at once what the owner denies', { timeout: 120_000 }, async () => {
-    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
-    const write = (changes: Record<string, unknown>) => writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }));
-    let connections = 0;
-    const arrived = new Set<string>();
-    const blocked = createServer((request, response) => {
-      arrived.add(request.url ?? '');
-      response.writeHead(200, { 'access-control-allow-origin': '*' }).end('x');
-    });
-    blocked.on('upgrade', (request, socket) => {
-      arrived.add(request.url ?? '');
-      socket.destroy();
-    });
-    blocked.on('connection', () => {
-      connections += 1;
-    });
-    await new Promise<void>((done) => blocked.listen(0, done));
-    const datagrams = createSocket('udp4');
-    datagrams.on('message', () => {
-      arrived.add('call');
-      connections += 1;
-    });
-    await new Promise<void>((done) => datagrams.bind(0, '127.0.0.1', done));
-    const there = `localhost:${(blocked.address() as AddressInfo).port}`;
-    const tries = `(async () => {
+  test(
+    'sends nothing of any kind to a host that is not allowed, and ends at once what the owner denies',
+    { timeout: 120_000 },
+    async () => {
+      const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
+        settings: { browser: Record<string, unknown> };
+      };
+      const write = (changes: Record<string, unknown>) =>
+        writeFileSync(
+          join(companion.home, 'settings.json'),
+          JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, ...changes } }),
+        );
+      let connections = 0;
+      const arrived = new Set<string>();
+      const blocked = createServer((request, response) => {
+        arrived.add(request.url ?? '');
+        response.writeHead(200, { 'access-control-allow-origin': '*' }).end('x');
+      });
+      blocked.on('upgrade', (request, socket) => {
+        arrived.add(request.url ?? '');
+        socket.destroy();
+      });
+      blocked.on('connection', () => {
+        connections += 1;
+      });
+      await new Promise<void>((done) => blocked.listen(0, done));
+      const datagrams = createSocket('udp4');
+      datagrams.on('message', () => {
+        arrived.add('call');
+        connections += 1;
+      });
+      await new Promise<void>((done) => datagrams.bind(0, '127.0.0.1', done));
+      const there = `localhost:${(blocked.address() as AddressInfo).port}`;
+      const tries = `(async () => {
       const outcomes = [];
       const note = (name, promise) => outcomes.push(promise.then(() => name + ' passed', () => name + ' held'));
       note('fetch', fetch('http://${there}/fetch', { method: 'POST', mode: 'no-cors', body: 'x' }).then((answer) => { if (answer.type !== 'opaque') throw answer; }));
@@ -338,39 +507,92 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await new Promise((done) => setTimeout(done, 2000));
       return Promise.race([all, new Promise((done) => setTimeout(done, 3000, 'no answer'))]);
     })()`;
-    try {
-      const tryAll = () => run(companion, [browser('navigate', { url: `${base}/` }), { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true }]);
-      // Each way leads there as long as nobody is in it, or that nothing comes proves nothing.
-      write({});
-      await tryAll();
-      expect([...arrived]).toEqual(expect.arrayContaining(['/fetch', '/redirect', '/image', '/socket', '/events', '/worker', '/beacon', '/frame', '/prefetch', '/preload', '/stylesheet', '/icon', 'call']));
-      connections = 0;
-      write({ blockHosts: ['localhost'] });
-      const page = await tryAll();
-      expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
-      expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
-      expect(connections).toBe(0);
-
-      const forever = [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 })];
-      for (const [changes, code] of [[{ blockHosts: ['localhost', '127.0.0.1'] }, 'denied_by_device'], [{ evaluate: false }, 'denied_by_device'], [{ allowed: false }, 'denied_by_device']] as const) {
+      try {
+        const tryAll = () =>
+          run(companion, [
+            browser('navigate', { url: `${base}/` }),
+            { ...browser('evaluate', { expression: tries, timeoutMs: 20_000 }), continueOnError: true },
+          ]);
+        // Each way leads there as long as nobody is in it, or that nothing comes proves nothing.
+        write({});
+        await tryAll();
+        expect([...arrived]).toEqual(
+          expect.arrayContaining([
+            '/fetch',
+            '/redirect',
+            '/image',
+            '/socket',
+            '/events',
+            '/worker',
+            '/beacon',
+            '/frame',
+            '/prefetch',
+            '/preload',
+            '/stylesheet',
+            '/icon',
+            'call',
+          ]),
+        );
+        connections = 0;
         write({ blockHosts: ['localhost'] });
-        const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: forever.map(({ skillId, input }) => ({ type: 'skill' as const, skillId, input: { nodeId: companion.nodeId, ...input } as never })) } });
-        const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-        await expect.poll(async () => (JSON.parse((await companion.cli('status', '--json')).stdout) as { running: { running: { type: string }[] } }).running.running.map(({ type }) => type)).toContain('browser.evaluate');
-        write({ blockHosts: ['localhost'], ...changes });
-        expect(await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }), JSON.stringify(changes)).toMatchObject({ status: 'failed', error: { code } });
+        const page = await tryAll();
+        expect(page.stepsResultJson[0]).toMatchObject({ status: 'succeeded' });
+        expect(JSON.stringify(page.stepsResultJson[1])).not.toContain('socket passed');
+        expect(connections).toBe(0);
+
+        const forever = [
+          browser('navigate', { url: `${base}/` }),
+          browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
+        ];
+        for (const [changes, code] of [
+          [{ blockHosts: ['localhost', '127.0.0.1'] }, 'denied_by_device'],
+          [{ evaluate: false }, 'denied_by_device'],
+          [{ allowed: false }, 'denied_by_device'],
+        ] as const) {
+          write({ blockHosts: ['localhost'] });
+          const { id } = await workspace.api.call('createAutomationWorkflow', {
+            body: {
+              name: 'x',
+              stepsJson: forever.map(({ skillId, input }) => ({
+                type: 'skill' as const,
+                skillId,
+                input: { nodeId: companion.nodeId, ...input } as never,
+              })),
+            },
+          });
+          const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+          await expect
+            .poll(async () =>
+              (
+                JSON.parse((await companion.cli('status', '--json')).stdout) as {
+                  running: { running: { type: string }[] };
+                }
+              ).running.running.map(({ type }) => type),
+            )
+            .toContain('browser.evaluate');
+          write({ blockHosts: ['localhost'], ...changes });
+          expect(
+            await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
+            JSON.stringify(changes),
+          ).toMatchObject({ status: 'failed', error: { code } });
+        }
+      } finally {
+        write({});
+        datagrams.close();
+        blocked.closeAllConnections();
+        blocked.close();
       }
-    } finally {
-      write({});
-      datagrams.close();
-      blocked.closeAllConnections();
-      blocked.close();
-    }
-  });
+    },
+  );
 
   test('closes pages that nobody uses, and itself with the last of them', async () => {
-    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as { settings: { browser: Record<string, unknown> } };
-    writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }));
+    const settings = JSON.parse((await companion.cli('status', '--json')).stdout) as {
+      settings: { browser: Record<string, unknown> };
+    };
+    writeFileSync(
+      join(companion.home, 'settings.json'),
+      JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }),
+    );
     await run(companion, [{ ...open, input: { url: `${base}/` } }]);
     const profile = join(companion.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
@@ -379,7 +601,10 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
 
   test('leaves no process behind when the companion is killed, and starts again on its profile', async () => {
     await using doomed = await startCompanion(hub, workspace, { allow: ['browser'] });
-    await run(doomed, [{ ...open, input: { url: `${base}/` } }, browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" })]);
+    await run(doomed, [
+      { ...open, input: { url: `${base}/` } },
+      browser('evaluate', { expression: "(document.cookie = 'kept=yes; max-age=3600', 1)" }),
+    ]);
     const profile = join(doomed.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
     await doomed.stop('SIGKILL');

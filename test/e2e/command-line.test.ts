@@ -27,19 +27,34 @@ interface Ended {
 function cli(...args: string[]): Promise<Ended> {
   const env = { ...inheritedEnv(), OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: database.url };
   return new Promise((done) => {
-    const child = execFile(process.execPath, [resolve('hub/cli.ts'), ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }));
+    const child = execFile(
+      process.execPath,
+      [resolve('hub/cli.ts'), ...args],
+      { env, timeout: 60_000 },
+      (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
     child.stdin?.end();
   });
 }
 
-const refusal = (pattern: RegExp): Ended => ({ code: 1, stdout: '', stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string });
+const refusal = (pattern: RegExp): Ended => ({
+  code: 1,
+  stdout: '',
+  stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
+});
 
 test('on a hub that never started, whatever needs a workspace says where the first one comes from; later, how to make another', async () => {
   const where = /There is no workspace yet: the first start of the hub \(npm start\) makes "demo" and prints a link/;
-  for (const args of [['token', 'create', '--product', 'automations'], ['link']]) expect(await cli(...args)).toEqual(refusal(where));
+  for (const args of [['token', 'create', '--product', 'automations'], ['link']])
+    expect(await cli(...args)).toEqual(refusal(where));
   expect(await cli('workspace', 'create', '--name', 'ours')).toMatchObject({ code: 0 });
-  expect(await cli('link')).toEqual(refusal(/There is no workspace "demo"; make it with: npm run outrigger -- workspace create --name "demo"/));
-  expect(await cli('link', '--workspace', 'ours')).toMatchObject({ code: 0, stdout: expect.stringContaining('/sign-in?code=') as string });
+  expect(await cli('link')).toEqual(
+    refusal(/There is no workspace "demo"; make it with: npm run outrigger -- workspace create --name "demo"/),
+  );
+  expect(await cli('link', '--workspace', 'ours')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('/sign-in?code=') as string,
+  });
 });
 
 test('what can not be taken is refused as the API would, in one line that names it', async () => {
@@ -47,5 +62,7 @@ test('what can not be taken is refused as the API would, in one line that names 
   expect(await cli('token', 'revoke', 'nope', '--workspace', 'ours')).toEqual(refusal(/id must be/));
   expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/));
   expect(await cli('node', 'pair', '--name', '', '--workspace', 'ours')).toEqual(refusal(/name must/));
-  expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/));
+  expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(
+    refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/),
+  );
 });

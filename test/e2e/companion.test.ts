@@ -32,11 +32,20 @@ interface Steps {
 
 async function begin(steps: Steps[], node = companion): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
-    body: { name: 'e2e', stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({ type: 'skill' as const, skillId, input: { nodeId: node.nodeId, ...input } as never, ...rest })) },
+    body: {
+      name: 'e2e',
+      stepsJson: steps.map(({ skillId, input = {}, ...rest }) => ({
+        type: 'skill' as const,
+        skillId,
+        input: { nodeId: node.nodeId, ...input } as never,
+        ...rest,
+      })),
+    },
   });
   return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
-const settled = (id: string): Promise<Run> => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string): Promise<Run> =>
+  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
 
 async function approve(runId: string, decision: 'approved' | 'rejected' = 'approved') {
   expect((await settled(runId)).status).toBe('waiting_approval');
@@ -61,9 +70,15 @@ describe('a paired machine', () => {
     const run = await one('node.ping');
     expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { pong: true } }] });
     expect(output(run)['latencyMs']).toBeGreaterThan(0);
-    await expect.poll(async () => (await workspace.api.call('listAutomationNodes', {})).data[0]?.facts, { timeout: 20_000 }).toMatchObject({ memory: { totalBytes: expect.any(Number) as number } });
+    await expect
+      .poll(async () => (await workspace.api.call('listAutomationNodes', {})).data[0]?.facts, { timeout: 20_000 })
+      .toMatchObject({ memory: { totalBytes: expect.any(Number) as number } });
     const { data } = await workspace.api.call('listAutomationNodes', { query: { status: 'online' } });
-    expect(data.find(({ id }) => id === companion.nodeId)).toMatchObject({ status: 'online', device: { platform: process.platform, name: 'test machine' }, paused: false });
+    expect(data.find(({ id }) => id === companion.nodeId)).toMatchObject({
+      status: 'online',
+      device: { platform: process.platform, name: 'test machine' },
+      paused: false,
+    });
   });
 
   test('can not be claimed by a code that was used', async () => {
@@ -72,26 +87,50 @@ describe('a paired machine', () => {
     expect(await runCompanionCli(['pair', pairingCode, '--hub', hub.url], env)).toMatchObject({ code: 0 });
     const again = await runCompanionCli(['pair', pairingCode, '--hub', hub.url, '--force'], env);
     expect(again.code).toBe(1);
-    expect(again.stderr).toBe('outrigger-companion: This pairing code is wrong, used or expired; make a new one at the hub.\n');
+    expect(again.stderr).toBe(
+      'outrigger-companion: This pairing code is wrong, used or expired; make a new one at the hub.\n',
+    );
   });
 
   test('is told in one line what is wrong at the command line', async () => {
     const env = { OUTRIGGER_COMPANION_HOME: join(companion.home, '..', 'third') };
-    expect(await runCompanionCli(['run'], env)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^outrigger-companion: This machine is not paired.*\n$/) as string });
-    expect(await runCompanionCli(['pair', 'X', '--hub', 'ftp://x'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('--hub must be') as string });
-    expect(await runCompanionCli(['pair', 'X', '--hub', 'http://hub.example.org'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('not encrypted') as string });
-    expect(await runCompanionCli(['share', '/no/such/folder'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a folder') as string });
+    expect(await runCompanionCli(['run'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^outrigger-companion: This machine is not paired.*\n$/) as string,
+    });
+    expect(await runCompanionCli(['pair', 'X', '--hub', 'ftp://x'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--hub must be') as string,
+    });
+    expect(await runCompanionCli(['pair', 'X', '--hub', 'http://hub.example.org'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not encrypted') as string,
+    });
+    expect(await runCompanionCli(['share', '/no/such/folder'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not a folder') as string,
+    });
     expect(await runCompanionCli(['nonsense'], env)).toMatchObject({ code: 2 });
     expect(await runCompanionCli(['--help'], env)).toMatchObject({ code: 0 });
     writeFileSync(join(companion.home, '..', 'third', 'settings.json'), '{"system":{"allowed":"yes"}}');
-    expect(await runCompanionCli(['status'], env)).toMatchObject({ code: 1, stderr: expect.stringContaining('settings.json is broken at system.allowed') as string });
+    expect(await runCompanionCli(['status'], env)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('settings.json is broken at system.allowed') as string,
+    });
     const second = await companion.cli('run');
-    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Another companion (process ${companion.process()?.pid})`) as string });
+    expect(second).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Another companion (process ${companion.process()?.pid})`) as string,
+    });
   });
 
   test('keeps its secret to itself', async () => {
-    const identity = JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as { deviceSecret: string };
-    expect(execFileSync('stat', ['-c', '%a', join(companion.home, 'identity.json')], { encoding: 'utf8' }).trim()).toBe('600');
+    const identity = JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as {
+      deviceSecret: string;
+    };
+    expect(execFileSync('stat', ['-c', '%a', join(companion.home, 'identity.json')], { encoding: 'utf8' }).trim()).toBe(
+      '600',
+    );
     const rows = await hub.database.query<{ text: string }>('select row_to_json(n)::text as text from nodes n');
     expect(rows.some(({ text }) => text.includes(identity.deviceSecret))).toBe(false);
   });
@@ -101,19 +140,47 @@ describe('files', () => {
   test('are listed and read under a shared folder, in ranges, with their checksum', async () => {
     writeFileSync(join(companion.shared, 'a.txt'), 'hello harbour');
     writeFileSync(join(companion.shared, 'b.bin'), Buffer.from([0, 255, 254]));
-    expect((output(await one('node.files_list', { path: 'shared' }))['entries'] as { name: string }[]).map(({ name }) => name)).toEqual(['a.txt', 'b.bin']);
-    expect(output(await one('node.files_read', { path: 'shared/a.txt', offset: 6, length: 3 }))).toEqual({ encoding: 'utf8', content: 'har', bytes: 3, eof: false, sha256: createHash('sha256').update('har').digest('hex') });
-    expect(output(await one('node.files_read', { path: join(companion.shared, 'b.bin') }))).toMatchObject({ encoding: 'base64', content: 'AP/+', eof: true });
+    expect(
+      (output(await one('node.files_list', { path: 'shared' }))['entries'] as { name: string }[]).map(
+        ({ name }) => name,
+      ),
+    ).toEqual(['a.txt', 'b.bin']);
+    expect(output(await one('node.files_read', { path: 'shared/a.txt', offset: 6, length: 3 }))).toEqual({
+      encoding: 'utf8',
+      content: 'har',
+      bytes: 3,
+      eof: false,
+      sha256: createHash('sha256').update('har').digest('hex'),
+    });
+    expect(output(await one('node.files_read', { path: join(companion.shared, 'b.bin') }))).toMatchObject({
+      encoding: 'base64',
+      content: 'AP/+',
+      eof: true,
+    });
   });
 
   test('that are large come whole as artefacts, which can be read in ranges', async () => {
     const bytes = Buffer.alloc(6 * 1024 * 1024, 'outrigger');
     writeFileSync(join(companion.shared, 'large.bin'), bytes);
-    const result = output(await one('node.files_read', { path: 'shared/large.bin' })) as { artifactId: string; sha256: string; bytes: number };
-    expect(result).toMatchObject({ encoding: 'artifact', bytes: bytes.length, eof: true, sha256: createHash('sha256').update(bytes).digest('hex') });
-    const read = (headers: Record<string, string> = {}, key = workspace.key) => fetch(`${hub.url}/v1/automations/artifacts/${result.artifactId}`, { headers: { 'x-api-key': key, ...headers } });
+    const result = output(await one('node.files_read', { path: 'shared/large.bin' })) as {
+      artifactId: string;
+      sha256: string;
+      bytes: number;
+    };
+    expect(result).toMatchObject({
+      encoding: 'artifact',
+      bytes: bytes.length,
+      eof: true,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    });
+    const read = (headers: Record<string, string> = {}, key = workspace.key) =>
+      fetch(`${hub.url}/v1/automations/artifacts/${result.artifactId}`, { headers: { 'x-api-key': key, ...headers } });
     const whole = await read();
-    expect(createHash('sha256').update(Buffer.from(await whole.arrayBuffer())).digest('hex')).toBe(result.sha256);
+    expect(
+      createHash('sha256')
+        .update(Buffer.from(await whole.arrayBuffer()))
+        .digest('hex'),
+    ).toBe(result.sha256);
     expect(whole.headers.get('content-disposition')).toContain('attachment');
     const part = await read({ range: 'bytes=9-17' });
     expect(part.status).toBe(206);
@@ -130,10 +197,26 @@ describe('files', () => {
     symlinkSync(secret, join(companion.shared, 'link.txt'));
     symlinkSync('/', join(companion.shared, 'root'));
     mkdirSync(join(companion.shared, 'sub'), { recursive: true });
-    for (const path of [secret, '/etc/passwd', 'shared/../secret.txt', 'shared/sub/../../secret.txt', 'shared/link.txt', 'shared/root/etc/passwd', '../secret.txt', 'other/a.txt', join(companion.shared, '..', 'secret.txt'), '/nowhere/at/all']) {
-      expect(await one('node.files_read', { path }), path).toMatchObject({ status: 'failed', error: { code: 'outside_shared_folders' } });
+    for (const path of [
+      secret,
+      '/etc/passwd',
+      'shared/../secret.txt',
+      'shared/sub/../../secret.txt',
+      'shared/link.txt',
+      'shared/root/etc/passwd',
+      '../secret.txt',
+      'other/a.txt',
+      join(companion.shared, '..', 'secret.txt'),
+      '/nowhere/at/all',
+    ]) {
+      expect(await one('node.files_read', { path }), path).toMatchObject({
+        status: 'failed',
+        error: { code: 'outside_shared_folders' },
+      });
     }
-    expect(await one('node.files_list', { path: 'shared/root' })).toMatchObject({ error: { code: 'outside_shared_folders' } });
+    expect(await one('node.files_list', { path: 'shared/root' })).toMatchObject({
+      error: { code: 'outside_shared_folders' },
+    });
     expect(await one('node.files_read', { path: 'shared/missing' })).toMatchObject({ error: { code: 'not_found' } });
     expect(await one('node.files_read', { path: 'shared/sub' })).toMatchObject({ error: { code: 'invalid_input' } });
     execFileSync('mkfifo', [join(companion.shared, 'pipe')]);
@@ -157,26 +240,60 @@ describe('files', () => {
         await new Promise((done) => setImmediate(done));
       }
     })();
-    const runs = await settled(await begin(Array.from({ length: 60 }, () => ({ skillId: 'node.files_read', input: { path: 'shared/swapped.txt' }, continueOnError: true }))));
+    const runs = await settled(
+      await begin(
+        Array.from({ length: 60 }, () => ({
+          skillId: 'node.files_read',
+          input: { path: 'shared/swapped.txt' },
+          continueOnError: true,
+        })),
+      ),
+    );
     stop = true;
     await swapping;
     unlinkSync(path);
     expect(JSON.stringify(runs.stepsResultJson.map((step) => step.output))).not.toContain('secret');
-    expect(runs.stepsResultJson.every((step) => step.status === 'succeeded' || ['outside_shared_folders', 'not_found'].includes(step.error?.code ?? ''))).toBe(true);
+    expect(
+      runs.stepsResultJson.every(
+        (step) =>
+          step.status === 'succeeded' || ['outside_shared_folders', 'not_found'].includes(step.error?.code ?? ''),
+      ),
+    ).toBe(true);
   });
 });
 
 describe('system.run', () => {
   test('runs exactly what was approved, without a shell, and answers what came out', async () => {
-    const run = await system({ argv: ['sh', '-c', 'echo "$GREETING; $0 $1"; cat; echo oops >&2; exit 3', 'a b', '$(id)'], env: { GREETING: 'ahoy' }, stdin: 'from stdin\n', cwd: companion.shared });
-    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { exitCode: 3, signal: null, stdout: 'ahoy; a b $(id)\nfrom stdin\n', stderr: 'oops\n', truncated: false } }] });
+    const run = await system({
+      argv: ['sh', '-c', 'echo "$GREETING; $0 $1"; cat; echo oops >&2; exit 3', 'a b', '$(id)'],
+      env: { GREETING: 'ahoy' },
+      stdin: 'from stdin\n',
+      cwd: companion.shared,
+    });
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [
+        {
+          output: {
+            exitCode: 3,
+            signal: null,
+            stdout: 'ahoy; a b $(id)\nfrom stdin\n',
+            stderr: 'oops\n',
+            truncated: false,
+          },
+        },
+      ],
+    });
   });
 
   test('shows the approver node, argv, cwd and environment, and runs nothing when rejected', async () => {
     const file = join(companion.shared, 'never');
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['touch', file], env: { A: '1' } } }]);
     const approval = await approve(runId, 'rejected');
-    expect(approval).toMatchObject({ kind: 'system.run', request: { nodeId: companion.nodeId, argv: ['touch', file], env: { A: '1' } } });
+    expect(approval).toMatchObject({
+      kind: 'system.run',
+      request: { nodeId: companion.nodeId, argv: ['touch', file], env: { A: '1' } },
+    });
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_rejected' } });
     expect(() => readFileSync(file)).toThrow();
   });
@@ -184,8 +301,12 @@ describe('system.run', () => {
   test('is refused by the device when what would run is not what was approved', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
     // Somebody with access to the database changes the command on its way to the device.
-    await hub.database.query(`create or replace function tamper() returns trigger language plpgsql as $$ begin new.input = jsonb_set(new.input, '{argv}', '["echo","tampered"]'); return new; end $$`);
-    await hub.database.query('create trigger tamper before insert on node_commands for each row execute function tamper()');
+    await hub.database.query(
+      `create or replace function tamper() returns trigger language plpgsql as $$ begin new.input = jsonb_set(new.input, '{argv}', '["echo","tampered"]'); return new; end $$`,
+    );
+    await hub.database.query(
+      'create trigger tamper before insert on node_commands for each row execute function tamper()',
+    );
     try {
       await approve(runId);
       expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
@@ -195,21 +316,37 @@ describe('system.run', () => {
     // And one who changes what was approved, at the hub.
     const second = await begin([{ skillId: 'system.run', input: { argv: ['echo', 'approved'] } }]);
     expect((await settled(second)).status).toBe('waiting_approval');
-    await hub.database.query(`update approvals set request = jsonb_set(request, '{argv}', '["echo","tampered"]') where run_id = $1`, [second]);
+    await hub.database.query(
+      `update approvals set request = jsonb_set(request, '{argv}', '["echo","tampered"]') where run_id = $1`,
+      [second],
+    );
     await approve(second);
     expect(await settled(second)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
   });
 
   test('gives nobody a way to set an approval by themselves', async () => {
-    const steps = (input: Record<string, unknown>) => ({ name: 'x', stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId: companion.nodeId, argv: ['id'], ...input } }] });
+    const steps = (input: Record<string, unknown>) => ({
+      name: 'x',
+      stepsJson: [
+        { type: 'skill', skillId: 'system.run', input: { nodeId: companion.nodeId, argv: ['id'], ...input } },
+      ],
+    });
     for (const input of [{ approved: true }, { approval: { id: 'x' } }, { requestHash: 'x' }]) {
-      expect(await send(hub.url, 'POST', '/v1/automations/workflows', { headers: { 'x-api-key': workspace.key }, body: steps(input) })).toMatchObject({ status: 400, body: { code: 'workflow_invalid' } });
+      expect(
+        await send(hub.url, 'POST', '/v1/automations/workflows', {
+          headers: { 'x-api-key': workspace.key },
+          body: steps(input),
+        }),
+      ).toMatchObject({ status: 400, body: { code: 'workflow_invalid' } });
     }
   });
 
   test('ends the whole tree at its time-out, also what left its group', async () => {
     const mark = `tree-${Date.now()}`;
-    const run = await system({ argv: ['sh', '-c', `setsid sleep 3131 & sleep 3131 & echo ${mark}; sleep 3131`], timeoutMs: 700 });
+    const run = await system({
+      argv: ['sh', '-c', `setsid sleep 3131 & sleep 3131 & echo ${mark}; sleep 3131`],
+      timeoutMs: 700,
+    });
     expect(run).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
     await expect.poll(() => processesWith('sleep\u00003131')).toEqual([]);
   });
@@ -224,9 +361,14 @@ describe('system.run', () => {
 
   test('has a minimal environment, and takes no variable that loads code', async () => {
     const run = await system({ argv: ['env'] });
-    const names = (output(run)['stdout'] as string).trim().split('\n').map((line) => line.split('=')[0]);
+    const names = (output(run)['stdout'] as string)
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
     expect(names.toSorted()).toEqual(['HOME', 'LANG', 'OUTRIGGER_COMMAND', 'PATH', 'TMPDIR', 'USER']);
-    expect(await system({ argv: ['id'], env: { LD_PRELOAD: '/tmp/x.so' } })).toMatchObject({ error: { code: 'denied_by_policy' } });
+    expect(await system({ argv: ['id'], env: { LD_PRELOAD: '/tmp/x.so' } })).toMatchObject({
+      error: { code: 'denied_by_policy' },
+    });
     expect(await system({ argv: ['no-such-program'] })).toMatchObject({ error: { code: 'not_found' } });
     expect(await system({ argv: ['id'], cwd: '/no/such/folder' })).toMatchObject({ error: { code: 'not_found' } });
   });
@@ -235,7 +377,9 @@ describe('system.run', () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3333'] } }]);
     await approve(runId);
     await expect.poll(() => processesWith('sleep\u00003333').length).toBe(1);
-    expect(await workspace.api.call('cancelAutomationRun', { params: { id: runId } })).toMatchObject({ status: 'cancelled' });
+    expect(await workspace.api.call('cancelAutomationRun', { params: { id: runId } })).toMatchObject({
+      status: 'cancelled',
+    });
     await expect.poll(() => processesWith('sleep\u00003333'), { timeout: 10_000 }).toEqual([]);
   });
 
@@ -244,16 +388,30 @@ describe('system.run', () => {
     expect(await system({ argv: ['id'] })).toMatchObject({ error: { code: 'denied_by_device' } });
     expect(await system({ argv: ['uname'] })).toMatchObject({ status: 'succeeded' });
     await companion.cli('deny', 'system');
-    expect(await system({ argv: ['uname'] })).toMatchObject({ error: { code: 'denied_by_device', message: expect.stringContaining('allow system') as string } });
-    writeFileSync(join(companion.home, 'settings.json'), JSON.stringify({ sharedFolders: [companion.shared], system: { allowed: true } }));
+    expect(await system({ argv: ['uname'] })).toMatchObject({
+      error: { code: 'denied_by_device', message: expect.stringContaining('allow system') as string },
+    });
+    writeFileSync(
+      join(companion.home, 'settings.json'),
+      JSON.stringify({ sharedFolders: [companion.shared], system: { allowed: true } }),
+    );
   });
 });
 
 describe('the owner', () => {
-  test.each(['screen', 'camera', 'audio'])('of a machine that was only paired has not allowed %s, and a refusal says how to', async (power) => {
-    const run = await one(`node.capture_${power}`, power === 'audio' ? { seconds: 1 } : {});
-    expect(run).toMatchObject({ status: 'failed', error: { code: 'denied_by_device', message: expect.stringContaining(`outrigger-companion allow ${power}`) as string } });
-  });
+  test.each(['screen', 'camera', 'audio'])(
+    'of a machine that was only paired has not allowed %s, and a refusal says how to',
+    async (power) => {
+      const run = await one(`node.capture_${power}`, power === 'audio' ? { seconds: 1 } : {});
+      expect(run).toMatchObject({
+        status: 'failed',
+        error: {
+          code: 'denied_by_device',
+          message: expect.stringContaining(`outrigger-companion allow ${power}`) as string,
+        },
+      });
+    },
+  );
 
   test('pauses everything at once, and reads what was done', async () => {
     const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', '3434'] } }]);
@@ -268,7 +426,11 @@ describe('the owner', () => {
     await system({ argv: ['true'], stdin: 'my-secret-input', env: { TOKEN: 'my-secret-value' } });
     const audit = await companion.cli('audit', '--json');
     const lines = JSON.parse(audit.stdout) as { type: string; outcome: string; approvedBy: string | null }[];
-    expect(lines.at(-1)).toMatchObject({ type: 'system.run', outcome: 'succeeded', approvedBy: expect.stringContaining('token:') as string });
+    expect(lines.at(-1)).toMatchObject({
+      type: 'system.run',
+      outcome: 'succeeded',
+      approvedBy: expect.stringContaining('token:') as string,
+    });
     expect(lines.some(({ outcome }) => outcome === 'paused')).toBe(true);
     expect(readFileSync(join(companion.home, 'audit.jsonl'), 'utf8')).not.toContain('my-secret');
   });
@@ -277,7 +439,10 @@ describe('the owner', () => {
     const path = join(companion.home, 'settings.json');
     const before = readFileSync(path, 'utf8');
     const settings = JSON.parse(before) as { system: object };
-    for (const [number, changes] of [['3451', { allowed: false }], ['3452', { allowed: true, programs: ['uname'] }]] as const) {
+    for (const [number, changes] of [
+      ['3451', { allowed: false }],
+      ['3452', { allowed: true, programs: ['uname'] }],
+    ] as const) {
       const runId = await begin([{ skillId: 'system.run', input: { argv: ['sleep', number] } }]);
       await approve(runId);
       await expect.poll(() => processesWith(`sleep\u0000${number}`).length).toBe(1);
@@ -300,21 +465,37 @@ describe('the owner', () => {
 
 describe('the hub', () => {
   test('sends nothing that its own switches forbid, and no command to a machine that is not there', async () => {
-    await workspace.api.call('updateAutomationNode', { params: { id: companion.nodeId }, body: { allowSystem: false, allowBrowser: false } });
-    expect(await one('system.run', { argv: ['id'] })).toMatchObject({ status: 'failed', error: { code: 'node_flag_off' } });
+    await workspace.api.call('updateAutomationNode', {
+      params: { id: companion.nodeId },
+      body: { allowSystem: false, allowBrowser: false },
+    });
+    expect(await one('system.run', { argv: ['id'] })).toMatchObject({
+      status: 'failed',
+      error: { code: 'node_flag_off' },
+    });
     expect(await one('browser.content')).toMatchObject({ status: 'failed', error: { code: 'node_flag_off' } });
-    await workspace.api.call('updateAutomationNode', { params: { id: companion.nodeId }, body: { allowSystem: true, allowBrowser: true } });
+    await workspace.api.call('updateAutomationNode', {
+      params: { id: companion.nodeId },
+      body: { allowSystem: true, allowBrowser: true },
+    });
     const { nodeId } = await workspace.api.call('createAutomationNode', { body: {} });
     expect(await one('node.ping', { nodeId })).toMatchObject({ error: { code: 'not_found' } });
     const other = await hub.workspace();
-    const { id } = await other.api.call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] } });
+    const { id } = await other.api.call('createAutomationWorkflow', {
+      body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
+    });
     const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id } }));
-    expect(await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    expect(
+      await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
+    ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
   test('waits for an offline machine as long as it was told, and the machine may come in time', async () => {
     await using late = await startCompanion(hub, workspace, { start: false });
-    expect(await one('node.ping', { waitMs: 500 }, late)).toMatchObject({ status: 'failed', error: { code: 'node_offline' } });
+    expect(await one('node.ping', { waitMs: 500 }, late)).toMatchObject({
+      status: 'failed',
+      error: { code: 'node_offline' },
+    });
     const runId = await begin([{ skillId: 'node.ping', input: { waitMs: 20_000 } }], late);
     await late.start();
     expect(await settled(runId)).toMatchObject({ status: 'succeeded' });
@@ -330,40 +511,76 @@ describe('the hub', () => {
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'node_revoked' } });
     expect(await ended).toBe(3);
     expect(processesWith('sleep\u00003535')).toEqual([]);
-    expect(await runCompanionCli(['run'], { OUTRIGGER_COMPANION_HOME: revoked.home })).toMatchObject({ code: 3, stderr: expect.stringContaining('Pair it again') as string });
+    expect(await runCompanionCli(['run'], { OUTRIGGER_COMPANION_HOME: revoked.home })).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Pair it again') as string,
+    });
   });
 
   test('takes a result once, from the device that has the command, and believes no output that is not what was promised', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
-    const device = { name: '<script>alert(1)</script>', platform: 'linux', arch: 'x64', osVersion: 'x'.repeat(200), appVersion: '1', capabilities: ['made.up'] };
+    const device = {
+      name: '<script>alert(1)</script>',
+      platform: 'linux',
+      arch: 'x64',
+      osVersion: 'x'.repeat(200),
+      appVersion: '1',
+      capabilities: ['made.up'],
+    };
     const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
     const asDevice = hub.client(deviceSecret);
     const take = async (skillId: string, input: Record<string, unknown> = {}) => {
       const runId = await begin([{ skillId, input: { nodeId, ...input } }]);
-      const { commands } = await asDevice.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 10, max: 1 } });
+      const { commands } = await asDevice.call('pollAutomationNodeCommands', {
+        params: { id: nodeId },
+        query: { wait: 10, max: 1 },
+      });
       return { runId, commandId: commands[0]?.id as string };
     };
-    const complete = (commandId: string, body: Record<string, unknown>) => asDevice.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId }, body: body as never });
+    const complete = (commandId: string, body: Record<string, unknown>) =>
+      asDevice.call('completeAutomationNodeCommand', { params: { id: nodeId, commandId }, body: body as never });
     const good = { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '1' } };
     const first = await take('node.ping');
     expect(await complete(first.commandId, good)).toMatchObject({ status: 'succeeded', recorded: true });
-    expect(await complete(first.commandId, { status: 'failed', error: { code: 'failed', message: 'no' } })).toMatchObject({ status: 'succeeded', recorded: false });
+    expect(
+      await complete(first.commandId, { status: 'failed', error: { code: 'failed', message: 'no' } }),
+    ).toMatchObject({ status: 'succeeded', recorded: false });
     expect((await settled(first.runId)).status).toBe('succeeded');
     const lying = await take('node.ping');
     await complete(lying.commandId, { status: 'succeeded', output: { pong: 'maybe' } });
     expect(await settled(lying.runId)).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
     const endless = await take('node.files_list');
     const entry = { name: 'x', type: 'file', bytes: 0, modifiedAt: '2026-01-01T00:00:00.000Z' };
-    await complete(endless.commandId, { status: 'succeeded', output: { entries: Array.from({ length: 10_001 }, () => entry), truncated: false } });
+    await complete(endless.commandId, {
+      status: 'succeeded',
+      output: { entries: Array.from({ length: 10_001 }, () => entry), truncated: false },
+    });
     expect(await settled(endless.runId)).toMatchObject({ status: 'failed', error: { code: 'invalid_reply' } });
     const empty = await take('node.capture_screen');
-    await complete(empty.commandId, { status: 'succeeded', output: { artifact: 'none.png', contentType: 'image/png', bytes: 5 } });
-    expect(await settled(empty.runId)).toMatchObject({ error: { code: 'invalid_reply', message: expect.stringContaining('did not send') as string } });
+    await complete(empty.commandId, {
+      status: 'succeeded',
+      output: { artifact: 'none.png', contentType: 'image/png', bytes: 5 },
+    });
+    expect(await settled(empty.runId)).toMatchObject({
+      error: { code: 'invalid_reply', message: expect.stringContaining('did not send') as string },
+    });
     const foreign = await take('node.ping');
-    const theirs = await send(hub.url, 'POST', `/v1/automations/nodes/${companion.nodeId}/commands/${foreign.commandId}/result`, { headers: { authorization: `Bearer ${deviceSecret}` }, body: good });
+    const theirs = await send(
+      hub.url,
+      'POST',
+      `/v1/automations/nodes/${companion.nodeId}/commands/${foreign.commandId}/result`,
+      { headers: { authorization: `Bearer ${deviceSecret}` }, body: good },
+    );
     expect(theirs.status).toBe(401);
-    const identity = JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as { deviceSecret: string };
-    const wrong = await send(hub.url, 'POST', `/v1/automations/nodes/${companion.nodeId}/commands/${foreign.commandId}/result`, { headers: { authorization: `Bearer ${identity.deviceSecret}` }, body: good });
+    const identity = JSON.parse(readFileSync(join(companion.home, 'identity.json'), 'utf8')) as {
+      deviceSecret: string;
+    };
+    const wrong = await send(
+      hub.url,
+      'POST',
+      `/v1/automations/nodes/${companion.nodeId}/commands/${foreign.commandId}/result`,
+      { headers: { authorization: `Bearer ${identity.deviceSecret}` }, body: good },
+    );
     expect(wrong.status).toBe(404);
     await complete(foreign.commandId, good);
     expect((await send(hub.url, 'GET', '/')).text).not.toContain('<script>alert');
@@ -371,15 +588,31 @@ describe('the hub', () => {
 
   test('fails a command that acts when its device falls silent, and gives one that reads to the device again', async () => {
     const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowBrowser: true } });
-    const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] } } });
-    const poll = async () => (await hub.client(deviceSecret).call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 5, max: 1 } })).commands[0];
+    const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+      body: {
+        pairingCode,
+        device: { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] },
+      },
+    });
+    const poll = async () =>
+      (
+        await hub
+          .client(deviceSecret)
+          .call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 5, max: 1 } })
+      ).commands[0];
     const acting = await begin([{ skillId: 'browser.click', input: { nodeId, target: { text: 'x' } } }]);
     expect(await poll()).toMatchObject({ type: 'browser.click' });
-    await hub.database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where run_id = $1`, [acting]);
+    await hub.database.query(
+      `update node_commands set lease_expires_at = now() - interval '1 second' where run_id = $1`,
+      [acting],
+    );
     expect(await settled(acting)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
     const reading = await begin([{ skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }]);
     const first = await poll();
-    await hub.database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where run_id = $1`, [reading]);
+    await hub.database.query(
+      `update node_commands set lease_expires_at = now() - interval '1 second' where run_id = $1`,
+      [reading],
+    );
     const second = await poll();
     expect(second?.id).toBe(first?.id);
   });

@@ -28,7 +28,9 @@ let workspace: TestWorkspace;
 let companion: TestCompanion;
 let screen: ChildProcess | undefined;
 const canCapture = findTool('Xvfb') !== null && findTool('ffmpeg') !== null;
-const page = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Up and well</title><h1>Hello</h1>'));
+const page = createServer((_request, response) =>
+  response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Up and well</title><h1>Hello</h1>'),
+);
 const received: Record<string, unknown>[] = [];
 const receiver = createServer((request, response) => {
   let raw = '';
@@ -46,18 +48,32 @@ beforeAll(async () => {
   await Promise.all([page, receiver].map((server) => new Promise<void>((done) => server.listen(0, '127.0.0.1', done))));
   mail = await startMailServer();
   model = await startModelServer();
-  hub = await startHub({ SMTP_URL: mail.url, MAIL_FROM: 'hub@example.org', EGRESS_ALLOW_HOSTS: `${model.host},${addressOf(receiver)}` });
+  hub = await startHub({
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'hub@example.org',
+    EGRESS_ALLOW_HOSTS: `${model.host},${addressOf(receiver)}`,
+  });
   workspace = await hub.workspace();
-  await workspace.api.call('putAutomationModels', { body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] } });
+  await workspace.api.call('putAutomationModels', {
+    body: { models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }], order: ['m'] },
+  });
   let display = '';
   if (canCapture) {
-    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '640x480x24', '-nolisten', 'tcp'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '640x480x24', '-nolisten', 'tcp'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     screen.stdout?.on('data', (chunk: Buffer) => {
       display += chunk.toString();
     });
-    await until(() => display.includes('\n'), () => 'Xvfb did not start');
+    await until(
+      () => display.includes('\n'),
+      () => 'Xvfb did not start',
+    );
   }
-  companion = await startCompanion(hub, workspace, { allow: ['system', 'screen', 'browser'], ...(display === '' ? {} : { env: { DISPLAY: `:${display.trim()}` } }) });
+  companion = await startCompanion(hub, workspace, {
+    allow: ['system', 'screen', 'browser'],
+    ...(display === '' ? {} : { env: { DISPLAY: `:${display.trim()}` } }),
+  });
 });
 afterAll(async () => {
   await companion[Symbol.asyncDispose]();
@@ -73,32 +89,66 @@ afterAll(async () => {
 /** Installs a pack, makes its workflow and answers its id. */
 async function install(packId: string, inputs: Record<string, unknown>): Promise<string> {
   expect(await workspace.api.call('installAutomationSkill', { body: { packId } })).toMatchObject({ installed: true });
-  return (await workspace.api.call('createAutomationSkillWorkflow', { params: { packId }, body: { inputs: inputs as never } })).id;
+  return (
+    await workspace.api.call('createAutomationSkillWorkflow', { params: { packId }, body: { inputs: inputs as never } })
+  ).id;
 }
 
 const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
-const run = async (workflowId: string) => settled(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
-const logOf = async (runId: string) => (await workspace.api.call('listAutomationLogs', { query: { runId } })).data.map(({ message }) => message);
+const run = async (workflowId: string) =>
+  settled(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
+const logOf = async (runId: string) =>
+  (await workspace.api.call('listAutomationLogs', { query: { runId } })).data.map(({ message }) => message);
 
 describe.skipIf(!canCapture)('with a screen (needs Xvfb and ffmpeg)', () => {
   test('the daily screen report takes a picture and mails where it lies', async () => {
-    const done = await run(await install('daily-screen-report', { nodeId: companion.nodeId, email: 'ann@example.org' }));
+    const done = await run(
+      await install('daily-screen-report', { nodeId: companion.nodeId, email: 'ann@example.org' }),
+    );
     expect(done.status).toBe('succeeded');
     const artifactId = String((done.stepsResultJson[1]?.output as { artifactId: string } | undefined)?.artifactId);
     expect((await logOf(done.id))[0]).toContain(artifactId);
     expect(mail.mails.at(-1)).toMatchObject({ to: ['ann@example.org'] });
-    const picture = await fetch(`${hub.url}/v1/automations/artifacts/${artifactId}`, { headers: { 'x-api-key': workspace.key } });
-    expect(Buffer.from(await picture.arrayBuffer()).subarray(1, 4).toString()).toBe('PNG');
+    const picture = await fetch(`${hub.url}/v1/automations/artifacts/${artifactId}`, {
+      headers: { 'x-api-key': workspace.key },
+    });
+    expect(
+      Buffer.from(await picture.arrayBuffer())
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
   });
 });
 
 describe.skipIf(findBrowser(undefined) === null)('with a browser (needs Chrome, Edge or Chromium)', () => {
   test('the site uptime watch pictures a page that is up, and says when one is down', async () => {
-    const up = await run(await install('site-uptime-watch', { nodeId: companion.nodeId, url: `http://${addressOf(page)}/` }));
-    expect(up).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'succeeded' }, { status: 'succeeded', output: { artifactId: expect.any(String) as string } }, { status: 'succeeded' }, { status: 'skipped' }, {}] });
+    const up = await run(
+      await install('site-uptime-watch', { nodeId: companion.nodeId, url: `http://${addressOf(page)}/` }),
+    );
+    expect(up).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [
+        { status: 'succeeded' },
+        { status: 'succeeded', output: { artifactId: expect.any(String) as string } },
+        { status: 'succeeded' },
+        { status: 'skipped' },
+        {},
+      ],
+    });
     expect((await logOf(up.id))[0]).toContain('is up: Up and well');
-    const down = await run(await install('site-uptime-watch', { nodeId: companion.nodeId, url: 'http://127.0.0.1:9/' }));
-    expect(down).toMatchObject({ status: 'succeeded', stepsResultJson: [{ status: 'failed', attempts: 2 }, { status: 'skipped' }, { status: 'skipped' }, { status: 'succeeded' }, {}] });
+    const down = await run(
+      await install('site-uptime-watch', { nodeId: companion.nodeId, url: 'http://127.0.0.1:9/' }),
+    );
+    expect(down).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [
+        { status: 'failed', attempts: 2 },
+        { status: 'skipped' },
+        { status: 'skipped' },
+        { status: 'succeeded' },
+        {},
+      ],
+    });
     expect((await logOf(down.id))[0]).toContain('is down');
   });
 });
@@ -109,7 +159,10 @@ test('the maintenance command runs after it was approved, and exactly that', asy
   expect(waiting.status).toBe('waiting_approval');
   const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId: waiting.id } });
   expect(data[0]).toMatchObject({ kind: 'system.run', request: { argv: ['echo', 'swept $HOME'] } });
-  await workspace.api.call('decideAutomationApproval', { params: { id: data[0]?.id as string }, body: { decision: 'approved' } });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: data[0]?.id as string },
+    body: { decision: 'approved' },
+  });
   expect((await settled(waiting.id)).status).toBe('succeeded');
   expect(await logOf(waiting.id)).toEqual(['Ended with 0: swept $HOME\n']);
 });
@@ -132,11 +185,21 @@ test('the weekly digest sums up the runs there were', async () => {
 });
 
 test('the message triage classifies what comes in and answers the sender', async () => {
-  model.reply = ({ messages }) => (messages.at(-1)?.content.includes('on fire') === true ? 'The server is on fire: urgent' : 'normal');
+  model.reply = ({ messages }) =>
+    messages.at(-1)?.content.includes('on fire') === true ? 'The server is on fire: urgent' : 'normal';
   const secret = 'a-secret-for-the-triage';
-  const channel = await workspace.api.call('putAutomationChannel', { body: { provider: 'webhook', name: 'Front desk', config: { inboundSecret: secret, url: `http://${addressOf(receiver)}/` } } });
+  const channel = await workspace.api.call('putAutomationChannel', {
+    body: {
+      provider: 'webhook',
+      name: 'Front desk',
+      config: { inboundSecret: secret, url: `http://${addressOf(receiver)}/` },
+    },
+  });
   await install('inbound-message-triage', { channelId: channel.id, provider: 'webhook', answer: 'We are on it.' });
-  const { body } = await send(hub.url, 'POST', `/v1/automations/channels/${channel.id}/inbound`, { headers: { 'x-service-automation-token': secret }, body: { from: 'bob', text: 'The server is on fire' } });
+  const { body } = await send(hub.url, 'POST', `/v1/automations/channels/${channel.id}/inbound`, {
+    headers: { 'x-service-automation-token': secret },
+    body: { from: 'bob', text: 'The server is on fire' },
+  });
   const done = await settled((body['runIds'] as string[])[0] as string);
   expect(done.status).toBe('succeeded');
   expect(await logOf(done.id)).toEqual(['From bob: The server is on fire: urgent']);

@@ -19,11 +19,14 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 async function ping(nodeId: string): Promise<string> {
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] } });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] },
+  });
   return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
 const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
-const statusOf = async (nodeId: string) => (await workspace.api.call('listAutomationNodes', {})).data.find(({ id }) => id === nodeId)?.status;
+const statusOf = async (nodeId: string) =>
+  (await workspace.api.call('listAutomationNodes', {})).data.find(({ id }) => id === nodeId)?.status;
 
 test('a machine that sleeps is offline, and does what waited for it once it wakes', async () => {
   await using companion = await startCompanion(hub, workspace);
@@ -52,7 +55,9 @@ setTimeout(() => { offset = 366 * 86_400_000; }, 2_000).unref();
 setTimeout(() => { offset = -366 * 86_400_000; }, 5_000).unref();
 `,
   );
-  await using companion = await startCompanion(hub, workspace, { env: { NODE_OPTIONS: `--import ${pathToFileURL(script).href}` } });
+  await using companion = await startCompanion(hub, workspace, {
+    env: { NODE_OPTIONS: `--import ${pathToFileURL(script).href}` },
+  });
   const began = performance.now();
   let pings = 0;
   while (performance.now() - began < 9_000) {

@@ -22,9 +22,17 @@ afterEach(() => {
 const base = () => ({ OUTRIGGER_HOME: join(folder, 'home'), PORT: '0' });
 
 /** Starts a hub that is expected not to start. */
-function refused(env: Record<string, string>, args: string[] = [], cwd = folder): Promise<{ code: number | null; stderr: string }> {
+function refused(
+  env: Record<string, string>,
+  args: string[] = [],
+  cwd = folder,
+): Promise<{ code: number | null; stderr: string }> {
   return new Promise((done) => {
-    const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], { env: { ...inheritedEnv(), LOG_LEVEL: 'fatal', ...env }, cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, [resolve('hub/main.ts'), ...args], {
+      env: { ...inheritedEnv(), LOG_LEVEL: 'fatal', ...env },
+      cwd,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let stderr = '';
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString();
@@ -36,7 +44,10 @@ function refused(env: Record<string, string>, args: string[] = [], cwd = folder)
     });
   });
 }
-const line = (pattern: RegExp) => ({ code: 1, stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string });
+const line = (pattern: RegExp) => ({
+  code: 1,
+  stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
+});
 
 describe('the hub starts', () => {
   test('from nothing, greets with what to do next, and ends cleanly with all that it started', async () => {
@@ -51,13 +62,21 @@ describe('the hub starts', () => {
   test('again after kill -9, on the same data, with its database gone with it', async () => {
     const env = { ...base(), OUTRIGGER_HOME: folder, SIGN_UP: 'open' };
     const first = await startHubProcess(env);
-    await fetch(`${first.url}/auth/signup`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password', workspaceName: 'kept' }) });
+    await fetch(`${first.url}/auth/signup`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'a@example.org', password: 'long enough password', workspaceName: 'kept' }),
+    });
     await first.kill();
     await expect.poll(() => processesWith(join(folder, 'postgres')), { timeout: 20_000 }).toEqual([]);
     const second = await startHubProcess(env);
     // The link of the first start is long used or lost.
     expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);
-    const login = await fetch(`${second.url}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ email: 'a@example.org', password: 'long enough password' }) });
+    const login = await fetch(`${second.url}/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'a@example.org', password: 'long enough password' }),
+    });
     expect(login.status).toBe(200);
     expect(await second.stop()).toBe(0);
   });
@@ -66,17 +85,33 @@ describe('the hub starts', () => {
     const taken = createServer();
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;
-    expect(await refused({ ...base(), PORT: String(port) })).toMatchObject(line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken`)));
+    expect(await refused({ ...base(), PORT: String(port) })).toMatchObject(
+      line(new RegExp(`Port ${port} of 127\\.0\\.0\\.1 is taken`)),
+    );
     taken.close();
     const hub = await startHubProcess({ ...base(), OUTRIGGER_HOME: folder });
-    expect(await refused({ ...base(), OUTRIGGER_HOME: folder })).toMatchObject(line(new RegExp(`Another hub \\(process ${hub.child.pid}, ${hub.url}\\)`)));
+    expect(await refused({ ...base(), OUTRIGGER_HOME: folder })).toMatchObject(
+      line(new RegExp(`Another hub \\(process ${hub.child.pid}, ${hub.url}\\)`)),
+    );
     await hub.stop();
   });
 
   test('not with settings that can not be used, and names each of them', async () => {
-    const { code, stderr } = await refused({ ...base(), PORT: 'abc', DATABASE_URL: 'mysql://x', SECRET_KEY: 'short', TRUSTED_PROXIES: '1.2.3.4.5' });
+    const { code, stderr } = await refused({
+      ...base(),
+      PORT: 'abc',
+      DATABASE_URL: 'mysql://x',
+      SECRET_KEY: 'short',
+      TRUSTED_PROXIES: '1.2.3.4.5',
+    });
     expect(code).toBe(1);
-    for (const name of ['PORT must be a whole number', 'DATABASE_URL must be a postgres', 'SECRET_KEY must be 64', 'TRUSTED_PROXIES must be']) expect(stderr).toContain(name);
+    for (const name of [
+      'PORT must be a whole number',
+      'DATABASE_URL must be a postgres',
+      'SECRET_KEY must be 64',
+      'TRUSTED_PROXIES must be',
+    ])
+      expect(stderr).toContain(name);
     expect(stderr).not.toContain('short');
     writeFileSync(join(folder, '.env'), 'PORT=1\nthis is no setting\n');
     expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
@@ -86,11 +121,17 @@ describe('the hub starts', () => {
   });
 
   test('not without its database or its Redis, nor with the wrong key, nor in a folder that is no folder', async () => {
-    expect(await refused({ ...base(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject(line(/The database can't be used: ECONNREFUSED/));
+    expect(await refused({ ...base(), DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatchObject(
+      line(/The database can't be used: ECONNREFUSED/),
+    );
     writeFileSync(join(folder, 'file'), '');
-    expect(await refused({ ...base(), OUTRIGGER_HOME: join(folder, 'file', 'home') })).toMatchObject(line(/The data folder .* can't be written/));
+    expect(await refused({ ...base(), OUTRIGGER_HOME: join(folder, 'file', 'home') })).toMatchObject(
+      line(/The data folder .* can't be written/),
+    );
     const env = { ...base(), OUTRIGGER_HOME: folder };
-    expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(line(/Redis at 127\.0\.0\.1:1 can't be used: ECONNREFUSED/));
+    expect(await refused({ ...env, REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(
+      line(/Redis at 127\.0\.0\.1:1 can't be used: ECONNREFUSED/),
+    );
     const hub = await startHubProcess(env);
     await hub.stop();
     expect(await refused({ ...env, SECRET_KEY: '0'.repeat(64) })).toMatchObject(line(/SECRET_KEY is not the one/));

@@ -19,7 +19,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
 
-const env = (more: Record<string, string> = {}) => ({ ...inheritedEnv(), LOG_LEVEL: 'fatal', PORT: '0', OUTRIGGER_HOME: home, ...more });
+const env = (more: Record<string, string> = {}) => ({
+  ...inheritedEnv(),
+  LOG_LEVEL: 'fatal',
+  PORT: '0',
+  OUTRIGGER_HOME: home,
+  ...more,
+});
 
 /** A command of the README, and what it printed. */
 class Command {
@@ -28,7 +34,11 @@ class Command {
   text = '';
 
   constructor(program: string, args: string[], options: { env?: Record<string, string>; detached?: boolean } = {}) {
-    this.child = spawn(program, args, { env: env(options.env), stdio: ['ignore', 'pipe', 'pipe'], detached: options.detached === true });
+    this.child = spawn(program, args, {
+      env: env(options.env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: options.detached === true,
+    });
     this.ended = new Promise((done) => this.child.once('exit', (code, signal) => done({ code, signal })));
     for (const stream of [this.child.stdout, this.child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
@@ -56,7 +66,11 @@ class Command {
 const ready = /ready at (\S+)/;
 /** Every process of this data folder: npm, hub, database. */
 const left = () => processesWith(home).length;
-const expectNothingLeft = () => until(() => left() === 0, () => `processes are left: ${processesWith(home).join(', ')}`);
+const expectNothingLeft = () =>
+  until(
+    () => left() === 0,
+    () => `processes are left: ${processesWith(home).join(', ')}`,
+  );
 const hubPid = () => (JSON.parse(readFileSync(join(home, 'hub.lock'), 'utf8')) as { pid: number }).pid;
 
 describe('npm start ends with all that it started', () => {
@@ -87,26 +101,33 @@ describe('npm start ends with all that it started', () => {
 });
 
 describe('npm start goes on', () => {
-  test.each([['nohup'], ['setsid']])('under %s, when the shell that started it ends and its terminal is closed', async (how) => {
-    const log = join(home, `${how}.log`);
-    const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
-    await shell.ended;
-    await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
-    const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
-    // What a shell whose terminal is closed sends to each of its jobs.
-    if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
-    const uptime = async () => ((await (await fetch(`${url}/healthz`)).json()) as { uptimeSeconds: number }).uptimeSeconds;
-    const before = await uptime();
-    await expect.poll(uptime).toBeGreaterThan(before + 2);
-    process.kill(hubPid(), 'SIGTERM');
-    await expectNothingLeft();
-  });
+  test.each([['nohup'], ['setsid']])(
+    'under %s, when the shell that started it ends and its terminal is closed',
+    async (how) => {
+      const log = join(home, `${how}.log`);
+      const shell = new Command('sh', ['-c', `${how} npm start >${log} 2>&1 </dev/null &`], { detached: true });
+      await shell.ended;
+      await expect.poll(() => readFileSync(log, 'utf8'), { timeout: 45_000 }).toMatch(ready);
+      const url = ready.exec(readFileSync(log, 'utf8'))?.[1] as string;
+      // What a shell whose terminal is closed sends to each of its jobs.
+      if (how === 'nohup') process.kill(-(shell.child.pid as number), 'SIGHUP');
+      const uptime = async () =>
+        ((await (await fetch(`${url}/healthz`)).json()) as { uptimeSeconds: number }).uptimeSeconds;
+      const before = await uptime();
+      await expect.poll(uptime).toBeGreaterThan(before + 2);
+      process.kill(hubPid(), 'SIGTERM');
+      await expectNothingLeft();
+    },
+  );
 });
 
 /** A Node that can't run this project: the system's if it is one, else one that says so. */
 function olderNode(): [string, string[]] {
   const fake = join(home, 'older-node.cjs');
-  writeFileSync(fake, "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } }); delete process.execve;");
+  writeFileSync(
+    fake,
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } }); delete process.execve;",
+  );
   return [process.execPath, ['--require', fake]];
 }
 
@@ -116,14 +137,17 @@ describe('the launcher on an older Node', () => {
     return new Command(node, [...flags, resolve(name), ...args]);
   };
 
-  test.each(['SIGTERM', 'SIGKILL'] as const)('ends the hub that it started on the right one when it gets %s', async (signal) => {
-    const start = launcher('hub/outrigger.js', 'start');
-    await start.prints(ready);
-    start.child.kill(signal);
-    await expectNothingLeft();
-    expect(start.text).toContain('Stopping');
-    expect(await start.ended).toEqual(signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null });
-  });
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'ends the hub that it started on the right one when it gets %s',
+    async (signal) => {
+      const start = launcher('hub/outrigger.js', 'start');
+      await start.prints(ready);
+      start.child.kill(signal);
+      await expectNothingLeft();
+      expect(start.text).toContain('Stopping');
+      expect(await start.ended).toEqual(signal === 'SIGKILL' ? { code: null, signal } : { code: 0, signal: null });
+    },
+  );
 
   test('ends as its program does: by its exit code, by its signal', async () => {
     expect((await launcher('hub/outrigger.js', 'nonsense').ended).code).toBe(2);
@@ -136,16 +160,21 @@ describe('the launcher on an older Node', () => {
   });
 });
 
-test.each(['SIGTERM', 'SIGKILL'] as const)('npm run companion ends its companion when npm alone gets %s', async (signal) => {
-  await using hub = await startHub();
-  const workspace = await hub.workspace();
-  await using companion = await startCompanion(hub, workspace, { start: false });
-  const npm = new Command('npm', ['run', 'companion', '--', 'run'], { env: { OUTRIGGER_COMPANION_HOME: companion.home } });
-  await npm.prints(/connected/);
-  npm.child.kill(signal);
-  await expect.poll(() => processesWith(companion.home).length, { timeout: 30_000 }).toBe(0);
-  expect(npm.text).toContain('stopped');
-});
+test.each(['SIGTERM', 'SIGKILL'] as const)(
+  'npm run companion ends its companion when npm alone gets %s',
+  async (signal) => {
+    await using hub = await startHub();
+    const workspace = await hub.workspace();
+    await using companion = await startCompanion(hub, workspace, { start: false });
+    const npm = new Command('npm', ['run', 'companion', '--', 'run'], {
+      env: { OUTRIGGER_COMPANION_HOME: companion.home },
+    });
+    await npm.prints(/connected/);
+    npm.child.kill(signal);
+    await expect.poll(() => processesWith(companion.home).length, { timeout: 30_000 }).toBe(0);
+    expect(npm.text).toContain('stopped');
+  },
+);
 
 test('npm run demo ends its hub and its companion when npm alone is killed', async () => {
   const npm = new Command('npm', ['run', 'demo', '--', '--yes'], { env: { PORT: String(await freePort()) } });

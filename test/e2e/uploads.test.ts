@@ -54,7 +54,10 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 let line: SlowLine;
 let companion: TestCompanion;
-const start = () => startHub({ RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, NODE_POLL_SECONDS: '1' }, database, { bodyLimits });
+const start = () =>
+  startHub({ RATE_LIMIT_PER_MINUTE: '100000', ARTIFACTS_FOLDER: folder, NODE_POLL_SECONDS: '1' }, database, {
+    bodyLimits,
+  });
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'outrigger-artifacts-'));
   database = await acquireDatabase();
@@ -85,22 +88,40 @@ const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex
 async function readBig(): Promise<{ runId: string; content: Buffer }> {
   const content = randomBytes(fileBytes);
   writeFileSync(join(companion.shared, 'big.bin'), content);
-  const { id } = await hub.client(workspace.key).call('createAutomationWorkflow', { body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.files_read', input: { nodeId: companion.nodeId, path: 'shared/big.bin' } }] } });
-  return { runId: startedRun(await hub.client(workspace.key).call('runAutomationWorkflow', { params: { id } })).runId, content };
+  const { id } = await hub.client(workspace.key).call('createAutomationWorkflow', {
+    body: {
+      name: 'x',
+      stepsJson: [
+        { type: 'skill', skillId: 'node.files_read', input: { nodeId: companion.nodeId, path: 'shared/big.bin' } },
+      ],
+    },
+  });
+  return {
+    runId: startedRun(await hub.client(workspace.key).call('runAutomationWorkflow', { params: { id } })).runId,
+    content,
+  };
 }
 
 async function expectArrived(runId: string, content: Buffer): Promise<void> {
-  const run = await hub.client(workspace.key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const run = await hub
+    .client(workspace.key)
+    .call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
   expect(run, JSON.stringify(run.error)).toMatchObject({ status: 'succeeded' });
   const output = run.stepsResultJson[0]?.output as Record<string, string>;
-  const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, { headers: { 'x-api-key': workspace.key } });
+  const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, {
+    headers: { 'x-api-key': workspace.key },
+  });
   expect(sha256(Buffer.from(await response.arrayBuffer()))).toBe(sha256(content));
 }
 
 /** Bytes that lie at the hub of uploads under way. */
 const received = async () => {
   const rows = await database.query<{ id: string }>('select id from artifact_uploads', []);
-  return rows.reduce((sum, { id }) => sum + (existsSync(join(folder, '.uploads', id)) ? readFileSync(join(folder, '.uploads', id)).length : 0), 0);
+  return rows.reduce(
+    (sum, { id }) =>
+      sum + (existsSync(join(folder, '.uploads', id)) ? readFileSync(join(folder, '.uploads', id)).length : 0),
+    0,
+  );
 };
 
 describe('a big artefact on a slow line', () => {
@@ -116,7 +137,11 @@ describe('a big artefact on a slow line', () => {
     line.setSpeed(lineBytesPerSecond);
     const before = line.sent;
     const { runId, content } = await readBig();
-    const passed = (share: number) => until(async () => (await received()) > fileBytes * share, () => 'nothing arrives');
+    const passed = (share: number) =>
+      until(
+        async () => (await received()) > fileBytes * share,
+        () => 'nothing arrives',
+      );
     await passed(0.15);
     line.cut();
     await passed(0.35);
@@ -135,10 +160,14 @@ describe('a big artefact on a slow line', () => {
   });
 });
 
-const own = (status: number, code: string, message: string) => ({ status, body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code }) });
+const own = (status: number, code: string, message: string) => ({
+  status,
+  body: JSON.stringify({ statusCode: status, error: reasonPhrase(status), message, requestId: 'r', code }),
+});
 
 test('a hub that takes no pieces gets a form', async () => {
-  answer = (method, path) => (method === 'PUT' ? own(404, 'not_found', `There is nothing at ${path}; /docs lists every operation.`) : null);
+  answer = (method, path) =>
+    method === 'PUT' ? own(404, 'not_found', `There is nothing at ${path}; /docs lists every operation.`) : null;
   for (let round = 0; round < 2; round += 1) {
     const { runId, content } = await readBig();
     await expectArrived(runId, content);
@@ -161,10 +190,16 @@ test('what a proxy answers in the place of the hub costs a retry', async () => {
 });
 
 test('what the hub itself refuses fails the command at once, and says why', async () => {
-  answer = (method) => (method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null);
+  answer = (method) =>
+    method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
-  const run = await hub.client(workspace.key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
-  expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('take all its room') as string } });
+  const run = await hub
+    .client(workspace.key)
+    .call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('take all its room') as string },
+  });
   expect(puts).toBe(1);
 });
 
@@ -184,14 +219,29 @@ test('no more of a file than its chunks is held in memory on its way', async () 
       arrived = Math.max(arrived, offset + size);
       const { arrayBuffers, external } = process.memoryUsage();
       most = Math.max(most, arrayBuffers, external);
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id: '01890000-0000-7000-8000-000000000000', received: arrived, complete: arrived === bytes }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          id: '01890000-0000-7000-8000-000000000000',
+          received: arrived,
+          complete: arrived === bytes,
+        }),
+      );
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const client = new HubClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'secret');
   const before = process.memoryUsage().external;
-  const finished = { commandId: '01890000-0000-7000-8000-000000000000', result: { status: 'succeeded' as const }, artifacts: [{ name: 'large.bin', contentType: 'application/octet-stream', filePath: path }] };
-  await new ResultSender(client, '01890000-0000-7000-8000-000000000001').send(finished, newDelivery(false), AbortSignal.timeout(50_000), () => undefined);
+  const finished = {
+    commandId: '01890000-0000-7000-8000-000000000000',
+    result: { status: 'succeeded' as const },
+    artifacts: [{ name: 'large.bin', contentType: 'application/octet-stream', filePath: path }],
+  };
+  await new ResultSender(client, '01890000-0000-7000-8000-000000000001').send(
+    finished,
+    newDelivery(false),
+    AbortSignal.timeout(50_000),
+    () => undefined,
+  );
   server.close();
   server.closeAllConnections();
   expect(arrived).toBe(bytes);

@@ -23,44 +23,89 @@ afterAll(async () => {
 });
 
 function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...inheritedEnv(), OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: hub.database.url, SECRET_KEY: 'ab'.repeat(32), NO_COLOR: '1' };
+  const env = {
+    ...inheritedEnv(),
+    OUTRIGGER_HOME: join(folder, 'home'),
+    DATABASE_URL: hub.database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    NO_COLOR: '1',
+  };
   return new Promise((done) => {
-    const child = execFile(process.execPath, [resolve('hub/cli.ts'), 'workflow', ...args, '--workspace', name], { env, timeout: 60_000 }, (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }));
+    const child = execFile(
+      process.execPath,
+      [resolve('hub/cli.ts'), 'workflow', ...args, '--workspace', name],
+      { env, timeout: 60_000 },
+      (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    );
     child.stdin?.end();
   });
 }
 
 test('workflows leave as files without their secrets, and come back as what the files say, shown as a diff first', async () => {
   const made = await workspace.api.call('createAutomationWorkflow', {
-    body: { name: 'Night Watch', triggerJson: { type: 'webhook', webhook: { token: 'the-token-of-the-hub' } }, stepsJson: [{ type: 'log', message: 'one' }] },
+    body: {
+      name: 'Night Watch',
+      triggerJson: { type: 'webhook', webhook: { token: 'the-token-of-the-hub' } },
+      stepsJson: [{ type: 'log', message: 'one' }],
+    },
   });
-  await workspace.api.call('createAutomationWorkflow', { body: { name: 'Other', stepsJson: [{ type: 'log', message: 'x' }] } });
+  await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'Other', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
   const out = join(folder, 'out');
   expect(await cli('export', '--out', out)).toMatchObject({ code: 0 });
   expect((await readdir(out)).length).toBe(2);
   const path = join(out, (await readdir(out)).find((file) => file.startsWith('night-watch-')) as string);
   const text = await readFile(path, 'utf8');
   expect(text).not.toContain('the-token-of-the-hub');
-  expect(JSON.parse(text)).toMatchObject({ outrigger: 'workflow', id: made.id, name: 'Night Watch', active: true, stepsJson: [{ type: 'log', message: 'one' }] });
+  expect(JSON.parse(text)).toMatchObject({
+    outrigger: 'workflow',
+    id: made.id,
+    name: 'Night Watch',
+    active: true,
+    stepsJson: [{ type: 'log', message: 'one' }],
+  });
 
   // What did not change changes nothing.
-  expect(await cli('import', path, '--yes')).toMatchObject({ code: 0, stdout: expect.stringContaining('is unchanged') as string });
+  expect(await cli('import', path, '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('is unchanged') as string,
+  });
   await writeFile(path, text.replace('"one"', '"two"'));
   const shown = await cli('import', path, '--dry-run');
-  expect([shown.code, shown.stdout.split('\n').filter((line) => /^[+-] /.test(line)).map((line) => line.replaceAll(/\s+/g, ' '))]).toEqual([0, ['- "message": "one",', '+ "message": "two",']]);
-  expect((await workspace.api.call('listAutomationWorkflows', {})).data.find(({ id }) => id === made.id)?.version).toBe(1);
+  expect([
+    shown.code,
+    shown.stdout
+      .split('\n')
+      .filter((line) => /^[+-] /.test(line))
+      .map((line) => line.replaceAll(/\s+/g, ' ')),
+  ]).toEqual([0, ['- "message": "one",', '+ "message": "two",']]);
+  expect((await workspace.api.call('listAutomationWorkflows', {})).data.find(({ id }) => id === made.id)?.version).toBe(
+    1,
+  );
   // Without a yes, and nobody there to give it, nothing happens.
   expect(await cli('import', path)).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') as string });
-  expect(await cli('import', path, '--yes')).toMatchObject({ code: 0, stdout: expect.stringContaining('update') as string });
+  expect(await cli('import', path, '--yes')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('update') as string,
+  });
   const changed = (await workspace.api.call('listAutomationWorkflows', {})).data.find(({ id }) => id === made.id);
-  expect(changed).toMatchObject({ version: 2, stepsJson: [{ message: 'two' }], triggerJson: { webhook: { token: 'the-token-of-the-hub' } } });
+  expect(changed).toMatchObject({
+    version: 2,
+    stepsJson: [{ message: 'two' }],
+    triggerJson: { webhook: { token: 'the-token-of-the-hub' } },
+  });
 
   // A file of another hub makes a new workflow, with a token of its own.
   await workspace.api.call('deleteAutomationWorkflow', { params: { id: made.id } });
   const { stdout } = await cli('import', path, '--yes', '--json');
   expect(JSON.parse(stdout)).toMatchObject([{ name: 'Night Watch', action: 'create' }]);
-  const fresh = (await workspace.api.call('listAutomationWorkflows', {})).data.find(({ name: found }) => found === 'Night Watch');
-  expect(fresh?.triggerJson).toMatchObject({ webhook: { token: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/) as string } });
+  const fresh = (await workspace.api.call('listAutomationWorkflows', {})).data.find(
+    ({ name: found }) => found === 'Night Watch',
+  );
+  expect(fresh?.triggerJson).toMatchObject({
+    webhook: { token: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/) as string },
+  });
 });
 
 test('a file that is none is refused with its path and what is wrong', async () => {
@@ -76,6 +121,12 @@ test('a file that is none is refused with its path and what is wrong', async () 
     expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining(complaint) as string });
     expect(result.stderr).not.toMatch(/\bat [A-Za-z]+ \(/);
   }
-  expect(await cli('import', join(folder, 'missing.json'))).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no such file') as string });
-  expect(await cli('export', 'no such workflow')).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no workflow') as string });
+  expect(await cli('import', join(folder, 'missing.json'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there is no such file') as string,
+  });
+  expect(await cli('export', 'no such workflow')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('There is no workflow') as string,
+  });
 });

@@ -20,15 +20,22 @@ type Create = OperationRequest<typeof workflowsResource.createAutomationWorkflow
 
 export function workflowRoutes(workflows: Workflows) {
   const list = ({ principal, query }: Pick<List, 'principal' | 'query'>) => workflows.list(principal.tenantId, query);
-  const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) => workflows.create(principal.tenantId, body, runCallerOf(principal));
+  const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) =>
+    workflows.create(principal.tenantId, body, runCallerOf(principal));
   return implement(workflowsResource, {
     listAutomationsAlias: list,
     listAutomationWorkflows: list,
     createAutomationAlias: create,
     createAutomationWorkflow: create,
-    updateAutomationWorkflow: ({ principal, params, body }) => workflows.update(principal.tenantId, params.id, body, runCallerOf(principal)),
-    deleteAutomationWorkflow: ({ principal, params }) => workflows.delete(principal.tenantId, params.id, actorOf(principal)),
-    runAutomationWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { ...runCallerOf(principal), dryRun: query.dryRun === 'true' }),
+    updateAutomationWorkflow: ({ principal, params, body }) =>
+      workflows.update(principal.tenantId, params.id, body, runCallerOf(principal)),
+    deleteAutomationWorkflow: ({ principal, params }) =>
+      workflows.delete(principal.tenantId, params.id, actorOf(principal)),
+    runAutomationWorkflow: ({ principal, params, query, body }) =>
+      workflows.run(principal.tenantId, params.id, body, {
+        ...runCallerOf(principal),
+        dryRun: query.dryRun === 'true',
+      }),
     previewAutomationSchedule: async ({ body }) => workflows.previewSchedule(body),
   });
 }
@@ -37,42 +44,53 @@ export const sequenceRoutes = (sequences: Sequences) =>
   implement(sequencesResource, {
     listAutomationSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
     createAutomationSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
-    updateAutomationSequence: ({ principal, params, body }) => sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
-    deleteAutomationSequence: ({ principal, params }) => sequences.delete(principal.tenantId, params.id, actorOf(principal)),
-    runAutomationSequence: ({ principal, params, body }) => sequences.run(principal.tenantId, params.id, body, runCallerOf(principal)),
+    updateAutomationSequence: ({ principal, params, body }) =>
+      sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationSequence: ({ principal, params }) =>
+      sequences.delete(principal.tenantId, params.id, actorOf(principal)),
+    runAutomationSequence: ({ principal, params, body }) =>
+      sequences.run(principal.tenantId, params.id, body, runCallerOf(principal)),
   });
 
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
-    getAutomationRun: ({ principal, params, query, signal }) => runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
+    getAutomationRun: ({ principal, params, query, signal }) =>
+      runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
-    retryAutomationRun: ({ principal, params, query }) => runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
-    replayAutomationRun: ({ principal, params, body }) => runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
+    retryAutomationRun: ({ principal, params, query }) =>
+      runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
+    replayAutomationRun: ({ principal, params, body }) =>
+      runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
     async streamAutomationRun({ principal, params, signal, raw: { response } }) {
       // A run that there is not is an answer of its own, before the stream begins.
       await runs.get(principal.tenantId, params.id);
-      await streamEvents(response, signal, { maxSeconds: runsResource.streamAutomationRun.holdSeconds }, async (stream) => {
-        using follower = runs.follow(params.id);
-        // By hash: as texts, what many streams have shown of large runs would fill the memory.
-        const shown = new Map<number, string>();
-        let status = '';
-        while (!stream.signal.aborted) {
-          const run = await runs.get(principal.tenantId, params.id);
-          for (const step of run.stepsResultJson) {
-            const seen = hash('sha256', JSON.stringify(step), 'base64');
-            if (shown.get(step.index) === seen || (step.status === 'pending' && !shown.has(step.index))) continue;
-            shown.set(step.index, seen);
-            await stream.send('step', step);
+      await streamEvents(
+        response,
+        signal,
+        { maxSeconds: runsResource.streamAutomationRun.holdSeconds },
+        async (stream) => {
+          using follower = runs.follow(params.id);
+          // By hash: as texts, what many streams have shown of large runs would fill the memory.
+          const shown = new Map<number, string>();
+          let status = '';
+          while (!stream.signal.aborted) {
+            const run = await runs.get(principal.tenantId, params.id);
+            for (const step of run.stepsResultJson) {
+              const seen = hash('sha256', JSON.stringify(step), 'base64');
+              if (shown.get(step.index) === seen || (step.status === 'pending' && !shown.has(step.index))) continue;
+              shown.set(step.index, seen);
+              await stream.send('step', step);
+            }
+            if (run.status !== status) {
+              status = run.status;
+              await stream.send('run', run);
+            }
+            if ((finalRunStatuses as readonly string[]).includes(status)) return;
+            await follower.next(stream.signal);
           }
-          if (run.status !== status) {
-            status = run.status;
-            await stream.send('run', run);
-          }
-          if ((finalRunStatuses as readonly string[]).includes(status)) return;
-          await follower.next(stream.signal);
-        }
-      });
+        },
+      );
     },
   });
 
@@ -94,15 +112,22 @@ function runIdOf(value: string | string[] | undefined): string | null {
 
 export const hookRoutes = (workflows: Workflows) =>
   implement(hooks, {
-    inboundAutomationHook: ({ principal, body, headers }) => workflows.startInbound(principal, body, { depth: depthOf(headers[depthHeader]), runId: runIdOf(headers[runHeader]) }),
+    inboundAutomationHook: ({ principal, body, headers }) =>
+      workflows.startInbound(principal, body, {
+        depth: depthOf(headers[depthHeader]),
+        runId: runIdOf(headers[runHeader]),
+      }),
   });
 
 /** Who decides: a person by their address, or whoever holds a key. */
 export const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
-  principal.kind === 'session' ? { kind: 'user', actor: actorOf(principal), email: principal.user.email } : { kind: 'token', actor: actorOf(principal) };
+  principal.kind === 'session'
+    ? { kind: 'user', actor: actorOf(principal), email: principal.user.email }
+    : { kind: 'token', actor: actorOf(principal) };
 
 export const approvalRoutes = (approvals: Approvals) =>
   implement(approvalsResource, {
     listAutomationApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
-    decideAutomationApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
+    decideAutomationApproval: ({ principal, params, body }) =>
+      approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
   });

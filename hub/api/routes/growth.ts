@@ -44,31 +44,63 @@ export interface GrowthFaces {
 
 type ResourceName = (typeof growthResources)[number];
 
-const someField = <Schema extends z.ZodObject>(schema: Schema) => schema.refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
-const channelBody = someField(z.strictObject({ name: name.optional(), active: z.boolean().optional(), config: jsonObject.optional() }));
+const someField = <Schema extends z.ZodObject>(schema: Schema) =>
+  schema.refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
+const channelBody = someField(
+  z.strictObject({ name: name.optional(), active: z.boolean().optional(), config: jsonObject.optional() }),
+);
 const sessionBody = z.strictObject({ title: text(1, 200) });
 
 const forMembers: readonly ResourceName[] = ['workflows', 'sequences', 'agents'];
 
 function assertRole(resource: ResourceName, role: Role): void {
-  if (role !== 'admin' && !forMembers.includes(resource)) throw new AppError('role_required', `Changing ${resource} needs the role admin.`);
+  if (role !== 'admin' && !forMembers.includes(resource))
+    throw new AppError('role_required', `Changing ${resource} needs the role admin.`);
 }
 
 const recentRows = 10;
 
 export const growthRoutes = (faces: GrowthFaces) => {
-  const { workflows, sequences, runs, agents, approvals, approvalLinks, policies, sessions, channels, nodes, insight, audit } = faces;
+  const {
+    workflows,
+    sequences,
+    runs,
+    agents,
+    approvals,
+    approvalLinks,
+    policies,
+    sessions,
+    channels,
+    nodes,
+    insight,
+    audit,
+  } = faces;
 
-  const updaters: Record<ResourceName, (tenantId: string, id: string, body: JsonObject, actor: string) => Promise<{ id: string }>> = {
-    workflows: (tenantId, id, body, actor) => workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), { actor, environment: 'live' }),
-    sequences: (tenantId, id, body, actor) => sequences.update(tenantId, id, parsePart('body', sequencesResource.updateAutomationSequence.body, body), actor),
-    agents: (tenantId, id, body, actor) => agents.update(tenantId, id, parsePart('body', agentsResource.updateAutomationAgent.body, body), actor),
-    'tool-profiles': (tenantId, id, body, actor) => agents.patchProfile(tenantId, id, parsePart('body', patchToolProfileBody, body), actor),
+  const updaters: Record<
+    ResourceName,
+    (tenantId: string, id: string, body: JsonObject, actor: string) => Promise<{ id: string }>
+  > = {
+    workflows: (tenantId, id, body, actor) =>
+      workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), {
+        actor,
+        environment: 'live',
+      }),
+    sequences: (tenantId, id, body, actor) =>
+      sequences.update(tenantId, id, parsePart('body', sequencesResource.updateAutomationSequence.body, body), actor),
+    agents: (tenantId, id, body, actor) =>
+      agents.update(tenantId, id, parsePart('body', agentsResource.updateAutomationAgent.body, body), actor),
+    'tool-profiles': (tenantId, id, body, actor) =>
+      agents.patchProfile(tenantId, id, parsePart('body', patchToolProfileBody, body), actor),
     channels: (tenantId, id, body, actor) => channels.patch(tenantId, id, parsePart('body', channelBody, body), actor),
-    nodes: (tenantId, id, body, actor) => nodes.update(tenantId, id, parsePart('body', nodesResource.updateAutomationNode.body, body), actor),
-    sessions: (tenantId, id, body, actor) => sessions.rename(tenantId, id, parsePart('body', sessionBody, body).title, actor),
+    nodes: (tenantId, id, body, actor) =>
+      nodes.update(tenantId, id, parsePart('body', nodesResource.updateAutomationNode.body, body), actor),
+    sessions: (tenantId, id, body, actor) =>
+      sessions.rename(tenantId, id, parsePart('body', sessionBody, body).title, actor),
   };
-  const removers: Record<ResourceName, (tenantId: string, id: string, actor: string) => Promise<{ id: string; deleted: true }>> = {
+  const removers: Record<
+    ResourceName,
+    (tenantId: string, id: string, actor: string) => Promise<{ id: string; deleted: true }>
+  > = {
     workflows: (tenantId, id, actor) => workflows.delete(tenantId, id, actor),
     sequences: (tenantId, id, actor) => sequences.delete(tenantId, id, actor),
     agents: (tenantId, id, actor) => agents.delete(tenantId, id, actor),
@@ -85,24 +117,38 @@ export const growthRoutes = (faces: GrowthFaces) => {
     growthCreateSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
     async growthConsole({ principal: { tenantId } }) {
       const page = { limit: recentRows };
-      const [recentRuns, open, recentSessions, someAgents, pending, recentApprovals, someNodes, slo] = await Promise.all([
-        runs.list(tenantId, page),
-        runs.countOpen(tenantId),
-        sessions.list(tenantId, page),
-        agents.list(tenantId, page),
-        approvals.countPending(tenantId),
-        approvals.list(tenantId, { ...page, status: 'pending' }),
-        nodes.list(tenantId, { limit: 100 }),
-        insight.slo(tenantId, '24h'),
-      ]);
-      return { runs: { recent: recentRuns.data, open }, sessions: recentSessions.data, agents: someAgents.data, approvals: { pending, recent: recentApprovals.data }, nodes: someNodes.data, slo };
+      const [recentRuns, open, recentSessions, someAgents, pending, recentApprovals, someNodes, slo] =
+        await Promise.all([
+          runs.list(tenantId, page),
+          runs.countOpen(tenantId),
+          sessions.list(tenantId, page),
+          agents.list(tenantId, page),
+          approvals.countPending(tenantId),
+          approvals.list(tenantId, { ...page, status: 'pending' }),
+          nodes.list(tenantId, { limit: 100 }),
+          insight.slo(tenantId, '24h'),
+        ]);
+      return {
+        runs: { recent: recentRuns.data, open },
+        sessions: recentSessions.data,
+        agents: someAgents.data,
+        approvals: { pending, recent: recentApprovals.data },
+        nodes: someNodes.data,
+        slo,
+      };
     },
     growthListAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
     growthCreateAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
-    growthDecideApproval: ({ principal, params, body }) => approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
-    growthCreateApprovalLinks: ({ principal, params, baseUrl }) => approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
+    growthDecideApproval: ({ principal, params, body }) =>
+      approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
+    growthCreateApprovalLinks: ({ principal, params, baseUrl }) =>
+      approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
     growthPutPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
-    growthRunWorkflow: ({ principal, params, query, body }) => workflows.run(principal.tenantId, params.id, body, { ...runCallerOf(principal), dryRun: query.dryRun === 'true' }),
+    growthRunWorkflow: ({ principal, params, query, body }) =>
+      workflows.run(principal.tenantId, params.id, body, {
+        ...runCallerOf(principal),
+        dryRun: query.dryRun === 'true',
+      }),
     growthListRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     growthListSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
     growthListApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
@@ -123,12 +169,17 @@ export const marketingRoutes = (marketing: Marketing) =>
   implement(marketingResource, {
     listContactLists: ({ principal, query }) => marketing.listLists(principal.tenantId, query),
     createContactList: ({ principal, body }) => marketing.createList(principal.tenantId, body.name, actorOf(principal)),
-    deleteContactList: ({ principal, params }) => marketing.deleteList(principal.tenantId, params.id, actorOf(principal)),
+    deleteContactList: ({ principal, params }) =>
+      marketing.deleteList(principal.tenantId, params.id, actorOf(principal)),
     listContacts: ({ principal, params, query }) => marketing.listContacts(principal.tenantId, params.id, query),
-    addContacts: ({ principal, params, body }) => marketing.addContacts(principal.tenantId, params.id, body, actorOf(principal)),
-    deleteContact: ({ principal, params }) => marketing.deleteContact(principal.tenantId, params.id, actorOf(principal)),
+    addContacts: ({ principal, params, body }) =>
+      marketing.addContacts(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteContact: ({ principal, params }) =>
+      marketing.deleteContact(principal.tenantId, params.id, actorOf(principal)),
     listCampaigns: ({ principal, query }) => marketing.listCampaigns(principal.tenantId, query),
     createCampaign: ({ principal, body }) => marketing.createCampaign(principal.tenantId, body, actorOf(principal)),
-    updateCampaign: ({ principal, params, body }) => marketing.updateCampaign(principal.tenantId, params.id, body, actorOf(principal)),
-    deleteCampaign: ({ principal, params }) => marketing.deleteCampaign(principal.tenantId, params.id, actorOf(principal)),
+    updateCampaign: ({ principal, params, body }) =>
+      marketing.updateCampaign(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteCampaign: ({ principal, params }) =>
+      marketing.deleteCampaign(principal.tenantId, params.id, actorOf(principal)),
   });

@@ -2,7 +2,14 @@ import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { ArtifactRoom, Artifacts, ArtifactUploads, CommandResults, Devices, Nodes } from '../../modules/nodes/index.ts';
+import type {
+  ArtifactRoom,
+  Artifacts,
+  ArtifactUploads,
+  CommandResults,
+  Devices,
+  Nodes,
+} from '../../modules/nodes/index.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
 import { mediaType, readPieces } from '../body.ts';
 import { readerStallMs } from '../event-stream.ts';
@@ -22,9 +29,11 @@ export interface NodeFaces {
 export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }: NodeFaces) =>
   implement(nodesResource, {
     listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
-    createAutomationNode: ({ principal, body, baseUrl }) => nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
+    createAutomationNode: ({ principal, body, baseUrl }) =>
+      nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
     claimAutomationNode: ({ body, address }) => devices.claim(body, address),
-    updateAutomationNode: ({ principal, params, body }) => nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
+    updateAutomationNode: ({ principal, params, body }) =>
+      nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
     heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
     async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
@@ -37,13 +46,19 @@ export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }:
       const ended = await results.ended(principal, params.commandId);
       if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
       const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
-      if (announced > maxMultipartBytes) throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
+      if (announced > maxMultipartBytes)
+        throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
       using _held = room.hold(principal.tenantId, announced);
-      await using upload = await readMultipartResult(request.headers, uploads.passWhole(principal, params.commandId, readPieces(request, signal)), partials);
+      await using upload = await readMultipartResult(
+        request.headers,
+        uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
+        partials,
+      );
       return await results.complete(principal, params.commandId, upload.result, upload.files);
     },
     readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
-    uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) => uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
+    uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
+      uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
   });
 
 /** Calls `undo` once it is certain that an answer with its success did not leave the hub whole. */
@@ -60,7 +75,10 @@ function unlessSent(response: Response, undo: () => void): void {
 /** The one byte range that a request asks for of a file of `bytes` bytes; null for all of it, also where several or none that makes sense are asked for. @throws AppError `range_not_satisfiable`. */
 function rangeOf(request: Request, bytes: number): { start: number; end: number } | null {
   const ranges = request.range(bytes);
-  if (ranges === -1) throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, { headers: { 'Content-Range': `bytes */${bytes}` } });
+  if (ranges === -1)
+    throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, {
+      headers: { 'Content-Range': `bytes */${bytes}` },
+    });
   const [range] = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges : [];
   return range ?? null;
 }

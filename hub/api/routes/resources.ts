@@ -33,7 +33,8 @@ export const agentRoutes = (agents: Agents) => [
   ...implement(agentsResource, {
     listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
     createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
-    updateAutomationAgent: ({ principal, params, body }) => agents.update(principal.tenantId, params.id, body, actorOf(principal)),
+    updateAutomationAgent: ({ principal, params, body }) =>
+      agents.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
   }),
   ...implement(toolProfiles, {
@@ -66,7 +67,11 @@ export const channelRoutes = (channels: Channels) =>
     listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
     putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
     receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
-      channels.receive(params.id, { headers, rawBody, body }, principal.kind === 'token' ? { tenantId: principal.tenantId, environment: principal.environment } : null),
+      channels.receive(
+        params.id,
+        { headers, rawBody, body },
+        principal.kind === 'token' ? { tenantId: principal.tenantId, environment: principal.environment } : null,
+      ),
     async verifyAutomationChannel({ params, query, raw: { response } }) {
       response.type('text/plain').send(await channels.verify(params.id, query));
     },
@@ -82,8 +87,17 @@ const maxReplayRows = 10_000;
  * Sends rows as they are written, each once, beginning after the last one that the caller saw. One that missed too many gets the
  * oldest of them, then an event `reset` that names the last one sent, and goes on with what is new.
  */
-async function followRows<Row extends { id: string }>(stream: EventStream, follow: () => Follower, lastEventId: string | string[] | undefined, event: string, read: (after: string, limit: number) => Promise<Row[]>, show: (row: Row) => unknown): Promise<void> {
-  const isId = typeof lastEventId === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
+async function followRows<Row extends { id: string }>(
+  stream: EventStream,
+  follow: () => Follower,
+  lastEventId: string | string[] | undefined,
+  event: string,
+  read: (after: string, limit: number) => Promise<Row[]>,
+  show: (row: Row) => unknown,
+): Promise<void> {
+  const isId =
+    typeof lastEventId === 'string' &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
   let from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
   let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
   let after = from;
@@ -108,7 +122,14 @@ async function followRows<Row extends { id: string }>(stream: EventStream, follo
       if (replayable > 0) continue;
       if ((await read(after, 1)).length === 0) break;
       from = idBefore(new Date());
-      await stream.send('reset', { after, message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.` }, from);
+      await stream.send(
+        'reset',
+        {
+          after,
+          message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.`,
+        },
+        from,
+      );
       break;
     }
     replayable = Number.POSITIVE_INFINITY;
@@ -126,11 +147,25 @@ export const logRoutes = (logs: Logs) =>
     listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
     streamAutomationMessages: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
       streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationMessages.holdSeconds }, (stream) =>
-        followRows(stream, () => logs.followMessages(tenantId), headers['last-event-id'], 'message', (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit), presentMessage),
+        followRows(
+          stream,
+          () => logs.followMessages(tenantId),
+          headers['last-event-id'],
+          'message',
+          (after, limit) => logs.readMessagesAfter(tenantId, query, after, limit),
+          presentMessage,
+        ),
       ),
     streamAutomationLogs: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
       streamEvents(response, signal, { maxSeconds: logsResource.streamAutomationLogs.holdSeconds }, (stream) =>
-        followRows(stream, () => logs.followLogs(tenantId), headers['last-event-id'], 'log', (after, limit) => logs.readLogsAfter(tenantId, query, after, limit), presentLog),
+        followRows(
+          stream,
+          () => logs.followLogs(tenantId),
+          headers['last-event-id'],
+          'log',
+          (after, limit) => logs.readLogsAfter(tenantId, query, after, limit),
+          presentLog,
+        ),
       ),
   });
 
@@ -138,7 +173,8 @@ export const packRoutes = (packs: Packs) =>
   implement(packsResource, {
     listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
     installAutomationSkill: ({ principal, body }) => packs.install(principal.tenantId, body, actorOf(principal)),
-    createAutomationSkillWorkflow: ({ principal, params, body }) => packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
+    createAutomationSkillWorkflow: ({ principal, params, body }) =>
+      packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
     getAutomationSkillSdk: async () => packs.sdk(),
     postAutomationSkillSdk: ({ principal, body }) => packs.check(principal.tenantId, body, actorOf(principal)),
   });

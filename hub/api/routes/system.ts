@@ -17,6 +17,9 @@ export const systemRoutes = ({ version, check, dispensable }: SystemFaces) =>
       const down = Object.entries(parts).flatMap(([name, part]) => (part.ok ? [] : [name]));
       const ready = down.every((name) => dispensable.includes(name));
       response.status(ready ? 200 : 503);
-      return { status: !ready ? ('not_ready' as const) : down.length > 0 ? ('degraded' as const) : ('ready' as const), parts };
+      return {
+        status: !ready ? ('not_ready' as const) : down.length > 0 ? ('degraded' as const) : ('ready' as const),
+        parts,
+      };
     },
   });

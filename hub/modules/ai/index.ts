@@ -70,11 +70,27 @@ export class Ai {
         ...model,
         baseUrl: baseUrl ?? null,
         // A key that was set for one address is not sent to another, and a provider has an address of its own.
-        sealedKey: apiKey === undefined ? (before?.models.find((known) => known.id === model.id && known.provider === model.provider && known.baseUrl === (baseUrl ?? null))?.sealedKey ?? null) : this.#deps.secrets.seal(keyPurpose, apiKey),
+        sealedKey:
+          apiKey === undefined
+            ? (before?.models.find(
+                (known) =>
+                  known.id === model.id && known.provider === model.provider && known.baseUrl === (baseUrl ?? null),
+              )?.sealedKey ?? null)
+            : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
       const values = { models, order: body.order };
-      await tx.insert(modelConfigs).values({ tenantId, ...values }).onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });
-      await recordAudit(tx, { tenantId, actor, action: 'models.updated', targetType: 'models', targetId: tenantId, details: { models: models.map(({ id }) => id), order: body.order } });
+      await tx
+        .insert(modelConfigs)
+        .values({ tenantId, ...values })
+        .onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'models.updated',
+        targetType: 'models',
+        targetId: tenantId,
+        details: { models: models.map(({ id }) => id), order: body.order },
+      });
     });
     return this.getModels(tenantId);
   }
@@ -90,7 +106,11 @@ export class Ai {
    */
   async generate({ tenantId, preferredModel, signal, ...request }: AiRequest): Promise<AiAnswer> {
     const candidates = await this.#candidates(tenantId, preferredModel ?? null);
-    if (candidates.length === 0) throw new AppError('ai_binding_not_configured', 'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.');
+    if (candidates.length === 0)
+      throw new AppError(
+        'ai_binding_not_configured',
+        'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
+      );
     const startedAt = performance.now();
     const problems: string[] = [];
     for (const [index, candidate] of candidates.entries()) {
@@ -123,19 +143,30 @@ export class Ai {
   async #candidates(tenantId: string, preferred: string | null): Promise<Candidate[]> {
     const row = await this.#read(tenantId);
     const order = row?.order ?? [];
-    const ids = preferred === null || row?.models.some(({ id }) => id === preferred) !== true ? order : [preferred, ...order.filter((id) => id !== preferred)];
+    const ids =
+      preferred === null || row?.models.some(({ id }) => id === preferred) !== true
+        ? order
+        : [preferred, ...order.filter((id) => id !== preferred)];
     const own = this.#deps.own;
     const candidates = ids.flatMap((id): Candidate[] => {
       const model = row?.models.find((known) => known.id === id);
       if (model === undefined) return [];
       const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
-      return [{ name: id, binding: { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey }, inference: this.#deps.inference }];
+      return [
+        {
+          name: id,
+          binding: { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey },
+          inference: this.#deps.inference,
+        },
+      ];
     });
     return candidates.length > 0 || own === null ? candidates : [{ name: own.binding.model, ...own }];
   }
 
   async #read(tenantId: string) {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) => tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)));
+    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)),
+    );
     return row;
   }
 }

@@ -60,17 +60,38 @@ export class ApprovalLinks {
    * Makes new links for everybody who may decide and has not; those made before stop working.
    * @throws AppError `not_found`, `approval_already_decided`, or `approver_required` when it names nobody.
    */
-  create(tenantId: string, id: string, actor: string, baseUrl: string): Promise<{ links: { approver: string; url: string }[] }> {
+  create(
+    tenantId: string,
+    id: string,
+    actor: string,
+    baseUrl: string,
+  ): Promise<{ links: { approver: string; url: string }[] }> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      const [row] = await tx.select().from(approvals).where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id))).for('update');
+      const [row] = await tx
+        .select()
+        .from(approvals)
+        .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)))
+        .for('update');
       if (row === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
-      if (row.status !== 'pending') throw new AppError('approval_already_decided', `This approval is ${row.status}; there is nothing left to decide.`);
+      if (row.status !== 'pending')
+        throw new AppError(
+          'approval_already_decided',
+          `This approval is ${row.status}; there is nothing left to decide.`,
+        );
       const approvers = await this.#undecided(tx, row);
-      if (eligibleApprovers(row, new Date()).length === 0) throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
+      if (eligibleApprovers(row, new Date()).length === 0)
+        throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
       for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
-      await recordAudit(tx, { tenantId, actor, action: 'approval.links_created', targetType: 'approval', targetId: id, details: { approvers } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'approval.links_created',
+        targetType: 'approval',
+        targetId: id,
+        details: { approvers },
+      });
       return { links };
     });
   }
@@ -78,9 +99,17 @@ export class ApprovalLinks {
   /** What a link is for; null when there is no such link. */
   async read(token: string): Promise<LinkedApproval | null> {
     return this.#deps.db.system(async (tx) => {
-      const [row] = await tx.select({ link: approvalLinks, approval: approvals }).from(approvalLinks).innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId)).where(eq(approvalLinks.tokenHash, hashOf(token)));
+      const [row] = await tx
+        .select({ link: approvalLinks, approval: approvals })
+        .from(approvalLinks)
+        .innerJoin(approvals, eq(approvals.id, approvalLinks.approvalId))
+        .where(eq(approvalLinks.tokenHash, hashOf(token)));
       if (row === undefined) return null;
-      return { approver: row.link.approver, approval: row.approval, state: stateOf(row.approval, row.link.usedAt !== null) };
+      return {
+        approver: row.link.approver,
+        approval: row.approval,
+        state: stateOf(row.approval, row.link.usedAt !== null),
+      };
     });
   }
 
@@ -93,9 +122,21 @@ export class ApprovalLinks {
       // In the order in which everybody does: the run, its approval, the links to that.
       await lockRuns(tx, [runId]);
       await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, id)).for('update');
-      const used = await tx.update(approvalLinks).set({ usedAt: sql`now()` }).where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt))).returning({ approver: approvalLinks.approver });
+      const used = await tx
+        .update(approvalLinks)
+        .set({ usedAt: sql`now()` })
+        .where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt)))
+        .returning({ approver: approvalLinks.approver });
       if (used.length === 0) throw new AppError('approval_already_decided', 'This link was used already.');
-      return (await this.#deps.approvals.decideWithin(tx, tenantId, id, { decision, ...(note === undefined ? {} : { note }) }, { kind: 'link', email: found.approver })).job;
+      return (
+        await this.#deps.approvals.decideWithin(
+          tx,
+          tenantId,
+          id,
+          { decision, ...(note === undefined ? {} : { note }) },
+          { kind: 'link', email: found.approver },
+        )
+      ).job;
     });
     if (job !== null) this.#deps.dispatch([job]);
     return (await this.read(token)) as LinkedApproval;
@@ -105,28 +146,64 @@ export class ApprovalLinks {
   async mailNew(): Promise<void> {
     const { db, email, publicUrl } = this.#deps;
     if (!email.isConfigured || publicUrl === null) return;
-    const due = await db.system((tx) => tx.select().from(approvals).where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`))).orderBy(approvals.mailDueAt).limit(maxApprovalsAtOnce), { durable: false });
+    const due = await db.system(
+      (tx) =>
+        tx
+          .select()
+          .from(approvals)
+          .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
+          .orderBy(approvals.mailDueAt)
+          .limit(maxApprovalsAtOnce),
+      { durable: false },
+    );
     for (const row of due) await this.#mailLinks(row, publicUrl);
   }
 
   async #mailLinks(row: ApprovalRow, publicUrl: string): Promise<void> {
     const { email, logger } = this.#deps;
     const later: string[] = [];
-    for (let next = await this.#beginMail(row, publicUrl, later); next !== null; next = await this.#beginMail(row, publicUrl, later)) {
+    for (
+      let next = await this.#beginMail(row, publicUrl, later);
+      next !== null;
+      next = await this.#beginMail(row, publicUrl, later)
+    ) {
       const { approver, url } = next;
       try {
-        await email.notify({ to: approver, subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200), text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n` }, AbortSignal.timeout(mailDeadlineMs));
+        await email.notify(
+          {
+            to: approver,
+            subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200),
+            text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n`,
+          },
+          AbortSignal.timeout(mailDeadlineMs),
+        );
         await this.#settleMail(row, approver);
         logRecovery(logger, 'mail');
       } catch (error) {
         if (error instanceof MailError && !error.retryable) {
-          logger.warn({ err: error, approvalId: row.id }, 'an approval link can not be mailed; an admin can make another');
+          logger.warn(
+            { err: error, approvalId: row.id },
+            'an approval link can not be mailed; an admin can make another',
+          );
           await this.#settleMail(row, approver);
           continue;
         }
         later.push(approver);
-        logger.warn({ err: error, part: 'mail', approvalId: row.id }, 'an approval link could not be mailed; it is tried again');
-        await this.#deps.db.workspace(row.tenantId, (tx) => tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver), isNotNull(approvalLinks.mailingUntil))));
+        logger.warn(
+          { err: error, part: 'mail', approvalId: row.id },
+          'an approval link could not be mailed; it is tried again',
+        );
+        await this.#deps.db.workspace(row.tenantId, (tx) =>
+          tx
+            .delete(approvalLinks)
+            .where(
+              and(
+                eq(approvalLinks.approvalId, row.id),
+                eq(approvalLinks.approver, approver),
+                isNotNull(approvalLinks.mailingUntil),
+              ),
+            ),
+        );
       }
     }
   }
@@ -135,30 +212,58 @@ export class ApprovalLinks {
    * Makes the link of the next one to be mailed, or notes when to look again.
    * @param later whose mail failed just now, and is tried again after a while.
    */
-  #beginMail({ id, tenantId }: ApprovalRow, publicUrl: string, later: readonly string[]): Promise<{ approver: string; url: string } | null> {
+  #beginMail(
+    { id, tenantId }: ApprovalRow,
+    publicUrl: string,
+    later: readonly string[],
+  ): Promise<{ approver: string; url: string } | null> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      const [row] = await tx.select().from(approvals).where(and(eq(approvals.id, id), eq(approvals.status, 'pending'))).for('update');
+      const [row] = await tx
+        .select()
+        .from(approvals)
+        .where(and(eq(approvals.id, id), eq(approvals.status, 'pending')))
+        .for('update');
       if (row === undefined) return null;
       const ofThis = eq(approvalLinks.approvalId, id);
       // Their tokens went with the process that made them: nobody has such a link, so another takes its place.
-      await tx.delete(approvalLinks).where(and(ofThis, lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt)));
+      await tx
+        .delete(approvalLinks)
+        .where(and(ofThis, lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt)));
       const links = await tx.select().from(approvalLinks).where(ofThis);
       const have = new Set([...later, ...links.map((link) => link.approver)]);
       const approver = (await this.#undecided(tx, row)).find((candidate) => !have.has(candidate));
-      const isUnderWay = approver !== undefined || links.some((link) => link.mailingUntil !== null && link.usedAt === null);
-      const nextTry = isUnderWay ? after(abandonedSeconds) : later.length > 0 ? after(retrySeconds) : sql`null::timestamptz`;
+      const isUnderWay =
+        approver !== undefined || links.some((link) => link.mailingUntil !== null && link.usedAt === null);
+      const nextTry = isUnderWay
+        ? after(abandonedSeconds)
+        : later.length > 0
+          ? after(retrySeconds)
+          : sql`null::timestamptz`;
       const escalation = row.escalateAt !== null && row.escalateAt > new Date() ? row.escalateAt.toISOString() : null;
-      await tx.update(approvals).set({ mailDueAt: sql`least(${nextTry}, ${escalation}::timestamptz)` }).where(eq(approvals.id, id));
-      return approver === undefined ? null : { approver, url: await insertLink(tx, row, approver, publicUrl, abandonedSeconds) };
+      await tx
+        .update(approvals)
+        .set({ mailDueAt: sql`least(${nextTry}, ${escalation}::timestamptz)` })
+        .where(eq(approvals.id, id));
+      return approver === undefined
+        ? null
+        : { approver, url: await insertLink(tx, row, approver, publicUrl, abandonedSeconds) };
     });
   }
 
   async #settleMail(row: ApprovalRow, approver: string): Promise<void> {
-    await this.#deps.db.workspace(row.tenantId, (tx) => tx.update(approvalLinks).set({ mailingUntil: null }).where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))));
+    await this.#deps.db.workspace(row.tenantId, (tx) =>
+      tx
+        .update(approvalLinks)
+        .set({ mailingUntil: null })
+        .where(and(eq(approvalLinks.approvalId, row.id), eq(approvalLinks.approver, approver))),
+    );
   }
 
   async #undecided(tx: Transaction, row: ApprovalRow): Promise<string[]> {
-    const votes = await tx.select({ approver: approvalVotes.approver }).from(approvalVotes).where(eq(approvalVotes.approvalId, row.id));
+    const votes = await tx
+      .select({ approver: approvalVotes.approver })
+      .from(approvalVotes)
+      .where(eq(approvalVotes.approvalId, row.id));
     const decided = new Set(votes.map((vote) => vote.approver));
     return eligibleApprovers(row, new Date()).filter((approver) => !decided.has(approver));
   }
@@ -170,8 +275,20 @@ function stateOf({ status, expiresAt }: ApprovalRow, isUsed: boolean): LinkedApp
   return isUsed ? 'voted' : 'open';
 }
 
-async function insertLink(tx: Transaction, row: ApprovalRow, approver: string, baseUrl: string, mailingSeconds?: number): Promise<string> {
+async function insertLink(
+  tx: Transaction,
+  row: ApprovalRow,
+  approver: string,
+  baseUrl: string,
+  mailingSeconds?: number,
+): Promise<string> {
   const token = newToken();
-  await tx.insert(approvalLinks).values({ tokenHash: hashOf(token), approvalId: row.id, approver, tenantId: row.tenantId, mailingUntil: mailingSeconds === undefined ? null : after(mailingSeconds) });
+  await tx.insert(approvalLinks).values({
+    tokenHash: hashOf(token),
+    approvalId: row.id,
+    approver,
+    tenantId: row.tenantId,
+    mailingUntil: mailingSeconds === undefined ? null : after(mailingSeconds),
+  });
   return `${baseUrl}/approve/${token}`;
 }

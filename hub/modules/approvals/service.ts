@@ -25,7 +25,10 @@ type DecideBody = z.output<typeof resource.decideAutomationApproval.body>;
 export type VoteRow = typeof approvalVotes.$inferSelect;
 
 /** Who decides: an API token, a signed-in person, or a named approver by their own link. */
-export type Decider = { kind: 'token'; actor: string } | { kind: 'user'; actor: string; email: string } | { kind: 'link'; email: string };
+export type Decider =
+  | { kind: 'token'; actor: string }
+  | { kind: 'user'; actor: string; email: string }
+  | { kind: 'link'; email: string };
 
 /** Who may decide now: those named and, once its time has come, those it is escalated to. */
 export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
@@ -48,8 +51,17 @@ export class Approvals {
         query,
         async (limit, before) => {
           const rows = await listApprovals(tx, tenantId, query, limit, before);
-          const votes = await listVotes(tx, rows.map(({ id }) => id));
-          return rows.map((row) => ({ id: row.id, approval: present(row, votes.filter((vote) => vote.approvalId === row.id)) }));
+          const votes = await listVotes(
+            tx,
+            rows.map(({ id }) => id),
+          );
+          return rows.map((row) => ({
+            id: row.id,
+            approval: present(
+              row,
+              votes.filter((vote) => vote.approvalId === row.id),
+            ),
+          }));
         },
         ({ approval }) => approval,
       ),
@@ -57,7 +69,15 @@ export class Approvals {
   }
 
   async countPending(tenantId: string): Promise<number> {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) => tx.select({ count: sql<number>`count(*)::int` }).from(approvals).where(and(eq(approvals.tenantId, tenantId), eq(approvals.status, 'pending'))), { durable: false });
+    const [row] = await this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select({ count: sql<number>`count(*)::int` })
+          .from(approvals)
+          .where(and(eq(approvals.tenantId, tenantId), eq(approvals.status, 'pending'))),
+      { durable: false },
+    );
     return row?.count ?? 0;
   }
 
@@ -69,8 +89,17 @@ export class Approvals {
   }
 
   /** Decides in the caller's transaction; dispatch `job` after the commit. @throws AppError as `decide` does. */
-  async decideWithin(tx: Transaction, tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<{ approval: Approval; job: PromisedJob | null }> {
-    const [existing] = await tx.select().from(approvals).where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
+  async decideWithin(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    body: DecideBody,
+    decider: Decider,
+  ): Promise<{ approval: Approval; job: PromisedJob | null }> {
+    const [existing] = await tx
+      .select()
+      .from(approvals)
+      .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
     if (existing === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
     await lockRuns(tx, [existing.runId]);
     const row = await lockPending(tx, id);
@@ -80,12 +109,24 @@ export class Approvals {
     }
     const approver = await assertMayDecide(tx, row, decider);
     const note = body.note ?? null;
-    const inserted = await tx.insert(approvalVotes).values({ approvalId: id, approver, tenantId, decision: body.decision, note }).onConflictDoNothing().returning();
-    if (inserted.length === 0) throw new AppError('approval_already_decided', 'You have decided this approval already; others still have to.');
+    const inserted = await tx
+      .insert(approvalVotes)
+      .values({ approvalId: id, approver, tenantId, decision: body.decision, note })
+      .onConflictDoNothing()
+      .returning();
+    if (inserted.length === 0)
+      throw new AppError('approval_already_decided', 'You have decided this approval already; others still have to.');
     const votes = await listVotes(tx, [id]);
     const agreed = votes.filter((vote) => vote.decision === 'approved').length;
     const actor = decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
-    await recordAudit(tx, { tenantId, actor, action: `approval.${body.decision}`, targetType: 'approval', targetId: id, details: { runId: row.runId, requestHash: row.requestHash } });
+    await recordAudit(tx, {
+      tenantId,
+      actor,
+      action: `approval.${body.decision}`,
+      targetType: 'approval',
+      targetId: id,
+      details: { runId: row.runId, requestHash: row.requestHash },
+    });
     if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes), job: null };
     const closed = await closeApproval(tx, id, body.decision, actor, note);
     return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
@@ -115,18 +156,29 @@ export function createApprovals(dependencies: ApprovalsDependencies): Approvals 
 async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
   if (row.approvers.length === 0) return decider.kind === 'link' ? decider.email : decider.actor;
   if (decider.kind === 'token' || !eligibleApprovers(row, new Date()).includes(decider.email)) {
-    throw new AppError('approver_required', 'Only the people whom this approval names may decide it: by their own link, or signed in.');
+    throw new AppError(
+      'approver_required',
+      'Only the people whom this approval names may decide it: by their own link, or signed in.',
+    );
   }
   const requesters = (await listRequesters(tx, row.tenantId, row.runId)).map((person) => person.slice('user:'.length));
   if (requesters.length === 0) return decider.email;
   const people = await tx.select({ email: users.email }).from(users).where(inArray(users.id, requesters));
-  if (people.some(({ email }) => email.toLowerCase() === decider.email)) throw new AppError('approver_required', 'You started this run yourself, or one that led to it; somebody else has to decide.');
+  if (people.some(({ email }) => email.toLowerCase() === decider.email))
+    throw new AppError(
+      'approver_required',
+      'You started this run yourself, or one that led to it; somebody else has to decide.',
+    );
   return decider.email;
 }
 
 async function listVotes(tx: Transaction, approvalIds: string[]): Promise<VoteRow[]> {
   if (approvalIds.length === 0) return [];
-  return tx.select().from(approvalVotes).where(inArray(approvalVotes.approvalId, approvalIds)).orderBy(asc(approvalVotes.createdAt), sql`${approvalVotes.approver}`);
+  return tx
+    .select()
+    .from(approvalVotes)
+    .where(inArray(approvalVotes.approvalId, approvalIds))
+    .orderBy(asc(approvalVotes.createdAt), sql`${approvalVotes.approver}`);
 }
 
 export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
@@ -142,7 +194,12 @@ export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
     status: row.status,
     approvers: eligibleApprovers(row, new Date()),
     required: row.required,
-    votes: votes.map(({ approver, decision, note, createdAt }) => ({ approver, decision, note, at: createdAt.toISOString() })),
+    votes: votes.map(({ approver, decision, note, createdAt }) => ({
+      approver,
+      decision,
+      note,
+      at: createdAt.toISOString(),
+    })),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     decidedBy: row.decidedBy,
     decidedAt: row.decidedAt?.toISOString() ?? null,

@@ -45,31 +45,71 @@ export async function createApproval(tx: Transaction, approval: NewApproval): Pr
       requestHash: requestHash ?? createHash('sha256').update(canonicalJson(approval.request)).digest('hex'),
       status: 'pending',
       expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
-      escalateAt: escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
+      escalateAt:
+        escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
       mailDueAt: approval.approvers.length === 0 ? null : sql`now()`,
     })
-    .onConflictDoUpdate({ target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call], set: { runId: sql`excluded.run_id` } })
+    .onConflictDoUpdate({
+      target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call],
+      set: { runId: sql`excluded.run_id` },
+    })
     .returning({ id: approvals.id });
   return (row as { id: string }).id;
 }
 
 /** The approval of one try of a step, or of one call in it, if it was asked for. */
-export async function findApproval(tx: Transaction, runId: string, stepIndex: number, attempt: number, call: number): Promise<ApprovalRow | null> {
-  const [row] = await tx.select().from(approvals).where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.attempt, attempt), eq(approvals.call, call)));
+export async function findApproval(
+  tx: Transaction,
+  runId: string,
+  stepIndex: number,
+  attempt: number,
+  call: number,
+): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.runId, runId),
+        eq(approvals.stepIndex, stepIndex),
+        eq(approvals.attempt, attempt),
+        eq(approvals.call, call),
+      ),
+    );
   return row ?? null;
 }
 
 /** Whether a run got an approval for exactly this request at an earlier try of the same call. */
-export async function findApprovedRequest(tx: Transaction, runId: string, stepIndex: number, call: number, requestHash: string): Promise<ApprovalRow | null> {
+export async function findApprovedRequest(
+  tx: Transaction,
+  runId: string,
+  stepIndex: number,
+  call: number,
+  requestHash: string,
+): Promise<ApprovalRow | null> {
   const [row] = await tx
     .select()
     .from(approvals)
-    .where(and(eq(approvals.runId, runId), eq(approvals.stepIndex, stepIndex), eq(approvals.call, call), eq(approvals.status, 'approved'), eq(approvals.requestHash, requestHash)))
+    .where(
+      and(
+        eq(approvals.runId, runId),
+        eq(approvals.stepIndex, stepIndex),
+        eq(approvals.call, call),
+        eq(approvals.status, 'approved'),
+        eq(approvals.requestHash, requestHash),
+      ),
+    )
     .limit(1);
   return row ?? null;
 }
 
-export async function listApprovals(tx: Transaction, tenantId: string, filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined }, limit: number, before: string | undefined): Promise<ApprovalRow[]> {
+export async function listApprovals(
+  tx: Transaction,
+  tenantId: string,
+  filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined },
+  limit: number,
+  before: string | undefined,
+): Promise<ApprovalRow[]> {
   return tx
     .select()
     .from(approvals)
@@ -90,14 +130,30 @@ export async function lockPending(tx: Transaction, id: string): Promise<Approval
   const [row] = await tx
     .select()
     .from(approvals)
-    .where(and(eq(approvals.id, id), eq(approvals.status, 'pending'), sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`))
+    .where(
+      and(
+        eq(approvals.id, id),
+        eq(approvals.status, 'pending'),
+        sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`,
+      ),
+    )
     .for('update');
   return row ?? null;
 }
 
 /** Ends a pending approval. Only for one that is locked. */
-export async function closeApproval(tx: Transaction, id: string, decision: 'approved' | 'rejected', decidedBy: string, note: string | null): Promise<ApprovalRow> {
-  const [row] = await tx.update(approvals).set({ status: decision, decidedBy, decidedAt: sql`now()`, note }).where(eq(approvals.id, id)).returning();
+export async function closeApproval(
+  tx: Transaction,
+  id: string,
+  decision: 'approved' | 'rejected',
+  decidedBy: string,
+  note: string | null,
+): Promise<ApprovalRow> {
+  const [row] = await tx
+    .update(approvals)
+    .set({ status: decision, decidedBy, decidedAt: sql`now()`, note })
+    .where(eq(approvals.id, id))
+    .returning();
   return row as ApprovalRow;
 }
 
@@ -112,12 +168,25 @@ export async function expireRunApprovals(tx: Transaction, runIds: readonly strin
 /** Settles approvals whose time is over, as each one's `onTimeout` says, and leaves those whose run somebody else has now; answers their runs. */
 export async function settleExpired(tx: Transaction, limit: number): Promise<string[]> {
   const isDue = and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`));
-  const due = await tx.select({ runId: approvals.runId }).from(approvals).where(isDue).orderBy(asc(approvals.expiresAt)).limit(limit);
-  const free = await lockRuns(tx, due.map((row) => row.runId), { skipLocked: true });
+  const due = await tx
+    .select({ runId: approvals.runId })
+    .from(approvals)
+    .where(isDue)
+    .orderBy(asc(approvals.expiresAt))
+    .limit(limit);
+  const free = await lockRuns(
+    tx,
+    due.map((row) => row.runId),
+    { skipLocked: true },
+  );
   if (free.length === 0) return [];
   const settled = await tx
     .update(approvals)
-    .set({ status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`, decidedBy: 'time-out', decidedAt: sql`now()` })
+    .set({
+      status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
+      decidedBy: 'time-out',
+      decidedAt: sql`now()`,
+    })
     .where(and(isDue, inArray(approvals.runId, free)))
     .returning({ runId: approvals.runId });
   // In the order in which they were locked.

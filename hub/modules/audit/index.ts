@@ -49,6 +49,20 @@ export class Audit {
           .orderBy(desc(auditLog.id))
           .limit(limit),
       );
-    return readPage(this.#deps.cursors, `audit:${tenantId}`, query, read, ({ id, actor, action, targetType, targetId, details, createdAt }) => ({ id, actor, action, targetType, targetId, details, createdAt: createdAt.toISOString() }));
+    return readPage(
+      this.#deps.cursors,
+      `audit:${tenantId}`,
+      query,
+      read,
+      ({ id, actor, action, targetType, targetId, details, createdAt }) => ({
+        id,
+        actor,
+        action,
+        targetType,
+        targetId,
+        details,
+        createdAt: createdAt.toISOString(),
+      }),
+    );
   }
 }

@@ -14,7 +14,10 @@ export interface StoredConfig {
 
 /** The configuration of a channel with its secrets. */
 export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfig {
-  return { ...(stored.config as ChannelConfig), ...(JSON.parse(secrets.open(purpose, stored.sealedSecrets)) as ChannelConfig) };
+  return {
+    ...(stored.config as ChannelConfig),
+    ...(JSON.parse(secrets.open(purpose, stored.sealedSecrets)) as ChannelConfig),
+  };
 }
 
 /**
@@ -22,25 +25,51 @@ export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfi
  * out keeps the value that it had, and so does the provider's address; but one that goes to an address is kept for that address alone.
  * @throws AppError `validation_failed` with the path of each problem.
  */
-export function sealConfig(secrets: Secrets, provider: ChannelProvider, given: JsonObject, before: StoredConfig | null): StoredConfig {
+export function sealConfig(
+  secrets: Secrets,
+  provider: ChannelProvider,
+  given: JsonObject,
+  before: StoredConfig | null,
+): StoredConfig {
   const known = before === null ? {} : openConfig(secrets, before);
   const base: JsonObject = known['apiBaseUrl'] === undefined ? given : { apiBaseUrl: known['apiBaseUrl'], ...given };
-  const moved = new Map(Object.entries(secretAddresses).flatMap(([address, names]) => (before === null || base[address] === known[address] ? [] : names.map((name) => [name, address]))));
-  const kept = Object.fromEntries(Object.entries(known).filter(([name]) => channelSecrets.includes(name) && !moved.has(name)));
+  const moved = new Map(
+    Object.entries(secretAddresses).flatMap(([address, names]) =>
+      before === null || base[address] === known[address] ? [] : names.map((name) => [name, address]),
+    ),
+  );
+  const kept = Object.fromEntries(
+    Object.entries(known).filter(([name]) => channelSecrets.includes(name) && !moved.has(name)),
+  );
   const whole = { ...kept, ...base };
   const parsed = channelConfigs[provider].safeParse(whole);
   if (!parsed.success) {
-    const missing = (name: string) => (moved.has(name) && Object.hasOwn(known, name) ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for` : 'is required');
+    const missing = (name: string) =>
+      moved.has(name) && Object.hasOwn(known, name)
+        ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for`
+        : 'is required';
     const details = parsed.error.issues.map((issue) => ({
       path: `body.config${issue.path.map((part) => `.${String(part)}`).join('')}`,
-      message: issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn(whole, String(issue.path[0])) ? missing(String(issue.path[0])) : issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : issue.message,
+      message:
+        issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn(whole, String(issue.path[0]))
+          ? missing(String(issue.path[0]))
+          : issue.code === 'unrecognized_keys'
+            ? `has unknown fields: ${issue.keys.join(', ')}`
+            : issue.message,
     }));
-    throw new AppError('validation_failed', `The request can't be carried out: ${details[0]?.path} ${details[0]?.message}.`, { details });
+    throw new AppError(
+      'validation_failed',
+      `The request can't be carried out: ${details[0]?.path} ${details[0]?.message}.`,
+      { details },
+    );
   }
   const entries = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
   return {
     config: Object.fromEntries(entries.filter(([name]) => !channelSecrets.includes(name))) as JsonObject,
-    sealedSecrets: secrets.seal(purpose, JSON.stringify(Object.fromEntries(entries.filter(([name]) => channelSecrets.includes(name))))),
+    sealedSecrets: secrets.seal(
+      purpose,
+      JSON.stringify(Object.fromEntries(entries.filter(([name]) => channelSecrets.includes(name)))),
+    ),
   };
 }
 

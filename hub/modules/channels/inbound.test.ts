@@ -23,7 +23,10 @@ afterAll(async () => {
 test('what a try that was rolled back has started is told to nobody', async () => {
   const [tenantId, channelId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'channels', '{}')`, [tenantId]);
-  await database.query(`INSERT INTO channels (id, tenant_id, provider, name, config, sealed_secrets, active) VALUES ($1, $2, 'webhook', 'c', '{}', '', true)`, [channelId, tenantId]);
+  await database.query(
+    `INSERT INTO channels (id, tenant_id, provider, name, config, sealed_secrets, active) VALUES ($1, $2, 'webhook', 'c', '{}', '', true)`,
+    [channelId, tenantId],
+  );
   let tries = 0;
   const conflicting = {
     workspace: (id: string, work: (tx: Transaction) => Promise<unknown>) =>
@@ -43,9 +46,22 @@ test('what a try that was rolled back has started is told to nobody', async () =
       return { runId, job: { data: { runId } } as PromisedJob, committed: () => told.push(runId) };
     },
   };
-  const deps = { db: conflicting, workflows, limits: new WorkspaceLimits(), runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) } } as unknown as ChannelsDependencies;
+  const deps = {
+    db: conflicting,
+    workflows,
+    limits: new WorkspaceLimits(),
+    runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) },
+  } as unknown as ChannelsDependencies;
   const channel = { id: channelId, tenantId, provider: 'webhook', name: 'c' } as ChannelRow;
-  const message = { text: 'x', messageId: 'm', sessionKey: 's', scope: 'direct', title: 't', from: null, replyTo: null };
+  const message = {
+    text: 'x',
+    messageId: 'm',
+    sessionKey: 's',
+    scope: 'direct',
+    title: 't',
+    from: null,
+    replyTo: null,
+  };
   const { runIds } = await receiveMessages(deps, channel, [message as never], {}, 'live', false);
   expect(tries).toBe(2);
   expect(told).toEqual(runIds);

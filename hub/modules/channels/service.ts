@@ -60,7 +60,13 @@ export class Channels {
         tx
           .select()
           .from(channels)
-          .where(and(eq(channels.tenantId, tenantId), query.provider === undefined ? undefined : eq(channels.provider, query.provider), before === undefined ? undefined : lt(channels.id, before)))
+          .where(
+            and(
+              eq(channels.tenantId, tenantId),
+              query.provider === undefined ? undefined : eq(channels.provider, query.provider),
+              before === undefined ? undefined : lt(channels.id, before),
+            ),
+          )
           .orderBy(desc(channels.id))
           .limit(limit),
       );
@@ -73,34 +79,77 @@ export class Channels {
       const before = body.id === undefined ? null : await findChannel(tx, tenantId, body.id);
       if (body.id !== undefined && before === null) throw notFound(body.id);
       if (before !== null && before.provider !== body.provider) {
-        throw new AppError('validation_failed', `body.provider can't be changed: this channel is of ${before.provider}; make a new one.`, { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] });
+        throw new AppError(
+          'validation_failed',
+          `body.provider can't be changed: this channel is of ${before.provider}; make a new one.`,
+          { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
+        );
       }
       const sealed = sealConfig(this.#deps.secrets, body.provider, body.config, before);
       const values = { provider: body.provider, name: body.name, active: body.active, ...sealed };
       const [row] =
         before === null
-          ? await tx.insert(channels).values({ id: newId(), tenantId, ...values }).returning()
-          : await tx.update(channels).set({ ...values, updatedAt: sql`now()` }).where(eq(channels.id, before.id)).returning();
+          ? await tx
+              .insert(channels)
+              .values({ id: newId(), tenantId, ...values })
+              .returning()
+          : await tx
+              .update(channels)
+              .set({ ...values, updatedAt: sql`now()` })
+              .where(eq(channels.id, before.id))
+              .returning();
       const written = row as ChannelRow;
       if (before === null) await this.#deps.limits.assertWithin(tx, tenantId, 'channel');
-      await recordAudit(tx, { tenantId, actor, action: before === null ? 'channel.created' : 'channel.updated', targetType: 'channel', targetId: written.id, details: { provider: written.provider, name: written.name, active: written.active } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: before === null ? 'channel.created' : 'channel.updated',
+        targetType: 'channel',
+        targetId: written.id,
+        details: { provider: written.provider, name: written.name, active: written.active },
+      });
       return this.#present(written);
     });
   }
 
   /** Changes what is named of a channel and keeps the rest. @throws AppError `not_found`, `validation_failed`. */
-  async patch(tenantId: string, id: string, body: { name?: string | undefined; active?: boolean | undefined; config?: JsonObject | undefined }, actor: string): Promise<Channel> {
+  async patch(
+    tenantId: string,
+    id: string,
+    body: { name?: string | undefined; active?: boolean | undefined; config?: JsonObject | undefined },
+    actor: string,
+  ): Promise<Channel> {
     const before = await this.#deps.db.workspace(tenantId, (tx) => findChannel(tx, tenantId, id));
     if (before === null) throw notFound(id);
-    return this.put(tenantId, { id, provider: before.provider, name: body.name ?? before.name, active: body.active ?? before.active, config: { ...before.config, ...body.config } }, actor);
+    return this.put(
+      tenantId,
+      {
+        id,
+        provider: before.provider,
+        name: body.name ?? before.name,
+        active: body.active ?? before.active,
+        config: { ...before.config, ...body.config },
+      },
+      actor,
+    );
   }
 
   /** @throws AppError `not_found`. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      const rows = await tx.delete(channels).where(and(eq(channels.tenantId, tenantId), eq(channels.id, id))).returning({ id: channels.id });
+      const rows = await tx
+        .delete(channels)
+        .where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)))
+        .returning({ id: channels.id });
       if (rows.length === 0) throw notFound(id);
-      await recordAudit(tx, { tenantId, actor, action: 'channel.deleted', targetType: 'channel', targetId: id, details: {} });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'channel.deleted',
+        targetType: 'channel',
+        targetId: id,
+        details: {},
+      });
     });
     return { id, deleted: true };
   }
@@ -110,8 +159,15 @@ export class Channels {
    * or its provider's signature must be right.
    * @throws AppError `not_found`, `channel_secret_invalid`, `channel_inactive`.
    */
-  async receive(id: string, call: InboundCall, caller: { tenantId: string; environment: 'live' | 'test' } | null): Promise<Received | { challenge: string }> {
-    const channel = caller === null ? await this.#findAnywhere(id) : await this.#deps.db.workspace(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
+  async receive(
+    id: string,
+    call: InboundCall,
+    caller: { tenantId: string; environment: 'live' | 'test' } | null,
+  ): Promise<Received | { challenge: string }> {
+    const channel =
+      caller === null
+        ? await this.#findAnywhere(id)
+        : await this.#deps.db.workspace(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
     if (channel === null) throw caller === null ? secretInvalid() : notFound(id);
     const adapter = channel.provider === 'email' ? null : adapters[channel.provider];
     if (caller === null) {
@@ -122,10 +178,21 @@ export class Channels {
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
     if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
-    const { automations } = await this.#deps.db.workspace(channel.tenantId, (tx) => readEntitlements(tx, channel.tenantId), { durable: false });
+    const { automations } = await this.#deps.db.workspace(
+      channel.tenantId,
+      (tx) => readEntitlements(tx, channel.tenantId),
+      { durable: false },
+    );
     if (!automations) throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
     const messages = adapter === null ? parsePlain(call.body) : adapter.parse(call.body);
-    return receiveMessages(this.#deps, channel, messages, call.body, caller?.environment ?? 'live', this.#canAnswer(channel));
+    return receiveMessages(
+      this.#deps,
+      channel,
+      messages,
+      call.body,
+      caller?.environment ?? 'live',
+      this.#canAnswer(channel),
+    );
   }
 
   /** Answers WhatsApp's check of a new webhook. @throws AppError `channel_secret_invalid`. */
@@ -140,7 +207,8 @@ export class Channels {
   async pick(request: DeliverRequest, tenantId: string): Promise<PickedChannel> {
     const channel = await this.#deps.db.workspace(tenantId, async (tx) => {
       const picked = await pickChannel(tx, tenantId, request);
-      if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email) throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
+      if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email)
+        throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
       return picked;
     });
     return { id: channel.id, provider: channel.provider, config: openConfig(this.#deps.secrets, channel) };
@@ -151,19 +219,54 @@ export class Channels {
     const { tenantId, runId, stepIndex } = context;
     const { config } = channel;
     if (channel.provider === 'email') {
-      return this.#deps.email.send({ to: [request.to], subject: request.subject ?? 'Message', text: request.text, fromName: config['senderName'], replyTo: config['replyTo'] }, context, 'email');
+      return this.#deps.email.send(
+        {
+          to: [request.to],
+          subject: request.subject ?? 'Message',
+          text: request.text,
+          fromName: config['senderName'],
+          replyTo: config['replyTo'],
+        },
+        context,
+        'email',
+      );
     }
-    const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) =>
-      recordMessage(tx, { tenantId, runId, stepIndex, channel: channel.provider, recipient: request.to, status, summary: { channelId: channel.id, ...summary } });
+    const record = (
+      tx: Transaction,
+      status: 'delivered' | 'simulated' | 'failed',
+      summary: Record<string, JsonValue>,
+    ) =>
+      recordMessage(tx, {
+        tenantId,
+        runId,
+        stepIndex,
+        channel: channel.provider,
+        recipient: request.to,
+        status,
+        summary: { channelId: channel.id, ...summary },
+      });
     if (context.environment === 'test') {
-      return { output: { simulated: true, channelId: channel.id, to: request.to }, outputText: `simulated: ${channel.provider} message to ${request.to}`, persist: (tx) => record(tx, 'simulated', { text: request.text.slice(0, 500) }) };
+      return {
+        output: { simulated: true, channelId: channel.id, to: request.to },
+        outputText: `simulated: ${channel.provider} message to ${request.to}`,
+        persist: (tx) => record(tx, 'simulated', { text: request.text.slice(0, 500) }),
+      };
     }
     try {
-      const { providerMessageId } = await adapters[channel.provider].send(config, request, { egress: this.#deps.egress, idempotencyKey: context.idempotencyKey, signal: context.signal });
+      const { providerMessageId } = await adapters[channel.provider].send(config, request, {
+        egress: this.#deps.egress,
+        idempotencyKey: context.idempotencyKey,
+        signal: context.signal,
+      });
       const output = { channelId: channel.id, provider: channel.provider, to: request.to, providerMessageId };
       return { output, outputText: request.text, persist: (tx) => record(tx, 'delivered', { providerMessageId }) };
     } catch (error) {
-      if (error instanceof AppError) await throughOutages(context.signal, () => this.#deps.db.workspace(tenantId, (tx) => record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) })));
+      if (error instanceof AppError)
+        await throughOutages(context.signal, () =>
+          this.#deps.db.workspace(tenantId, (tx) =>
+            record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) }),
+          ),
+        );
       throw error;
     }
   }
@@ -174,7 +277,9 @@ export class Channels {
   }
 
   async #findAnywhere(id: string): Promise<ChannelRow | null> {
-    const [row] = await this.#deps.db.system((tx) => tx.select().from(channels).where(eq(channels.id, id)), { durable: false });
+    const [row] = await this.#deps.db.system((tx) => tx.select().from(channels).where(eq(channels.id, id)), {
+      durable: false,
+    });
     return row ?? null;
   }
 
@@ -194,23 +299,40 @@ export class Channels {
 }
 
 async function findChannel(tx: Transaction, tenantId: string, id: string): Promise<ChannelRow | null> {
-  const [row] = await tx.select().from(channels).where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)));
+  const [row] = await tx
+    .select()
+    .from(channels)
+    .where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)));
   return row ?? null;
 }
 
-async function pickChannel(tx: Transaction, tenantId: string, { channelId, provider }: DeliverRequest): Promise<ChannelRow> {
+async function pickChannel(
+  tx: Transaction,
+  tenantId: string,
+  { channelId, provider }: DeliverRequest,
+): Promise<ChannelRow> {
   if (channelId !== undefined) {
     const channel = await findChannel(tx, tenantId, channelId);
     if (channel === null) throw notFound(channelId);
-    if (provider !== undefined && channel.provider !== provider) throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
+    if (provider !== undefined && channel.provider !== provider)
+      throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
     if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is switched off.`);
     return channel;
   }
   if (provider === undefined) throw new AppError('validation_failed', 'Name a channelId or a provider.');
-  const found = await tx.select().from(channels).where(and(eq(channels.tenantId, tenantId), eq(channels.provider, provider), eq(channels.active, true))).limit(2);
+  const found = await tx
+    .select()
+    .from(channels)
+    .where(and(eq(channels.tenantId, tenantId), eq(channels.provider, provider), eq(channels.active, true)))
+    .limit(2);
   const [only, another] = found;
-  if (only === undefined) throw new AppError('not_found', `This workspace has no active channel of ${provider}; create one with POST /v1/automations/channels.`);
-  if (another !== undefined) throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
+  if (only === undefined)
+    throw new AppError(
+      'not_found',
+      `This workspace has no active channel of ${provider}; create one with POST /v1/automations/channels.`,
+    );
+  if (another !== undefined)
+    throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
   return only;
 }
 
@@ -219,5 +341,8 @@ function notFound(id: string): AppError {
 }
 
 function secretInvalid(): AppError {
-  return new AppError('channel_secret_invalid', 'Send the inboundSecret of the channel as X-Service-Automation-Token, an API key, or the signature of its provider.');
+  return new AppError(
+    'channel_secret_invalid',
+    'Send the inboundSecret of the channel as X-Service-Automation-Token, an API key, or the signature of its provider.',
+  );
 }

@@ -32,7 +32,13 @@ export function createChatEvents(followers: readonly ChatEventFollower[]): ChatE
   return {
     async emit(tx, type, payload, depth = 0) {
       const parsed = chatEventPayloadOf(type).parse(payload);
-      const event: ChatEvent = { tenantId: parsed.tenantId, type, eventId: newId(), payload: toStorableJson(parsed) as JsonObject, depth };
+      const event: ChatEvent = {
+        tenantId: parsed.tenantId,
+        type,
+        eventId: newId(),
+        payload: toStorableJson(parsed) as JsonObject,
+        depth,
+      };
       const after: (() => void)[] = [];
       for (const follow of followers) after.push(await follow(tx, event));
       return () => after.forEach((committed) => committed());

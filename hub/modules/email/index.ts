@@ -54,20 +54,43 @@ export class Email {
     const { tenantId, runId, stepIndex } = context;
     const recipient = request.to.join(', ').slice(0, 2000);
     const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', more: Record<string, JsonValue>) =>
-      recordMessage(tx, { tenantId, runId, stepIndex, channel, recipient, status, summary: { subject: request.subject, ...more } });
+      recordMessage(tx, {
+        tenantId,
+        runId,
+        stepIndex,
+        channel,
+        recipient,
+        status,
+        summary: { subject: request.subject, ...more },
+      });
     if (context.environment === 'test') {
-      return { output: { simulated: true, to: request.to }, outputText: `simulated: mail to ${recipient}`, persist: (tx) => record(tx, 'simulated', {}) };
+      return {
+        output: { simulated: true, to: request.to },
+        outputText: `simulated: mail to ${recipient}`,
+        persist: (tx) => record(tx, 'simulated', {}),
+      };
     }
-    if (this.#mailer === null) throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+    if (this.#mailer === null)
+      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
     try {
       const messageId = `<${context.idempotencyKey}@outrigger>`;
       const sent = await this.#mailer.send({ ...request, messageId }, context.signal);
       const output = { messageId: sent.messageId, accepted: sent.accepted, rejected: sent.rejected };
-      return { output, outputText: `mail to ${sent.accepted.join(', ')}`, persist: (tx) => record(tx, 'delivered', output) };
+      return {
+        output,
+        outputText: `mail to ${sent.accepted.join(', ')}`,
+        persist: (tx) => record(tx, 'delivered', output),
+      };
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
-      await throughOutages(context.signal, () => this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })));
-      throw new AppError(error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused', error.message, { cause: error });
+      await throughOutages(context.signal, () =>
+        this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })),
+      );
+      throw new AppError(
+        error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused',
+        error.message,
+        { cause: error },
+      );
     }
   }
 

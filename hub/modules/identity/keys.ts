@@ -40,13 +40,22 @@ export function newApiKey(product: Product, environment: Environment): { key: st
   return { key: `${start}_${secret}`, hint: `${start}_…`, secret };
 }
 
-const keyPattern = /^((key_(live|test)(?:_(ai|automations|voice|live))?)_[a-z0-9]{8})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const keyPattern =
+  /^((key_(live|test)(?:_(ai|automations|voice|live))?)_[a-z0-9]{8})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 /** Takes an API key apart; null when it can't be one: a wrong shape, or a checksum that differs. */
 export function parseApiKey(key: string): ParsedKey | null {
   const match = keyPattern.exec(key);
   if (match === null) return null;
-  const [, start, keyLead, environment, named, body, sum] = match as unknown as [string, string, string, Environment, string | undefined, string, string];
+  const [, start, keyLead, environment, named, body, sum] = match as unknown as [
+    string,
+    string,
+    string,
+    Environment,
+    string | undefined,
+    string,
+    string,
+  ];
   const product: Product = named === undefined || named === 'live' ? 'chat' : (named as Product);
   if (keyLead !== lead(product, environment) || sum !== checksum(`${start}_${body}`)) return null;
   return { product, environment, secret: body + sum };

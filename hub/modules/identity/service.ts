@@ -20,7 +20,21 @@ import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { newApiKey, secretHash } from './keys.ts';
 import { SignInLimits } from './sign-in-limits.ts';
-import { findAdmin, findSession, findTenant, findUserByEmail, hasTenants, insertCode, insertSession, insertTenant, insertUser, listTokens, listTokensOf, redeemCode, useToken } from './store.ts';
+import {
+  findAdmin,
+  findSession,
+  findTenant,
+  findUserByEmail,
+  hasTenants,
+  insertCode,
+  insertSession,
+  insertTenant,
+  insertUser,
+  listTokens,
+  listTokensOf,
+  redeemCode,
+  useToken,
+} from './store.ts';
 import type { Entitlements, FoundToken, TokenRow, UserRow } from './store.ts';
 
 export interface IdentityDependencies {
@@ -86,14 +100,25 @@ export class Identity {
   }
 
   /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */
-  async signUp({ email, password, workspaceName }: { email: string; password: string; workspaceName: string }, address: string): Promise<Session> {
-    if (this.#deps.signUp === 'closed') throw new AppError('sign_up_closed', 'Nobody can sign up here; ask whoever runs this hub for a workspace.');
+  async signUp(
+    { email, password, workspaceName }: { email: string; password: string; workspaceName: string },
+    address: string,
+  ): Promise<Session> {
+    if (this.#deps.signUp === 'closed')
+      throw new AppError('sign_up_closed', 'Nobody can sign up here; ask whoever runs this hub for a workspace.');
     const passwordHash = await hashPassword(password);
     return this.#unique(() =>
       this.#deps.db.system(async (tx) => {
         const tenantId = await insertTenant(tx, workspaceName, this.#deps.defaultEntitlements);
         const user = await insertUser(tx, { tenantId, email, passwordHash, role: 'admin' });
-        await recordAudit(tx, { tenantId, actor: `user:${user.id}`, action: 'workspace.created', targetType: 'workspace', targetId: tenantId, details: { name: workspaceName } });
+        await recordAudit(tx, {
+          tenantId,
+          actor: `user:${user.id}`,
+          action: 'workspace.created',
+          targetType: 'workspace',
+          targetId: tenantId,
+          details: { name: workspaceName },
+        });
         return this.#begin(tx, user, address);
       }),
     );
@@ -107,7 +132,8 @@ export class Identity {
     await this.#limits.assertMayTry(email, address);
     const user = await this.#deps.db.system((tx) => findUserByEmail(tx, email));
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
-    if (user === null || !correct) throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
+    if (user === null || !correct)
+      throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
     return this.#deps.db.workspace(user.tenantId, (tx) => this.#begin(tx, user, address));
   }
 
@@ -115,7 +141,11 @@ export class Identity {
   async redeemLink(code: string, address: string): Promise<Session> {
     return this.#deps.db.system(async (tx) => {
       const user = await redeemCode(tx, codeHash(code));
-      if (user === null) throw new AppError('invalid_credentials', 'This sign-in link is wrong, used or too old; make a new one with: npm run outrigger -- link');
+      if (user === null)
+        throw new AppError(
+          'invalid_credentials',
+          'This sign-in link is wrong, used or too old; make a new one with: npm run outrigger -- link',
+        );
       return this.#begin(tx, user, address);
     });
   }
@@ -126,25 +156,45 @@ export class Identity {
     await this.#deps.db.system(async (tx) => {
       const tenant = (await findTenant(tx, workspaceName)) ?? (await this.#refuseUnknown(tx, workspaceName));
       const admin = await findAdmin(tx, tenant.id);
-      if (admin === null) throw new AppError('not_found', `The workspace "${tenant.name}" has no admin; add one with: npm run outrigger -- user create --workspace "${tenant.name}" --role admin --email EMAIL`);
+      if (admin === null)
+        throw new AppError(
+          'not_found',
+          `The workspace "${tenant.name}" has no admin; add one with: npm run outrigger -- user create --workspace "${tenant.name}" --role admin --email EMAIL`,
+        );
       await insertCode(tx, admin, codeHash(code), codeHours);
     });
     return code;
   }
 
   async logOut({ tenantId, sessionId }: SessionIdentity): Promise<{ signedOut: true }> {
-    await this.#deps.db.workspace(tenantId, (tx) => tx.update(sessions).set({ revokedAt: sql`now()` }).where(eq(sessions.id, sessionId)));
+    await this.#deps.db.workspace(tenantId, (tx) =>
+      tx
+        .update(sessions)
+        .set({ revokedAt: sql`now()` })
+        .where(eq(sessions.id, sessionId)),
+    );
     this.#tellAccess(tenantId);
     return { signedOut: true };
   }
 
   /** @throws AppError `email_taken`. */
-  async addMember(tenantId: string, { email, password, role }: { email: string; password: string; role: Role }, actor: string) {
+  async addMember(
+    tenantId: string,
+    { email, password, role }: { email: string; password: string; role: Role },
+    actor: string,
+  ) {
     const passwordHash = await hashPassword(password);
     return this.#unique(() =>
       this.#deps.db.workspace(tenantId, async (tx) => {
         const user = await insertUser(tx, { tenantId, email, passwordHash, role });
-        await recordAudit(tx, { tenantId, actor, action: 'member.added', targetType: 'user', targetId: user.id, details: { email, role } });
+        await recordAudit(tx, {
+          tenantId,
+          actor,
+          action: 'member.added',
+          targetType: 'user',
+          targetId: user.id,
+          details: { email, role },
+        });
         return { id: user.id, email, role, createdAt: user.createdAt.toISOString() };
       }),
     );
@@ -155,16 +205,29 @@ export class Identity {
    * but whoever made one may know it, so those that they made and that still work are answered, revoked if that is wanted.
    * @throws AppError `not_found`, `conflict` for the last admin.
    */
-  async removeMember(tenantId: string, email: string, actor: string, { revokeKeys = false } = {}): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
+  async removeMember(
+    tenantId: string,
+    email: string,
+    actor: string,
+    { revokeKeys = false } = {},
+  ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
     const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
       // Two removals at once must not each leave the other's admin.
       const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
       const member = members.find((user) => user.email === email.toLowerCase());
       if (member === undefined) throw noMember(email);
-      if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1) throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
+      if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1)
+        throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
       await tx.delete(users).where(eq(users.id, member.id));
       const known = await listTokensOf(tx, tenantId, `user:${member.id}`);
-      await recordAudit(tx, { tenantId, actor, action: 'member.removed', targetType: 'user', targetId: member.id, details: { email: member.email, role: member.role, keys: known.map((key) => key.id) } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.removed',
+        targetType: 'user',
+        targetId: member.id,
+        details: { email: member.email, role: member.role, keys: known.map((key) => key.id) },
+      });
       if (revokeKeys) for (const key of known) await this.#revokeWithin(tx, tenantId, key.id, actor);
       return { id: member.id, keys: known };
     });
@@ -173,15 +236,30 @@ export class Identity {
   }
 
   /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
-  async setPassword(tenantId: string, { email, password }: { email: string; password: string }, actor: string): Promise<{ id: string; email: string }> {
+  async setPassword(
+    tenantId: string,
+    { email, password }: { email: string; password: string },
+    actor: string,
+  ): Promise<{ id: string; email: string }> {
     const passwordHash = await hashPassword(password);
     const changed = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const [user] = await tx.update(users).set({ passwordHash }).where(and(eq(users.tenantId, tenantId), eq(users.email, email.toLowerCase()))).returning({ id: users.id, email: users.email });
+      const [user] = await tx
+        .update(users)
+        .set({ passwordHash })
+        .where(and(eq(users.tenantId, tenantId), eq(users.email, email.toLowerCase())))
+        .returning({ id: users.id, email: users.email });
       if (user === undefined) throw noMember(email);
       await tx.delete(sessions).where(eq(sessions.userId, user.id));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
       await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
-      await recordAudit(tx, { tenantId, actor, action: 'member.password_set', targetType: 'user', targetId: user.id, details: { email: user.email } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.password_set',
+        targetType: 'user',
+        targetId: user.id,
+        details: { email: user.email },
+      });
       return user;
     });
     this.#tellAccess(tenantId);
@@ -210,14 +288,22 @@ export class Identity {
         })
         .returning();
       const created = inserted as TokenRow;
-      await recordAudit(tx, { tenantId, actor, action: 'token.created', targetType: 'token', targetId: created.id, details: { name: body.name, product: body.product, environment: body.environment } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'token.created',
+        targetType: 'token',
+        targetId: created.id,
+        details: { name: body.name, product: body.product, environment: body.environment },
+      });
       return created;
     });
     return { ...presentToken(row), key };
   }
 
   listTokens(tenantId: string, query: ListTokensQuery) {
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `tokens:${tenantId}`, query, read, presentToken);
   }
 
@@ -235,12 +321,22 @@ export class Identity {
       .set({ revokedAt: sql`now()` })
       .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
       .returning({ id: apiTokens.id });
-    if (revoked.length > 0) await recordAudit(tx, { tenantId, actor, action: 'token.revoked', targetType: 'token', targetId: id, details: {} });
+    if (revoked.length > 0)
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'token.revoked',
+        targetType: 'token',
+        targetId: id,
+        details: {},
+      });
     return revoked.length > 0;
   }
 
   async readEntitlements(tenantId: string): Promise<Entitlements> {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) => tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId)));
+    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId)),
+    );
     if (row === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
     return row.entitlements;
   }
@@ -254,7 +350,14 @@ export class Identity {
         .where(eq(tenants.id, tenantId))
         .returning({ entitlements: tenants.entitlements });
       if (row === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);
-      await recordAudit(tx, { tenantId, actor: 'platform', action: 'entitlements.changed', targetType: 'workspace', targetId: tenantId, details: changes });
+      await recordAudit(tx, {
+        tenantId,
+        actor: 'platform',
+        action: 'entitlements.changed',
+        targetType: 'workspace',
+        targetId: tenantId,
+        details: changes,
+      });
       return row.entitlements;
     });
     this.#tellAccess(tenantId);
@@ -267,7 +370,16 @@ export class Identity {
     if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
     if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
     if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
-    const { id, tenant_id: tenantId, product, environment, permissions, ip_allowlist: ipAllowlist, entitlements, expires_at: expiresAt } = found;
+    const {
+      id,
+      tenant_id: tenantId,
+      product,
+      environment,
+      permissions,
+      ip_allowlist: ipAllowlist,
+      entitlements,
+      expires_at: expiresAt,
+    } = found;
     return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements, expiresAt };
   }
 
@@ -277,7 +389,14 @@ export class Identity {
     const found = await this.#deps.db.system((tx) => findSession(tx, sessionId), { durable: false });
     if (found === null) throw notSignedIn();
     const { id, email, role, tenantId } = found.user;
-    return { sessionId, tenantId, workspaceName: found.workspaceName, user: { id, email, role }, entitlements: found.entitlements, expiresAt: found.expiresAt };
+    return {
+      sessionId,
+      tenantId,
+      workspaceName: found.workspaceName,
+      user: { id, email, role },
+      entitlements: found.entitlements,
+      expiresAt: found.expiresAt,
+    };
   }
 
   /** Makes the demo workspace on the first start; answers whether it did. */
@@ -298,7 +417,14 @@ export class Identity {
       this.#deps.db.system(async (tx) => {
         const id = await insertTenant(tx, name, this.#deps.defaultEntitlements);
         await insertUser(tx, { tenantId: id, email: `admin@${id}.invalid`, passwordHash: '', role: 'admin' });
-        await recordAudit(tx, { tenantId: id, actor: 'cli', action: 'workspace.created', targetType: 'workspace', targetId: id, details: { name } });
+        await recordAudit(tx, {
+          tenantId: id,
+          actor: 'cli',
+          action: 'workspace.created',
+          targetType: 'workspace',
+          targetId: id,
+          details: { name },
+        });
         return { id, name };
       }),
     );
@@ -312,7 +438,10 @@ export class Identity {
   async #refuseUnknown(tx: Transaction, name: string): Promise<never> {
     const make = `npm run outrigger -- workspace create --name "${name}"`;
     if (await hasTenants(tx)) throw new AppError('not_found', `There is no workspace "${name}"; make it with: ${make}`);
-    throw new AppError('not_found', `There is no workspace yet: the first start of the hub (npm start) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`);
+    throw new AppError(
+      'not_found',
+      `There is no workspace yet: the first start of the hub (npm start) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`,
+    );
   }
 
   #tellAccess(tenantId: string): void {
@@ -330,7 +459,12 @@ export class Identity {
       .setIssuedAt()
       .setExpirationTime(Math.floor(session.expiresAt.getTime() / 1000))
       .sign(this.#deps.sessionKey);
-    return { token, expiresAt: session.expiresAt.toISOString(), tenantId: user.tenantId, user: { id: user.id, email: user.email, role: user.role } };
+    return {
+      token,
+      expiresAt: session.expiresAt.toISOString(),
+      tenantId: user.tenantId,
+      user: { id: user.id, email: user.email, role: user.role },
+    };
   }
 
   async #verify(token: string): Promise<string> {
@@ -348,15 +482,26 @@ export class Identity {
       return await work();
     } catch (error) {
       const constraint = violatedConstraint(error);
-      if (constraint === 'users_email') throw new AppError('email_taken', 'Somebody has this email address already; sign in instead.', { cause: error, details: [{ path: 'body.email', message: 'is taken' }] });
-      if (constraint === 'tenants_name') throw new AppError('workspace_name_taken', 'There is a workspace of this name already; choose another.', { cause: error, details: [{ path: 'body.workspaceName', message: 'is taken' }] });
+      if (constraint === 'users_email')
+        throw new AppError('email_taken', 'Somebody has this email address already; sign in instead.', {
+          cause: error,
+          details: [{ path: 'body.email', message: 'is taken' }],
+        });
+      if (constraint === 'tenants_name')
+        throw new AppError('workspace_name_taken', 'There is a workspace of this name already; choose another.', {
+          cause: error,
+          details: [{ path: 'body.workspaceName', message: 'is taken' }],
+        });
       throw error;
     }
   }
 }
 
 /** An address or a CIDR block as everybody writes it: not `1.2.3`, which would be 1.2.0.3, nor `010.0.0.1`, which would be 8.0.0.1. */
-const isAddressBlock = (block: string) => (block.includes('/') ? ipaddr.IPv4.isValidCIDRFourPartDecimal(block) || ipaddr.IPv6.isValidCIDR(block) : ipaddr.IPv4.isValidFourPartDecimal(block) || ipaddr.IPv6.isValid(block));
+const isAddressBlock = (block: string) =>
+  block.includes('/')
+    ? ipaddr.IPv4.isValidCIDRFourPartDecimal(block) || ipaddr.IPv6.isValidCIDR(block)
+    : ipaddr.IPv4.isValidFourPartDecimal(block) || ipaddr.IPv6.isValid(block);
 
 function checkToken(body: CreateTokenBody): void {
   const refuse = (path: string, message: string) => {
@@ -364,13 +509,18 @@ function checkToken(body: CreateTokenBody): void {
   };
   for (const [index, permission] of body.permissions.entries()) {
     if (!productPermissions[body.product].includes(permission)) {
-      refuse(`body.permissions[${index}]`, `is no permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`);
+      refuse(
+        `body.permissions[${index}]`,
+        `is no permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`,
+      );
     }
   }
   for (const [index, block] of (body.ipAllowlist ?? []).entries()) {
-    if (!isAddressBlock(block)) refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
+    if (!isAddressBlock(block))
+      refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
   }
-  if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now()) refuse('body.expiresAt', 'must be in the future');
+  if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now())
+    refuse('body.expiresAt', 'must be in the future');
 }
 
 function presentToken(row: TokenRow) {

@@ -41,7 +41,11 @@ export class SignInLimits {
   }
 
   /** Keeps the address of somebody who signed in, in the transaction that does. */
-  async remember(tx: Transaction, user: { id: string; tenantId: string; email: string }, address: string): Promise<void> {
+  async remember(
+    tx: Transaction,
+    user: { id: string; tenantId: string; email: string },
+    address: string,
+  ): Promise<void> {
     const { rowCount } = await tx.query(
       'remember_address',
       `INSERT INTO sign_in_addresses AS a (user_id, address_hash, tenant_id) VALUES ($1, $2, $3)
@@ -57,16 +61,26 @@ export class SignInLimits {
   }
 
   async #isKnown(email: string, address: string): Promise<boolean> {
-    const rows = await this.#deps.db.systemStatement('known_address', 'SELECT 1 FROM users u JOIN sign_in_addresses a ON a.user_id = u.id WHERE u.email = $1 AND a.address_hash = $2', [email, this.#hash(email, address)]);
+    const rows = await this.#deps.db.systemStatement(
+      'known_address',
+      'SELECT 1 FROM users u JOIN sign_in_addresses a ON a.user_id = u.id WHERE u.email = $1 AND a.address_hash = $2',
+      [email, this.#hash(email, address)],
+    );
     return rows.length > 0;
   }
 
   #hash(email: string, address: string): Buffer {
-    return createHmac('sha256', this.#deps.key).update(`sign-in address\n${email}\n${addressBlock(address)}`).digest();
+    return createHmac('sha256', this.#deps.key)
+      .update(`sign-in address\n${email}\n${addressBlock(address)}`)
+      .digest();
   }
 }
 
 function tooMany({ resetAt }: RateLimitState): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
-  return new AppError('rate_limited', `Too many sign-ins for this account; try again in ${retryAfterSeconds} seconds, or use a sign-in link.`, { retryAfterSeconds });
+  return new AppError(
+    'rate_limited',
+    `Too many sign-ins for this account; try again in ${retryAfterSeconds} seconds, or use a sign-in link.`,
+    { retryAfterSeconds },
+  );
 }

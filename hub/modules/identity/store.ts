@@ -12,13 +12,18 @@ export type TokenRow = typeof apiTokens.$inferSelect;
 
 export async function insertTenant(tx: Transaction, name: string, entitled: readonly Entitlement[]): Promise<string> {
   const id = newId();
-  const entitlements = Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, entitled.includes(entitlement)])) as Entitlements;
+  const entitlements = Object.fromEntries(
+    entitlementNames.map((entitlement) => [entitlement, entitled.includes(entitlement)]),
+  ) as Entitlements;
   await tx.insert(tenants).values({ id, name, entitlements });
   return id;
 }
 
 export async function findTenant(tx: Transaction, name: string): Promise<{ id: string; name: string } | null> {
-  const [row] = await tx.select({ id: tenants.id, name: tenants.name }).from(tenants).where(sql`lower(${tenants.name}) = lower(${name})`);
+  const [row] = await tx
+    .select({ id: tenants.id, name: tenants.name })
+    .from(tenants)
+    .where(sql`lower(${tenants.name}) = lower(${name})`);
   return row ?? null;
 }
 
@@ -26,8 +31,14 @@ export async function hasTenants(tx: Transaction): Promise<boolean> {
   return (await tx.select({ id: tenants.id }).from(tenants).limit(1)).length > 0;
 }
 
-export async function insertUser(tx: Transaction, user: { tenantId: string; email: string; passwordHash: string; role: Role }): Promise<UserRow> {
-  const [row] = await tx.insert(users).values({ id: newId(), ...user }).returning();
+export async function insertUser(
+  tx: Transaction,
+  user: { tenantId: string; email: string; passwordHash: string; role: Role },
+): Promise<UserRow> {
+  const [row] = await tx
+    .insert(users)
+    .values({ id: newId(), ...user })
+    .returning();
   return row as UserRow;
 }
 
@@ -37,14 +48,28 @@ export async function findUserByEmail(tx: Transaction, email: string): Promise<U
 }
 
 export async function findAdmin(tx: Transaction, tenantId: string): Promise<UserRow | null> {
-  const [row] = await tx.select().from(users).where(and(eq(users.tenantId, tenantId), eq(users.role, 'admin'))).orderBy(users.id).limit(1);
+  const [row] = await tx
+    .select()
+    .from(users)
+    .where(and(eq(users.tenantId, tenantId), eq(users.role, 'admin')))
+    .orderBy(users.id)
+    .limit(1);
   return row ?? null;
 }
 
-export async function insertSession(tx: Transaction, user: UserRow, hours: number): Promise<{ id: string; expiresAt: Date }> {
+export async function insertSession(
+  tx: Transaction,
+  user: UserRow,
+  hours: number,
+): Promise<{ id: string; expiresAt: Date }> {
   const [row] = await tx
     .insert(sessions)
-    .values({ id: newId(), tenantId: user.tenantId, userId: user.id, expiresAt: sql`now() + make_interval(hours => ${hours})` })
+    .values({
+      id: newId(),
+      tenantId: user.tenantId,
+      userId: user.id,
+      expiresAt: sql`now() + make_interval(hours => ${hours})`,
+    })
     .returning({ id: sessions.id, expiresAt: sessions.expiresAt });
   return row as { id: string; expiresAt: Date };
 }
@@ -66,15 +91,35 @@ const keptCodes = 5;
 
 /** Writes a one-time code; of those of one person the newest few work. */
 export async function insertCode(tx: Transaction, user: UserRow, codeHash: Buffer, hours: number): Promise<void> {
-  await tx.insert(signInCodes).values({ codeHash, tenantId: user.tenantId, userId: user.id, expiresAt: sql`now() + make_interval(hours => ${hours})` });
-  await tx.query('prune_codes', 'DELETE FROM sign_in_codes WHERE code_hash = ANY(ARRAY(SELECT code_hash FROM sign_in_codes WHERE user_id = $1 AND code_hash <> $2 ORDER BY created_at DESC OFFSET $3))', [user.id, codeHash, keptCodes - 1]);
+  await tx.insert(signInCodes).values({
+    codeHash,
+    tenantId: user.tenantId,
+    userId: user.id,
+    expiresAt: sql`now() + make_interval(hours => ${hours})`,
+  });
+  await tx.query(
+    'prune_codes',
+    'DELETE FROM sign_in_codes WHERE code_hash = ANY(ARRAY(SELECT code_hash FROM sign_in_codes WHERE user_id = $1 AND code_hash <> $2 ORDER BY created_at DESC OFFSET $3))',
+    [user.id, codeHash, keptCodes - 1],
+  );
 }
 
-export async function listTokens(tx: Transaction, tenantId: string, limit: number, before: string | undefined): Promise<TokenRow[]> {
+export async function listTokens(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+): Promise<TokenRow[]> {
   return tx
     .select()
     .from(apiTokens)
-    .where(and(eq(apiTokens.tenantId, tenantId), isNull(apiTokens.revokedAt), before === undefined ? undefined : lt(apiTokens.id, before)))
+    .where(
+      and(
+        eq(apiTokens.tenantId, tenantId),
+        isNull(apiTokens.revokedAt),
+        before === undefined ? undefined : lt(apiTokens.id, before),
+      ),
+    )
     .orderBy(desc(apiTokens.id))
     .limit(limit);
 }
@@ -84,7 +129,14 @@ export async function listTokensOf(tx: Transaction, tenantId: string, createdBy:
   return tx
     .select()
     .from(apiTokens)
-    .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.createdBy, createdBy), isNull(apiTokens.revokedAt), sql`coalesce(${apiTokens.expiresAt} > now(), true)`))
+    .where(
+      and(
+        eq(apiTokens.tenantId, tenantId),
+        eq(apiTokens.createdBy, createdBy),
+        isNull(apiTokens.revokedAt),
+        sql`coalesce(${apiTokens.expiresAt} > now(), true)`,
+      ),
+    )
     .orderBy(desc(apiTokens.id));
 }
 
@@ -121,9 +173,22 @@ export async function useToken(db: Database, hash: Buffer): Promise<FoundToken |
 }
 
 /** Who a session that still counts belongs to. */
-export async function findSession(tx: Transaction, id: string): Promise<{ user: UserRow; workspaceName: string; entitlements: Record<Entitlement, boolean>; expiresAt: Date } | null> {
+export async function findSession(
+  tx: Transaction,
+  id: string,
+): Promise<{
+  user: UserRow;
+  workspaceName: string;
+  entitlements: Record<Entitlement, boolean>;
+  expiresAt: Date;
+} | null> {
   const [row] = await tx
-    .select({ user: users, workspaceName: tenants.name, entitlements: tenants.entitlements, expiresAt: sessions.expiresAt })
+    .select({
+      user: users,
+      workspaceName: tenants.name,
+      entitlements: tenants.entitlements,
+      expiresAt: sessions.expiresAt,
+    })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
     .innerJoin(tenants, eq(tenants.id, sessions.tenantId))

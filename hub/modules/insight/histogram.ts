@@ -14,7 +14,9 @@ export function addHistogram(into: Histogram, from: Histogram): void {
 
 /** The latency that a share of all stays below, in milliseconds; null when there is none at all. */
 export function quantile(histogram: Histogram, share: number): number | null {
-  const buckets = Object.entries(histogram).map(([bucket, count]) => [Number(bucket), count] as const).toSorted(([left], [right]) => left - right);
+  const buckets = Object.entries(histogram)
+    .map(([bucket, count]) => [Number(bucket), count] as const)
+    .toSorted(([left], [right]) => left - right);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
   if (total === 0) return null;
   let seen = 0;
@@ -27,4 +29,5 @@ export function quantile(histogram: Histogram, share: number): number | null {
 }
 
 /** SQL of the bucket of a span between two times. */
-export const bucketSql = (from: string, to: string) => `floor(ln(greatest(extract(epoch from ${to} - ${from}) * 1000, 0.999)) / ln(${factor}))::int + 1`;
+export const bucketSql = (from: string, to: string) =>
+  `floor(ln(greatest(extract(epoch from ${to} - ${from}) * 1000, 0.999)) / ln(${factor}))::int + 1`;

@@ -21,7 +21,11 @@ export interface InsightDependencies {
   hasOwnModel: boolean;
 }
 
-const latencies = (histogram: Histogram) => ({ p50: quantile(histogram, 0.5), p95: quantile(histogram, 0.95), p99: quantile(histogram, 0.99) });
+const latencies = (histogram: Histogram) => ({
+  p50: quantile(histogram, 0.5),
+  p95: quantile(histogram, 0.95),
+  p99: quantile(histogram, 0.99),
+});
 
 /** How a workspace does, and what it lacks. */
 export class Insight {
@@ -42,7 +46,11 @@ export class Insight {
     const firstSlice = new Date(Math.ceil(from.getTime() / (sliceSeconds * 1000)) * sliceSeconds * 1000);
     const { slices, through } = await readSlices(tx, tenantId, firstSlice, to);
     const summedUntil = through !== null && through > firstSlice ? through : firstSlice;
-    const parts = [...slices, await summarisePeriod(tx, tenantId, from, firstSlice), await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000))];
+    const parts = [
+      ...slices,
+      await summarisePeriod(tx, tenantId, from, firstSlice),
+      await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000)),
+    ];
     const queue: Histogram = {};
     const run: Histogram = {};
     const counts = { succeeded: 0, failed: 0, cancelled: 0 };
@@ -68,14 +76,26 @@ export class Insight {
       [tenantId, from],
     );
     const commandRow = commands.rows[0];
-    const rounded = (value: number | null | undefined) => (value === null || value === undefined ? null : Math.round(value * 10) / 10);
+    const rounded = (value: number | null | undefined) =>
+      value === null || value === undefined ? null : Math.round(value * 10) / 10;
     return {
       window,
       from: from.toISOString(),
       to: to.toISOString(),
-      runs: { total: decided + counts.cancelled, ...counts, successRate: decided === 0 ? null : counts.succeeded / decided },
+      runs: {
+        total: decided + counts.cancelled,
+        ...counts,
+        successRate: decided === 0 ? null : counts.succeeded / decided,
+      },
       latencyMs: { queue: latencies(queue), run: latencies(run) },
-      nodes: { ...nodesNow, commandLatencyMs: { p50: rounded(commandRow?.p50), p95: rounded(commandRow?.p95), p99: rounded(commandRow?.p99) } },
+      nodes: {
+        ...nodesNow,
+        commandLatencyMs: {
+          p50: rounded(commandRow?.p50),
+          p95: rounded(commandRow?.p95),
+          p99: rounded(commandRow?.p99),
+        },
+      },
       webhooks: { delivered: sent.rows[0]?.delivered ?? 0, failed: sent.rows[0]?.failed ?? 0 },
     };
   }
@@ -84,13 +104,32 @@ export class Insight {
   onboarding(tenantId: string): Promise<Onboarding> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const count = async (table: typeof agents | typeof channels | typeof packInstalls) => {
-        const [row] = await tx.select({ count: sql<number>`count(*)::int` }).from(table).where(eq(table.tenantId, tenantId));
+        const [row] = await tx
+          .select({ count: sql<number>`count(*)::int` })
+          .from(table)
+          .where(eq(table.tenantId, tenantId));
         return row?.count ?? 0;
       };
-      const [live] = await tx.select({ count: sql<number>`count(*)::int` }).from(workflows).where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)));
-      const [first] = await tx.select({ id: workflows.id }).from(workflows).where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt))).orderBy(workflows.id).limit(1);
-      const [succeeded] = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.status, 'succeeded'))).orderBy(desc(runs.id)).limit(1);
-      const [models] = await tx.select({ order: modelConfigs.order }).from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId));
+      const [live] = await tx
+        .select({ count: sql<number>`count(*)::int` })
+        .from(workflows)
+        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)));
+      const [first] = await tx
+        .select({ id: workflows.id })
+        .from(workflows)
+        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)))
+        .orderBy(workflows.id)
+        .limit(1);
+      const [succeeded] = await tx
+        .select({ id: runs.id })
+        .from(runs)
+        .where(and(eq(runs.tenantId, tenantId), eq(runs.status, 'succeeded')))
+        .orderBy(desc(runs.id))
+        .limit(1);
+      const [models] = await tx
+        .select({ order: modelConfigs.order })
+        .from(modelConfigs)
+        .where(eq(modelConfigs.tenantId, tenantId));
       const nodesNow = await this.#nodeCounts(tx, tenantId);
       const counts = {
         workflows: live?.count ?? 0,
@@ -102,27 +141,90 @@ export class Insight {
         packs: await count(packInstalls),
         runsSucceeded: succeeded !== undefined,
       };
-      const post = (path: string, body: Onboarding['steps'][number]['request']['body']) => ({ method: 'POST', path, body });
+      const post = (path: string, body: Onboarding['steps'][number]['request']['body']) => ({
+        method: 'POST',
+        path,
+        body,
+      });
       const steps: Onboarding['steps'] = [
-        { id: 'node', title: 'Pair a machine', done: counts.nodes > 0, why: 'Workflows work on real machines through the companion.', request: post('/v1/automations/nodes', { name: 'My laptop' }) },
-        { id: 'pack', title: 'Install a pack', done: counts.packs > 0, why: 'Packs are workflows that work at once.', request: post('/v1/automations/skills/install', { packId: 'weekly-run-digest' }) },
+        {
+          id: 'node',
+          title: 'Pair a machine',
+          done: counts.nodes > 0,
+          why: 'Workflows work on real machines through the companion.',
+          request: post('/v1/automations/nodes', { name: 'My laptop' }),
+        },
+        {
+          id: 'pack',
+          title: 'Install a pack',
+          done: counts.packs > 0,
+          why: 'Packs are workflows that work at once.',
+          request: post('/v1/automations/skills/install', { packId: 'weekly-run-digest' }),
+        },
         {
           id: 'workflow',
           title: 'Create a workflow',
           done: counts.workflows > 0,
           why: 'A workflow is a trigger and steps.',
-          request: counts.packs > 0 ? post('/v1/automations/skills/weekly-run-digest/workflow', { inputs: {} }) : post('/v1/automations/workflows', { name: 'My first workflow', stepsJson: [{ type: 'log', message: 'Hello' }] }),
+          request:
+            counts.packs > 0
+              ? post('/v1/automations/skills/weekly-run-digest/workflow', { inputs: {} })
+              : post('/v1/automations/workflows', {
+                  name: 'My first workflow',
+                  stepsJson: [{ type: 'log', message: 'Hello' }],
+                }),
         },
-        { id: 'run', title: 'Run it', done: counts.runsSucceeded, why: 'A run shows what each step brought.', request: post(`/v1/automations/workflows/${first?.id ?? '{id}'}/run`, {}) },
+        {
+          id: 'run',
+          title: 'Run it',
+          done: counts.runsSucceeded,
+          why: 'A run shows what each step brought.',
+          request: post(`/v1/automations/workflows/${first?.id ?? '{id}'}/run`, {}),
+        },
         {
           id: 'model',
           title: 'Set a model',
           done: counts.models > 0 || this.#deps.hasOwnModel,
           why: 'Agents and ai.invoke ask it.',
-          request: { method: 'PUT', path: '/v1/automations/models', body: { models: [{ id: 'main', provider: 'openai-compatible', baseUrl: 'https://api.example.com/v1', model: 'MODEL', apiKey: 'KEY' }], order: ['main'] } },
+          request: {
+            method: 'PUT',
+            path: '/v1/automations/models',
+            body: {
+              models: [
+                {
+                  id: 'main',
+                  provider: 'openai-compatible',
+                  baseUrl: 'https://api.example.com/v1',
+                  model: 'MODEL',
+                  apiKey: 'KEY',
+                },
+              ],
+              order: ['main'],
+            },
+          },
         },
-        { id: 'agent', title: 'Create an agent', done: counts.agents > 0, why: 'An agent answers messages and uses skills as its tools.', request: post('/v1/automations/agents', { name: 'Assistant', systemPrompt: 'You help our team.', routeKeys: ['*'] }) },
-        { id: 'channel', title: 'Connect a channel', done: counts.channels > 0, why: 'People write to your agents and workflows through it.', request: post('/v1/automations/channels', { provider: 'webhook', name: 'Inbound', config: { inboundSecret: 'AT-LEAST-16-CHARACTERS' } }) },
+        {
+          id: 'agent',
+          title: 'Create an agent',
+          done: counts.agents > 0,
+          why: 'An agent answers messages and uses skills as its tools.',
+          request: post('/v1/automations/agents', {
+            name: 'Assistant',
+            systemPrompt: 'You help our team.',
+            routeKeys: ['*'],
+          }),
+        },
+        {
+          id: 'channel',
+          title: 'Connect a channel',
+          done: counts.channels > 0,
+          why: 'People write to your agents and workflows through it.',
+          request: post('/v1/automations/channels', {
+            provider: 'webhook',
+            name: 'Inbound',
+            config: { inboundSecret: 'AT-LEAST-16-CHARACTERS' },
+          }),
+        },
       ];
       const next = steps.find((step) => !step.done)?.id ?? null;
       return { complete: next === null, steps, next, counts };

@@ -39,7 +39,8 @@ export async function summarisePeriod(tx: Transaction, tenantId: string, from: D
 /** Has sums and runs that go on after their end change the slices of a workspace one after the other, until the transaction ends. */
 const lockSlices = `SELECT pg_advisory_xact_lock(hashtextextended('run rollups ' || $1::text, 0))`;
 
-const sliceOf = (column: string, seconds: string) => `to_timestamp(floor(extract(epoch from ${column}) / ${seconds}) * ${seconds})`;
+const sliceOf = (column: string, seconds: string) =>
+  `to_timestamp(floor(extract(epoch from ${column}) / ${seconds}) * ${seconds})`;
 const oneLess = (histogram: string, bucket: string) =>
   `CASE WHEN (${histogram}->>${bucket})::int > 1 THEN jsonb_set(${histogram}, ARRAY[${bucket}], to_jsonb((${histogram}->>${bucket})::int - 1)) ELSE ${histogram} - ${bucket} END`;
 
@@ -62,13 +63,22 @@ export async function forgetEnd(tx: Transaction, tenantId: string, runId: string
 }
 
 /** The slices of a period that are summed up, and the end of the last of them. */
-export async function readSlices(tx: Transaction, tenantId: string, from: Date, to: Date): Promise<{ slices: SliceRow[]; through: Date | null }> {
+export async function readSlices(
+  tx: Transaction,
+  tenantId: string,
+  from: Date,
+  to: Date,
+): Promise<{ slices: SliceRow[]; through: Date | null }> {
   const { rows } = await tx.query<SliceRow & { slice_at: Date }>(
     'read_slices',
     'SELECT slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram FROM run_rollups WHERE tenant_id = $1 AND slice_at >= $2 AND slice_at < $3 ORDER BY slice_at',
     [tenantId, from, to],
   );
-  const { rows: marks } = await tx.query<{ through: Date | null }>('read_rollup_mark', 'SELECT max(slice_at) AS through FROM run_rollups WHERE tenant_id = $1', [tenantId]);
+  const { rows: marks } = await tx.query<{ through: Date | null }>(
+    'read_rollup_mark',
+    'SELECT max(slice_at) AS through FROM run_rollups WHERE tenant_id = $1',
+    [tenantId],
+  );
   const last = marks[0]?.through ?? null;
   return { slices: rows, through: last === null ? null : new Date(last.getTime() + sliceSeconds * 1000) };
 }
@@ -114,7 +124,15 @@ export async function rollUp(db: Database): Promise<number> {
           await tx.query(
             'insert_slice',
             `INSERT INTO run_rollups (tenant_id, slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-            [tenantId, sliceAt, slice.succeeded, slice.failed, slice.cancelled, JSON.stringify(slice.queue_histogram), JSON.stringify(slice.run_histogram)],
+            [
+              tenantId,
+              sliceAt,
+              slice.succeeded,
+              slice.failed,
+              slice.cancelled,
+              JSON.stringify(slice.queue_histogram),
+              JSON.stringify(slice.run_histogram),
+            ],
           );
         },
         { durable: false },

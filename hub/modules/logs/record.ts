@@ -22,5 +22,7 @@ export const messagesTopic = (tenantId: string) => `messages:${tenantId}`;
 /** Keeps what left the platform, or would have. */
 export async function recordMessage(tx: Transaction, message: MessageRecord): Promise<void> {
   noteWritten(tx, messagesTopic(message.tenantId));
-  await tx.insert(messages).values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${message.runId})`, ...message });
+  await tx
+    .insert(messages)
+    .values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${message.runId})`, ...message });
 }

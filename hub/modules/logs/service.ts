@@ -30,8 +30,12 @@ function within(table: typeof messages | typeof runLogs, { from, to }: Period) {
   const start = from === undefined ? undefined : new Date(from);
   const end = to === undefined ? undefined : new Date(to);
   return and(
-    start === undefined ? undefined : and(gte(table.createdAt, start), gt(table.id, idBefore(new Date(start.getTime() - clockSlackMs)))),
-    end === undefined ? undefined : and(lt(table.createdAt, end), lt(table.id, idBefore(new Date(end.getTime() + clockSlackMs)))),
+    start === undefined
+      ? undefined
+      : and(gte(table.createdAt, start), gt(table.id, idBefore(new Date(start.getTime() - clockSlackMs)))),
+    end === undefined
+      ? undefined
+      : and(lt(table.createdAt, end), lt(table.id, idBefore(new Date(end.getTime() + clockSlackMs)))),
   );
 }
 
@@ -57,7 +61,15 @@ export function presentMessage({ tenantId: _own, createdAt, ...row }: MessageRow
 }
 
 export function presentLog(row: LogRow) {
-  return { id: row.id, runId: row.runId, workflowId: row.workflowId, stepIndex: row.stepIndex, level: row.level, message: row.message, createdAt: row.createdAt.toISOString() };
+  return {
+    id: row.id,
+    runId: row.runId,
+    workflowId: row.workflowId,
+    stepIndex: row.stepIndex,
+    level: row.level,
+    message: row.message,
+    createdAt: row.createdAt.toISOString(),
+  };
 }
 
 /** What runs said, and what they sent. */
@@ -74,7 +86,14 @@ export class Logs {
         tx
           .select()
           .from(messages)
-          .where(and(eq(messages.tenantId, tenantId), matchesMessage(query), within(messages, query), before === undefined ? undefined : lt(messages.id, before)))
+          .where(
+            and(
+              eq(messages.tenantId, tenantId),
+              matchesMessage(query),
+              within(messages, query),
+              before === undefined ? undefined : lt(messages.id, before),
+            ),
+          )
           .orderBy(desc(messages.id))
           .limit(limit),
       );
@@ -87,7 +106,14 @@ export class Logs {
         tx
           .select()
           .from(runLogs)
-          .where(and(eq(runLogs.tenantId, tenantId), matchesLog(query), within(runLogs, query), before === undefined ? undefined : lt(runLogs.id, before)))
+          .where(
+            and(
+              eq(runLogs.tenantId, tenantId),
+              matchesLog(query),
+              within(runLogs, query),
+              before === undefined ? undefined : lt(runLogs.id, before),
+            ),
+          )
           .orderBy(desc(runLogs.id))
           .limit(limit),
       );
@@ -106,11 +132,31 @@ export class Logs {
 
   /** Messages with ids greater than one, oldest first. */
   readMessagesAfter(tenantId: string, filter: MessageFilter, afterId: string, limit: number): Promise<MessageRow[]> {
-    return this.#deps.db.workspace(tenantId, (tx) => tx.select().from(messages).where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId))).orderBy(asc(messages.id)).limit(limit), { durable: false });
+    return this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select()
+          .from(messages)
+          .where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId)))
+          .orderBy(asc(messages.id))
+          .limit(limit),
+      { durable: false },
+    );
   }
 
   /** Log lines with ids greater than one, oldest first. */
   readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
-    return this.#deps.db.workspace(tenantId, (tx) => tx.select().from(runLogs).where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId))).orderBy(asc(runLogs.id)).limit(limit), { durable: false });
+    return this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select()
+          .from(runLogs)
+          .where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId)))
+          .orderBy(asc(runLogs.id))
+          .limit(limit),
+      { durable: false },
+    );
   }
 }

@@ -16,7 +16,16 @@ import { recordAudit } from '../audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { recordMessage } from '../logs/index.ts';
 import type { WorkspaceLimits } from '../workspace-limits/index.ts';
-import { claimMail, listCampaigns, listContacts, listLists, listUnmailed, mailCounts, releaseMail, settleMail } from './store.ts';
+import {
+  claimMail,
+  listCampaigns,
+  listContacts,
+  listLists,
+  listUnmailed,
+  mailCounts,
+  releaseMail,
+  settleMail,
+} from './store.ts';
 import type { CampaignRow, ContactRow } from './store.ts';
 
 type ListQuery = z.output<typeof resource.listContactLists.query>;
@@ -44,23 +53,42 @@ const maxPersonalisedLength = 2 * 1024 * 1024;
  * {{name}}, {{email}} and {{attributes.<name>}} of a contact; what it lacks is nothing.
  * @throws MailError when the text would be too long, before that much is made.
  */
-export function personalise(text: string, contact: Pick<ContactRow, 'name' | 'email' | 'attributes'>, escape: (value: string) => string): string {
+export function personalise(
+  text: string,
+  contact: Pick<ContactRow, 'name' | 'email' | 'attributes'>,
+  escape: (value: string) => string,
+): string {
   let room = maxPersonalisedLength - text.length;
   const values = new Map<string, string>();
-  return text.replaceAll(/\{\{\s*(name|email|attributes\.([A-Za-z0-9_-]+))\s*\}\}/g, (_whole, reference: string, attribute: string | undefined) => {
-    let filled = values.get(reference);
-    if (filled === undefined) {
-      const value: JsonValue | undefined = attribute === undefined ? contact[reference as 'name' | 'email'] : Object.hasOwn(contact.attributes, attribute) ? contact.attributes[attribute] : '';
-      filled = escape(value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
-      values.set(reference, filled);
-    }
-    room -= filled.length;
-    if (room < 0) throw new MailError(`with what the list knows of this contact the mail is longer than ${maxPersonalisedLength} characters`, { retryable: false, inDoubt: false });
-    return filled;
-  });
+  return text.replaceAll(
+    /\{\{\s*(name|email|attributes\.([A-Za-z0-9_-]+))\s*\}\}/g,
+    (_whole, reference: string, attribute: string | undefined) => {
+      let filled = values.get(reference);
+      if (filled === undefined) {
+        const value: JsonValue | undefined =
+          attribute === undefined
+            ? contact[reference as 'name' | 'email']
+            : Object.hasOwn(contact.attributes, attribute)
+              ? contact.attributes[attribute]
+              : '';
+        filled = escape(
+          value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value),
+        );
+        values.set(reference, filled);
+      }
+      room -= filled.length;
+      if (room < 0)
+        throw new MailError(
+          `with what the list knows of this contact the mail is longer than ${maxPersonalisedLength} characters`,
+          { retryable: false, inDoubt: false },
+        );
+      return filled;
+    },
+  );
 }
 
-const escapeHtml = (value: string) => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const escapeHtml = (value: string) =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 /** Contact lists, campaigns, and their mail: one mail a contact, whatever is retried. */
 export class Marketing {
@@ -71,7 +99,8 @@ export class Marketing {
   }
 
   listLists(tenantId: string, query: ListQuery) {
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listLists(tx, tenantId, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listLists(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `contact-lists:${tenantId}`, query, read, dated);
   }
 
@@ -81,7 +110,14 @@ export class Marketing {
       const id = newId();
       await tx.insert(contactLists).values({ id, tenantId, name });
       await this.#deps.limits.assertWithin(tx, tenantId, 'contactList');
-      await recordAudit(tx, { tenantId, actor, action: 'contact-list.created', targetType: 'contact-list', targetId: id, details: { name } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'contact-list.created',
+        targetType: 'contact-list',
+        targetId: id,
+        details: { name },
+      });
       const [row] = await listLists(tx, tenantId, 1, undefined, id);
       return dated(row as NonNullable<typeof row>);
     });
@@ -90,11 +126,26 @@ export class Marketing {
   /** @throws AppError `not_found`, or `conflict` while a campaign uses it. */
   async deleteList(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      const [user] = await tx.select({ id: campaigns.id }).from(campaigns).where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.listId, id))).limit(1);
-      if (user !== undefined) throw new AppError('conflict', `The campaign ${user.id} uses this list; delete that first.`);
-      const rows = await tx.delete(contactLists).where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id))).returning({ id: contactLists.id });
+      const [user] = await tx
+        .select({ id: campaigns.id })
+        .from(campaigns)
+        .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.listId, id)))
+        .limit(1);
+      if (user !== undefined)
+        throw new AppError('conflict', `The campaign ${user.id} uses this list; delete that first.`);
+      const rows = await tx
+        .delete(contactLists)
+        .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)))
+        .returning({ id: contactLists.id });
       if (rows.length === 0) throw listNotFound(id);
-      await recordAudit(tx, { tenantId, actor, action: 'contact-list.deleted', targetType: 'contact-list', targetId: id, details: {} });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'contact-list.deleted',
+        targetType: 'contact-list',
+        targetId: id,
+        details: {},
+      });
     });
     return { id, deleted: true };
   }
@@ -106,23 +157,63 @@ export class Marketing {
         await assertList(tx, tenantId, listId);
         return listContacts(tx, tenantId, listId, limit, before);
       });
-    return readPage(this.#deps.cursors, `contacts:${listId}`, query, read, ({ id, email, name, attributes, unsubscribedAt, createdAt }) => ({ id, email, name, attributes, unsubscribedAt: unsubscribedAt?.toISOString() ?? null, createdAt: createdAt.toISOString() }));
+    return readPage(
+      this.#deps.cursors,
+      `contacts:${listId}`,
+      query,
+      read,
+      ({ id, email, name, attributes, unsubscribedAt, createdAt }) => ({
+        id,
+        email,
+        name,
+        attributes,
+        unsubscribedAt: unsubscribedAt?.toISOString() ?? null,
+        createdAt: createdAt.toISOString(),
+      }),
+    );
   }
 
   /** Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so. @throws AppError `not_found`, `workspace_limit_reached`. */
-  addContacts(tenantId: string, listId: string, body: ContactsBody, actor: string): Promise<{ added: number; updated: number }> {
+  addContacts(
+    tenantId: string,
+    listId: string,
+    body: ContactsBody,
+    actor: string,
+  ): Promise<{ added: number; updated: number }> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, listId);
       // The same address twice in one request is one contact; the later one wins.
       const byEmail = new Map(body.contacts.map((contact) => [contact.email, contact]));
       const rows = await tx
         .insert(contacts)
-        .values([...byEmail.values()].map(({ email, name, attributes }) => ({ id: newId(), tenantId, listId, email, name: name ?? null, attributes: attributes ?? {} })))
-        .onConflictDoUpdate({ target: [contacts.listId, contacts.email], set: { name: sql`coalesce(excluded.name, contacts.name)`, attributes: sql`contacts.attributes || excluded.attributes` } })
+        .values(
+          [...byEmail.values()].map(({ email, name, attributes }) => ({
+            id: newId(),
+            tenantId,
+            listId,
+            email,
+            name: name ?? null,
+            attributes: attributes ?? {},
+          })),
+        )
+        .onConflictDoUpdate({
+          target: [contacts.listId, contacts.email],
+          set: {
+            name: sql`coalesce(excluded.name, contacts.name)`,
+            attributes: sql`contacts.attributes || excluded.attributes`,
+          },
+        })
         .returning({ isNew: sql<boolean>`xmax = 0` });
       const added = rows.filter((row) => row.isNew).length;
       if (added > 0) await this.#deps.limits.assertWithin(tx, tenantId, 'contact');
-      await recordAudit(tx, { tenantId, actor, action: 'contacts.added', targetType: 'contact-list', targetId: listId, details: { added, updated: rows.length - added } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'contacts.added',
+        targetType: 'contact-list',
+        targetId: listId,
+        details: { added, updated: rows.length - added },
+      });
       return { added, updated: rows.length - added };
     });
   }
@@ -130,15 +221,26 @@ export class Marketing {
   /** @throws AppError `not_found`. */
   async deleteContact(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      const rows = await tx.delete(contacts).where(and(eq(contacts.tenantId, tenantId), eq(contacts.id, id))).returning({ id: contacts.id });
+      const rows = await tx
+        .delete(contacts)
+        .where(and(eq(contacts.tenantId, tenantId), eq(contacts.id, id)))
+        .returning({ id: contacts.id });
       if (rows.length === 0) throw new AppError('not_found', `There is no contact ${id} in this workspace.`);
-      await recordAudit(tx, { tenantId, actor, action: 'contact.deleted', targetType: 'contact', targetId: id, details: {} });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'contact.deleted',
+        targetType: 'contact',
+        targetId: id,
+        details: {},
+      });
     });
     return { id, deleted: true };
   }
 
   listCampaigns(tenantId: string, query: ListQuery) {
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
   }
 
@@ -146,10 +248,20 @@ export class Marketing {
   createCampaign(tenantId: string, body: CreateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, body.listId);
-      const [row] = await tx.insert(campaigns).values({ id: newId(), tenantId, ...body }).returning();
+      const [row] = await tx
+        .insert(campaigns)
+        .values({ id: newId(), tenantId, ...body })
+        .returning();
       const created = row as CampaignRow;
       await this.#deps.limits.assertWithin(tx, tenantId, 'campaign');
-      await recordAudit(tx, { tenantId, actor, action: 'campaign.created', targetType: 'campaign', targetId: created.id, details: { name: created.name } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.created',
+        targetType: 'campaign',
+        targetId: created.id,
+        details: { name: created.name },
+      });
       return presentCampaign(created);
     });
   }
@@ -158,10 +270,24 @@ export class Marketing {
   updateCampaign(tenantId: string, id: string, body: UpdateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       if (body.listId !== undefined) await assertList(tx, tenantId, body.listId);
-      const [row] = await tx.update(campaigns).set({ ...body, updatedAt: sql`now()` }).where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id))).returning();
+      const [row] = await tx
+        .update(campaigns)
+        .set({ ...body, updatedAt: sql`now()` })
+        .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
+        .returning();
       if (row === undefined) throw campaignNotFound(id);
-      if (row.html === null && row.text === null) throw new AppError('validation_failed', 'body.text is required where there is no html.', { details: [{ path: 'body.text', message: 'give html or text' }] });
-      await recordAudit(tx, { tenantId, actor, action: 'campaign.updated', targetType: 'campaign', targetId: id, details: { changed: Object.keys(body) } });
+      if (row.html === null && row.text === null)
+        throw new AppError('validation_failed', 'body.text is required where there is no html.', {
+          details: [{ path: 'body.text', message: 'give html or text' }],
+        });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.updated',
+        targetType: 'campaign',
+        targetId: id,
+        details: { changed: Object.keys(body) },
+      });
       return presentCampaign(row);
     });
   }
@@ -169,9 +295,19 @@ export class Marketing {
   /** @throws AppError `not_found`. */
   async deleteCampaign(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      const rows = await tx.delete(campaigns).where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id))).returning({ id: campaigns.id });
+      const rows = await tx
+        .delete(campaigns)
+        .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
+        .returning({ id: campaigns.id });
       if (rows.length === 0) throw campaignNotFound(id);
-      await recordAudit(tx, { tenantId, actor, action: 'campaign.deleted', targetType: 'campaign', targetId: id, details: {} });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.deleted',
+        targetType: 'campaign',
+        targetId: id,
+        details: {},
+      });
     });
     return { id, deleted: true };
   }
@@ -187,7 +323,8 @@ export class Marketing {
     const [found] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
     if (found === undefined) throw campaignNotFound(campaignId);
     const campaign = found.row;
-    if (mailer === null && environment === 'live') throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+    if (mailer === null && environment === 'live')
+      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
     const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
     let after: string | undefined;
     for (;;) {
@@ -206,7 +343,16 @@ export class Marketing {
     return {
       output,
       outputText: `${counts.sent + counts.simulated} mails of ${campaign.name}`,
-      persist: (tx) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'campaign', recipient: campaign.name, status: environment === 'test' ? 'simulated' : 'delivered', summary: output }),
+      persist: (tx) =>
+        recordMessage(tx, {
+          tenantId,
+          runId,
+          stepIndex,
+          channel: 'campaign',
+          recipient: campaign.name,
+          status: environment === 'test' ? 'simulated' : 'delivered',
+          summary: output,
+        }),
     };
   }
 
@@ -214,7 +360,9 @@ export class Marketing {
   async readUnsubscribe(token: string): Promise<{ id: string; email: string; unsubscribed: boolean } | null> {
     const contactId = this.#contactOf(token);
     if (contactId === null) return null;
-    const [row] = await this.#deps.db.system((tx) => tx.select().from(contacts).where(eq(contacts.id, contactId)), { durable: false });
+    const [row] = await this.#deps.db.system((tx) => tx.select().from(contacts).where(eq(contacts.id, contactId)), {
+      durable: false,
+    });
     return row === undefined ? null : { id: row.id, email: row.email, unsubscribed: row.unsubscribedAt !== null };
   }
 
@@ -222,16 +370,37 @@ export class Marketing {
   async unsubscribe(token: string): Promise<boolean> {
     const contactId = this.#contactOf(token);
     if (contactId === null) return false;
-    const [row] = await this.#deps.db.system((tx) => tx.select({ tenantId: contacts.tenantId, email: contacts.email }).from(contacts).where(eq(contacts.id, contactId)), { durable: false });
+    const [row] = await this.#deps.db.system(
+      (tx) =>
+        tx
+          .select({ tenantId: contacts.tenantId, email: contacts.email })
+          .from(contacts)
+          .where(eq(contacts.id, contactId)),
+      { durable: false },
+    );
     if (row === undefined) return false;
-    await this.#deps.db.workspace(row.tenantId, (tx) => tx.update(contacts).set({ unsubscribedAt: sql`now()` }).where(and(eq(contacts.tenantId, row.tenantId), eq(contacts.email, row.email), isNull(contacts.unsubscribedAt))));
+    await this.#deps.db.workspace(row.tenantId, (tx) =>
+      tx
+        .update(contacts)
+        .set({ unsubscribedAt: sql`now()` })
+        .where(
+          and(eq(contacts.tenantId, row.tenantId), eq(contacts.email, row.email), isNull(contacts.unsubscribedAt)),
+        ),
+    );
     return true;
   }
 
-  async #mailOne(campaign: CampaignRow, contact: ContactRow, { tenantId, environment, signal }: EmailContext): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
+  async #mailOne(
+    campaign: CampaignRow,
+    contact: ContactRow,
+    { tenantId, environment, signal }: EmailContext,
+  ): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
     const { db, mailer } = this.#deps;
     // What became of a mail is known only here: an outage must not make it one that nobody knows of.
-    const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) => throughOutages(signal, () => db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)));
+    const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) =>
+      throughOutages(signal, () =>
+        db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)),
+      );
     if (environment === 'test' || mailer === null) {
       await settle('simulated', null);
       return 'simulated';
@@ -244,8 +413,14 @@ export class Marketing {
         {
           to: [contact.email],
           subject: personalise(campaign.subject, contact, plain).replaceAll(/[\r\n]+/g, ' '),
-          ...(campaign.text === null ? {} : { text: `${personalise(campaign.text, contact, plain)}\n\n-- \n${footer}\n` }),
-          ...(campaign.html === null ? {} : { html: `${personalise(campaign.html, contact, escapeHtml)}<p><small><a href="${escapeHtml(link)}">Unsubscribe</a></small></p>` }),
+          ...(campaign.text === null
+            ? {}
+            : { text: `${personalise(campaign.text, contact, plain)}\n\n-- \n${footer}\n` }),
+          ...(campaign.html === null
+            ? {}
+            : {
+                html: `${personalise(campaign.html, contact, escapeHtml)}<p><small><a href="${escapeHtml(link)}">Unsubscribe</a></small></p>`,
+              }),
           headers: { 'List-Unsubscribe': `<${link}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
           messageId: `<${campaign.id}.${contact.id}@outrigger>`,
         },
@@ -291,12 +466,22 @@ function dated<Row extends { createdAt: Date; updatedAt: Date }>(row: Row) {
 }
 
 function presentCampaign(row: CampaignRow) {
-  const { tenantId: _own, mailsSending: _sending, mailsSent: _sent, mailsSimulated: _simulated, mailsFailed: _failed, ...rest } = row;
+  const {
+    tenantId: _own,
+    mailsSending: _sending,
+    mailsSent: _sent,
+    mailsSimulated: _simulated,
+    mailsFailed: _failed,
+    ...rest
+  } = row;
   return { ...dated(rest), mails: mailCounts(row) };
 }
 
 async function assertList(tx: Transaction, tenantId: string, id: string): Promise<void> {
-  const [row] = await tx.select({ id: contactLists.id }).from(contactLists).where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)));
+  const [row] = await tx
+    .select({ id: contactLists.id })
+    .from(contactLists)
+    .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)));
   if (row === undefined) throw listNotFound(id);
 }
 

@@ -6,7 +6,13 @@ const plain = (value: string) => value;
 const contact = (attributes: Record<string, string>) => ({ name: 'Ann', email: 'ann@example.org', attributes });
 
 test('a mail has what the list knows of its contact, and nothing for what it lacks', () => {
-  expect(personalise('{{name}} {{ email }} {{attributes.city}}{{attributes.none}}{{unknown}}', contact({ city: 'Bern' }), plain)).toBe('Ann ann@example.org Bern{{unknown}}');
+  expect(
+    personalise(
+      '{{name}} {{ email }} {{attributes.city}}{{attributes.none}}{{unknown}}',
+      contact({ city: 'Bern' }),
+      plain,
+    ),
+  ).toBe('Ann ann@example.org Bern{{unknown}}');
 });
 
 test('a mail is bounded before it is made', () => {
@@ -15,6 +21,8 @@ test('a mail is bounded before it is made', () => {
     made += value.length;
     return value;
   };
-  expect(() => personalise('{{attributes.long}}'.repeat(25_000), contact({ long: 'x'.repeat(1_000_000) }), escape)).toThrow(MailError);
+  expect(() =>
+    personalise('{{attributes.long}}'.repeat(25_000), contact({ long: 'x'.repeat(1_000_000) }), escape),
+  ).toThrow(MailError);
   expect(made).toBe(1_000_000);
 });

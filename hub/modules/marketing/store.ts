@@ -13,7 +13,13 @@ export interface MailCounts {
   unknown: number;
 }
 
-export async function listLists(tx: Transaction, tenantId: string, limit: number, before: string | undefined, id?: string) {
+export async function listLists(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+  id?: string,
+) {
   return tx
     .select({
       id: contactLists.id,
@@ -24,20 +30,55 @@ export async function listLists(tx: Transaction, tenantId: string, limit: number
       updatedAt: contactLists.updatedAt,
     })
     .from(contactLists)
-    .where(and(eq(contactLists.tenantId, tenantId), id === undefined ? undefined : eq(contactLists.id, id), before === undefined ? undefined : lt(contactLists.id, before)))
+    .where(
+      and(
+        eq(contactLists.tenantId, tenantId),
+        id === undefined ? undefined : eq(contactLists.id, id),
+        before === undefined ? undefined : lt(contactLists.id, before),
+      ),
+    )
     .orderBy(desc(contactLists.id))
     .limit(limit);
 }
 
-export async function listContacts(tx: Transaction, tenantId: string, listId: string, limit: number, before: string | undefined): Promise<ContactRow[]> {
-  return tx.select().from(contacts).where(and(eq(contacts.tenantId, tenantId), eq(contacts.listId, listId), before === undefined ? undefined : lt(contacts.id, before))).orderBy(desc(contacts.id)).limit(limit);
+export async function listContacts(
+  tx: Transaction,
+  tenantId: string,
+  listId: string,
+  limit: number,
+  before: string | undefined,
+): Promise<ContactRow[]> {
+  return tx
+    .select()
+    .from(contacts)
+    .where(
+      and(
+        eq(contacts.tenantId, tenantId),
+        eq(contacts.listId, listId),
+        before === undefined ? undefined : lt(contacts.id, before),
+      ),
+    )
+    .orderBy(desc(contacts.id))
+    .limit(limit);
 }
 
-export async function listCampaigns(tx: Transaction, tenantId: string, limit: number, before: string | undefined, id?: string): Promise<{ id: string; row: CampaignRow; mails: MailCounts }[]> {
+export async function listCampaigns(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+  id?: string,
+): Promise<{ id: string; row: CampaignRow; mails: MailCounts }[]> {
   const rows = await tx
     .select()
     .from(campaigns)
-    .where(and(eq(campaigns.tenantId, tenantId), id === undefined ? undefined : eq(campaigns.id, id), before === undefined ? undefined : lt(campaigns.id, before)))
+    .where(
+      and(
+        eq(campaigns.tenantId, tenantId),
+        id === undefined ? undefined : eq(campaigns.id, id),
+        before === undefined ? undefined : lt(campaigns.id, before),
+      ),
+    )
     .orderBy(desc(campaigns.id))
     .limit(limit);
   return rows.map((row) => ({ id: row.id, row, mails: mailCounts(row) }));
@@ -49,7 +90,12 @@ export function mailCounts(row: CampaignRow): MailCounts {
 }
 
 /** Contacts of a list that get mail and have none of this campaign yet, in the order of their ids. */
-export async function listUnmailed(tx: Transaction, campaign: CampaignRow, after: string | undefined, limit: number): Promise<ContactRow[]> {
+export async function listUnmailed(
+  tx: Transaction,
+  campaign: CampaignRow,
+  after: string | undefined,
+  limit: number,
+): Promise<ContactRow[]> {
   return tx
     .select()
     .from(contacts)
@@ -67,7 +113,10 @@ export async function listUnmailed(tx: Transaction, campaign: CampaignRow, after
 
 /** Takes the one mail of a campaign to a contact; false when somebody has it, or the contact unsubscribed meanwhile. */
 export async function claimMail(tx: Transaction, campaign: CampaignRow, contactId: string): Promise<boolean> {
-  const [contact] = await tx.select({ id: contacts.id }).from(contacts).where(and(eq(contacts.id, contactId), isNull(contacts.unsubscribedAt)));
+  const [contact] = await tx
+    .select({ id: contacts.id })
+    .from(contacts)
+    .where(and(eq(contacts.id, contactId), isNull(contacts.unsubscribedAt)));
   if (contact === undefined) return false;
   const rows = await tx
     .insert(campaignMails)
@@ -80,19 +129,44 @@ export async function claimMail(tx: Transaction, campaign: CampaignRow, contactI
 
 const settledColumns = { sent: 'mailsSent', simulated: 'mailsSimulated', failed: 'mailsFailed' } as const;
 
-export async function settleMail(tx: Transaction, campaignId: string, contactId: string, status: 'sent' | 'simulated' | 'failed', error: string | null): Promise<void> {
+export async function settleMail(
+  tx: Transaction,
+  campaignId: string,
+  contactId: string,
+  status: 'sent' | 'simulated' | 'failed',
+  error: string | null,
+): Promise<void> {
   const settled = await tx
     .update(campaignMails)
     .set({ status, error, updatedAt: sql`now()` })
-    .where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId), eq(campaignMails.status, 'sending')))
+    .where(
+      and(
+        eq(campaignMails.campaignId, campaignId),
+        eq(campaignMails.contactId, contactId),
+        eq(campaignMails.status, 'sending'),
+      ),
+    )
     .returning({ contactId: campaignMails.contactId });
   const column = settledColumns[status];
-  if (settled.length > 0) await count(tx, campaignId, { mailsSending: sql`${campaigns.mailsSending} - 1`, [column]: sql`${campaigns[column]} + 1` });
+  if (settled.length > 0)
+    await count(tx, campaignId, {
+      mailsSending: sql`${campaigns.mailsSending} - 1`,
+      [column]: sql`${campaigns[column]} + 1`,
+    });
 }
 
 /** Gives a mail back that surely did not go out. */
 export async function releaseMail(tx: Transaction, campaignId: string, contactId: string): Promise<void> {
-  const released = await tx.delete(campaignMails).where(and(eq(campaignMails.campaignId, campaignId), eq(campaignMails.contactId, contactId), eq(campaignMails.status, 'sending'))).returning({ contactId: campaignMails.contactId });
+  const released = await tx
+    .delete(campaignMails)
+    .where(
+      and(
+        eq(campaignMails.campaignId, campaignId),
+        eq(campaignMails.contactId, contactId),
+        eq(campaignMails.status, 'sending'),
+      ),
+    )
+    .returning({ contactId: campaignMails.contactId });
   if (released.length > 0) await count(tx, campaignId, { mailsSending: sql`${campaigns.mailsSending} - 1` });
 }
 

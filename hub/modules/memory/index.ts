@@ -26,26 +26,50 @@ export interface Memory {
   /** What was remembered and has not expired, or null. */
   read(tenantId: string, entry: MemoryKey): Promise<JsonValue>;
   /** Remembers a value; null forgets it. @throws AppError `not_found`, `memory_full`. */
-  write(tx: Transaction, tenantId: string, entry: MemoryKey & { value: JsonValue; ttlSeconds?: number | undefined }): Promise<void>;
+  write(
+    tx: Transaction,
+    tenantId: string,
+    entry: MemoryKey & { value: JsonValue; ttlSeconds?: number | undefined },
+  ): Promise<void>;
 }
 
-const ofSession = (sessionId: string | undefined) => (sessionId === undefined ? isNull(memoryEntries.sessionId) : eq(memoryEntries.sessionId, sessionId));
+const ofSession = (sessionId: string | undefined) =>
+  sessionId === undefined ? isNull(memoryEntries.sessionId) : eq(memoryEntries.sessionId, sessionId);
 const isFresh = or(isNull(memoryEntries.expiresAt), gt(memoryEntries.expiresAt, sql`now()`));
 
 function present(row: Row) {
-  return { key: row.key, value: row.value, sessionId: row.sessionId, expiresAt: row.expiresAt?.toISOString() ?? null, updatedAt: row.updatedAt.toISOString() };
+  return {
+    key: row.key,
+    value: row.value,
+    sessionId: row.sessionId,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    updatedAt: row.updatedAt.toISOString(),
+  };
 }
 
 /** What workflows remember between runs, for each workspace and, within it, each session. */
 export function createMemory(db: Database, cursors: Cursors): Memory {
-  const write = async (tx: Transaction, tenantId: string, { value, ttlSeconds, key, sessionId }: Parameters<Memory['write']>[2]): Promise<Row | null> => {
+  const write = async (
+    tx: Transaction,
+    tenantId: string,
+    { value, ttlSeconds, key, sessionId }: Parameters<Memory['write']>[2],
+  ): Promise<Row | null> => {
     if (value === null) {
-      await tx.delete(memoryEntries).where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId)));
+      await tx
+        .delete(memoryEntries)
+        .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId)));
       return null;
     }
     if (sessionId !== undefined) {
-      const [session] = await tx.select({ id: automationSessions.id }).from(automationSessions).where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, sessionId)));
-      if (session === undefined) throw new AppError('not_found', `There is no session ${sessionId} in this workspace; make it with POST /v1/automations/sessions.`);
+      const [session] = await tx
+        .select({ id: automationSessions.id })
+        .from(automationSessions)
+        .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, sessionId)));
+      if (session === undefined)
+        throw new AppError(
+          'not_found',
+          `There is no session ${sessionId} in this workspace; make it with POST /v1/automations/sessions.`,
+        );
     }
     const expiresAt = ttlSeconds === undefined ? null : sql`now() + make_interval(secs => ${ttlSeconds})`;
     const [row] = await tx
@@ -59,8 +83,15 @@ export function createMemory(db: Database, cursors: Cursors): Memory {
     const written = row as Row;
     // Only an entry that is new can make it too many.
     if (written.createdAt.getTime() === written.updatedAt.getTime()) {
-      const [count] = await tx.select({ count: sql<number>`count(*)::int` }).from(memoryEntries).where(eq(memoryEntries.tenantId, tenantId));
-      if ((count?.count ?? 0) > maxMemoryEntries) throw new AppError('memory_full', `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`);
+      const [count] = await tx
+        .select({ count: sql<number>`count(*)::int` })
+        .from(memoryEntries)
+        .where(eq(memoryEntries.tenantId, tenantId));
+      if ((count?.count ?? 0) > maxMemoryEntries)
+        throw new AppError(
+          'memory_full',
+          `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`,
+        );
     }
     return written;
   };
@@ -72,7 +103,15 @@ export function createMemory(db: Database, cursors: Cursors): Memory {
           tx
             .select()
             .from(memoryEntries)
-            .where(and(eq(memoryEntries.tenantId, tenantId), query.key === undefined ? undefined : eq(memoryEntries.key, query.key), ofSession(query.sessionId), isFresh, before === undefined ? undefined : lt(memoryEntries.id, before)))
+            .where(
+              and(
+                eq(memoryEntries.tenantId, tenantId),
+                query.key === undefined ? undefined : eq(memoryEntries.key, query.key),
+                ofSession(query.sessionId),
+                isFresh,
+                before === undefined ? undefined : lt(memoryEntries.id, before),
+              ),
+            )
             .orderBy(desc(memoryEntries.id))
             .limit(limit),
         );
@@ -80,11 +119,22 @@ export function createMemory(db: Database, cursors: Cursors): Memory {
     },
     async put(tenantId, body) {
       const row = await db.workspace(tenantId, (tx) => write(tx, tenantId, body));
-      return row === null ? { key: body.key, value: null, sessionId: body.sessionId ?? null, expiresAt: null, updatedAt: new Date().toISOString() } : present(row);
+      return row === null
+        ? {
+            key: body.key,
+            value: null,
+            sessionId: body.sessionId ?? null,
+            expiresAt: null,
+            updatedAt: new Date().toISOString(),
+          }
+        : present(row);
     },
     read: (tenantId, { key, sessionId }) =>
       db.workspace(tenantId, async (tx) => {
-        const rows = await tx.select({ value: memoryEntries.value }).from(memoryEntries).where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId), isFresh));
+        const rows = await tx
+          .select({ value: memoryEntries.value })
+          .from(memoryEntries)
+          .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId), isFresh));
         return rows[0]?.value ?? null;
       }),
     async write(tx, tenantId, entry) {

@@ -31,7 +31,12 @@ export class Artifacts {
 
   /** @throws AppError `not_found`. */
   async find(tenantId: string, id: string): Promise<ArtifactContent> {
-    const [row] = await this.#db.workspace(tenantId, (tx) => tx.select().from(artifacts).where(and(eq(artifacts.tenantId, tenantId), eq(artifacts.id, id))));
+    const [row] = await this.#db.workspace(tenantId, (tx) =>
+      tx
+        .select()
+        .from(artifacts)
+        .where(and(eq(artifacts.tenantId, tenantId), eq(artifacts.id, id))),
+    );
     if (row === undefined) throw new AppError('not_found', `There is no artefact ${id} in this workspace.`);
     return {
       name: row.name,

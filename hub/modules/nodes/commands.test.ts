@@ -20,8 +20,14 @@ afterAll(async () => {
 test('a command that was switched off at the hub is refused, and never taken for one that reached its device, although the hub dies in between', async () => {
   const [tenantId, nodeId, workflowId, runId] = [newId(), newId(), newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'commands', '{}')`, [tenantId]);
-  await database.query(`INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`, [nodeId, tenantId]);
-  await database.query(`INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`, [runId, tenantId, workflowId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  await database.query(
+    `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
+    [runId, tenantId, workflowId],
+  );
   const add = async (type: string, acts: boolean, call: number) => {
     const id = newId();
     await database.query(
@@ -32,17 +38,29 @@ test('a command that was switched off at the hub is refused, and never taken for
     return id;
   };
   const [refused, ping] = [await add('browser.click', true, 1), await add('node.ping', false, 2)];
-  const stateOf = async (id: string) => (await database.query<{ status: string; code: string | null }>(`SELECT status, error->>'code' AS code FROM node_commands WHERE id = $1`, [id]))[0];
+  const stateOf = async (id: string) =>
+    (
+      await database.query<{ status: string; code: string | null }>(
+        `SELECT status, error->>'code' AS code FROM node_commands WHERE id = $1`,
+        [id],
+      )
+    )[0];
   let transactions = 0;
   const dying = {
     workspace: async (...given: Parameters<Database['workspace']>) => {
       transactions += 1;
-      if (transactions > 1) throw new DatabaseOutage('The database is out of reach; try again shortly.', new Error('gone'));
+      if (transactions > 1)
+        throw new DatabaseOutage('The database is out of reach; try again shortly.', new Error('gone'));
       return db.workspace(...given);
     },
   } as unknown as Database;
   const events = { publish: async () => undefined } as unknown as Events;
-  const look = (through: Database) => new NodeCommands({ db: through, events, dispatch: () => undefined }).handOut({ tenantId, nodeId }, { max: 2, running: [], isRunningComplete: false }, new AbortController().signal);
+  const look = (through: Database) =>
+    new NodeCommands({ db: through, events, dispatch: () => undefined }).handOut(
+      { tenantId, nodeId },
+      { max: 2, running: [], isRunningComplete: false },
+      new AbortController().signal,
+    );
   expect((await look(dying))?.answer.commands.map(({ id }) => id)).toEqual([ping]);
   expect(await stateOf(refused)).toEqual({ status: 'pending', code: null });
   expect((await look(db))?.answer.commands).toEqual([]);

@@ -96,7 +96,10 @@ export class NodeCommands {
         timeoutMs,
         expiresAt: sql`least(now() + make_interval(secs => ${waitMs / 1000}), ${values.deadlineAt?.toISOString() ?? 'infinity'}::timestamptz)`,
       })
-      .onConflictDoUpdate({ target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt, nodeCommands.call], set: { runId: sql`excluded.run_id` } })
+      .onConflictDoUpdate({
+        target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt, nodeCommands.call],
+        set: { runId: sql`excluded.run_id` },
+      })
       .returning({ id: nodeCommands.id, expiresAt: nodeCommands.expiresAt });
     const { id, expiresAt } = row as { id: string; expiresAt: Date };
     return { commandId: id, expiresAt };
@@ -108,8 +111,15 @@ export class NodeCommands {
   }
 
   /** How a command of a run stands: in one round trip, for a run that was just woken by it. */
-  async readOutcome(tenantId: string, commandId: string): Promise<Pick<NodeCommandRow, 'status' | 'output' | 'error'> | null> {
-    const rows = await this.#deps.db.systemStatement<Pick<NodeCommandRow, 'status' | 'output' | 'error'>>('read_command_outcome', 'SELECT status, output, error FROM node_commands WHERE id = $1 AND tenant_id = $2', [commandId, tenantId]);
+  async readOutcome(
+    tenantId: string,
+    commandId: string,
+  ): Promise<Pick<NodeCommandRow, 'status' | 'output' | 'error'> | null> {
+    const rows = await this.#deps.db.systemStatement<Pick<NodeCommandRow, 'status' | 'output' | 'error'>>(
+      'read_command_outcome',
+      'SELECT status, output, error FROM node_commands WHERE id = $1 AND tenant_id = $2',
+      [commandId, tenantId],
+    );
     return rows[0] ?? null;
   }
 
@@ -117,7 +127,11 @@ export class NodeCommands {
    * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
    * What its owner switched off at the hub meanwhile fails instead. Nothing is leased once `signal` says that nobody listens.
    */
-  async handOut(device: DeviceIdentity, { max, running, isRunningComplete }: HandOutRequest, signal: AbortSignal): Promise<HandOut | null> {
+  async handOut(
+    device: DeviceIdentity,
+    { max, running, isRunningComplete }: HandOutRequest,
+    signal: AbortSignal,
+  ): Promise<HandOut | null> {
     const { tenantId, nodeId } = device;
     const look = async (tx: Transaction): Promise<(HandOut & { refused: Refusal[] }) | null> => {
       const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
@@ -136,12 +150,20 @@ export class NodeCommands {
       const refused: Refusal[] = [];
       for (const row of leased) {
         const command = isCommandType(row.type) ? (catalog[row.type] as CommandDefinition) : null;
-        const problem = command === null ? 'this hub does not know the command any more' : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
+        const problem =
+          command === null
+            ? 'this hub does not know the command any more'
+            : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
         if (problem === null) allowed.push(row);
         else refused.push({ id: row.id, runId: row.run_id, message: problem });
       }
       // They never leave the hub; until they have failed they wait as before, whatever becomes of this process.
-      if (refused.length > 0) await tx.query('keep_refused', `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`, [refused.map(({ id }) => id)]);
+      if (refused.length > 0)
+        await tx.query(
+          'keep_refused',
+          `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
+          [refused.map(({ id }) => id)],
+        );
       // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
       if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
       const commands = allowed.map((row) => ({
@@ -152,7 +174,11 @@ export class NodeCommands {
         leaseSeconds,
         ...(row.approval === null ? {} : { approval: row.approval }),
       }));
-      return { answer: { commands, withdrawn }, leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })), refused };
+      return {
+        answer: { commands, withdrawn },
+        leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })),
+        refused,
+      };
     };
     const seen = await this.#deps.db.workspace(tenantId, look, { durable: false });
     if (seen === null) return null;
@@ -239,24 +265,43 @@ export class NodeCommands {
    */
   async sweep(): Promise<number> {
     const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
-    const isDue = and(inArray(nodeCommands.status, ['pending', 'leased']), sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`);
+    const isDue = and(
+      inArray(nodeCommands.status, ['pending', 'leased']),
+      sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
+    );
     const { jobs, announced } = await this.#deps.db.system(async (tx) => {
       if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>() };
-      const found = await tx.select({ runId: nodeCommands.runId }).from(nodeCommands).where(isDue).orderBy(nodeCommands.id).limit(100);
-      // One whose run somebody else has now comes with the next sweep.
-      const runIds = await lockRuns(tx, found.map(({ runId }) => runId), { skipLocked: true });
-      const due = runIds.length === 0 ? [] : await tx
-        .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
+      const found = await tx
+        .select({ runId: nodeCommands.runId })
         .from(nodeCommands)
-        .where(and(isDue, inArray(nodeCommands.runId, runIds)))
+        .where(isDue)
         .orderBy(nodeCommands.id)
-        .for('update', { skipLocked: true });
+        .limit(100);
+      // One whose run somebody else has now comes with the next sweep.
+      const runIds = await lockRuns(
+        tx,
+        found.map(({ runId }) => runId),
+        { skipLocked: true },
+      );
+      const due =
+        runIds.length === 0
+          ? []
+          : await tx
+              .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
+              .from(nodeCommands)
+              .where(and(isDue, inArray(nodeCommands.runId, runIds)))
+              .orderBy(nodeCommands.id)
+              .for('update', { skipLocked: true });
       const woken: PromisedJob[] = [];
       for (const { row, isOver } of due) {
         if (row.status === 'leased' && !row.acts && !isOver) {
           await tx
             .update(nodeCommands)
-            .set({ status: 'pending', leaseExpiresAt: null, expiresAt: sql`least(now() + make_interval(secs => ${retakeSeconds}), ${latest})` })
+            .set({
+              status: 'pending',
+              leaseExpiresAt: null,
+              expiresAt: sql`least(now() + make_interval(secs => ${retakeSeconds}), ${latest})`,
+            })
             .where(eq(nodeCommands.id, row.id));
           continue;
         }
@@ -271,17 +316,36 @@ export class NodeCommands {
 
   async #refuse(tenantId: string, refused: Refusal[]): Promise<void> {
     const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await lockRuns(tx, refused.map(({ runId }) => runId));
-      await lockOpen(tx, inArray(nodeCommands.id, refused.map(({ id }) => id)));
+      await lockRuns(
+        tx,
+        refused.map(({ runId }) => runId),
+      );
+      await lockOpen(
+        tx,
+        inArray(
+          nodeCommands.id,
+          refused.map(({ id }) => id),
+        ),
+      );
       const woken: PromisedJob[] = [];
-      for (const { id, message } of refused) woken.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
+      for (const { id, message } of refused)
+        woken.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
       return woken;
     });
     this.#deps.dispatch(jobs);
   }
 
   async #lease(tx: Transaction, nodeId: string, max: number) {
-    const { rows } = await tx.query<{ id: string; run_id: string; type: string; acts: boolean; input: JsonObject; expires_at: Date; handed_out_at: string; approval: NodeCommandRow['approval'] }>(
+    const { rows } = await tx.query<{
+      id: string;
+      run_id: string;
+      type: string;
+      acts: boolean;
+      input: JsonObject;
+      expires_at: Date;
+      handed_out_at: string;
+      approval: NodeCommandRow['approval'];
+    }>(
       'lease_commands',
       // Materialized, because a plan may run a subquery once for each row, and take as many anew each time.
       `WITH taken AS MATERIALIZED (
@@ -300,8 +364,13 @@ export class NodeCommands {
 }
 
 function overdueError(row: NodeCommandRow): { code: string; message: string } {
-  if (row.status === 'pending') return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
-  if (row.acts) return { code: 'outcome_unknown', message: 'The node took the command and was not heard of again; look at the machine before you retry.' };
+  if (row.status === 'pending')
+    return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
+  if (row.acts)
+    return {
+      code: 'outcome_unknown',
+      message: 'The node took the command and was not heard of again; look at the machine before you retry.',
+    };
   return { code: 'timeout', message: 'The node did not answer in time.' };
 }
 
@@ -314,7 +383,12 @@ interface Refusal {
 
 /** Open commands that a transaction is about to change, in the order in which everybody locks them: after their runs. */
 function lockOpen(tx: Transaction, which: SQL | undefined) {
-  return tx.select({ id: nodeCommands.id }).from(nodeCommands).where(and(which, inArray(nodeCommands.status, ['pending', 'leased']))).orderBy(nodeCommands.id).for('update');
+  return tx
+    .select({ id: nodeCommands.id })
+    .from(nodeCommands)
+    .where(and(which, inArray(nodeCommands.status, ['pending', 'leased'])))
+    .orderBy(nodeCommands.id)
+    .for('update');
 }
 
 /** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
@@ -326,7 +400,14 @@ export async function endCommand(
 ): Promise<PromisedJob[]> {
   const [row] = await tx
     .update(nodeCommands)
-    .set({ status, output: outcome.output ?? null, error: outcome.error ?? null, overdue: outcome.overdue === true, finishedAt: sql`now()`, leaseExpiresAt: null })
+    .set({
+      status,
+      output: outcome.output ?? null,
+      error: outcome.error ?? null,
+      overdue: outcome.overdue === true,
+      finishedAt: sql`now()`,
+      leaseExpiresAt: null,
+    })
     .where(and(eq(nodeCommands.id, commandId), inArray(nodeCommands.status, ['pending', 'leased'])))
     .returning({ runId: nodeCommands.runId });
   if (row === undefined) return [];
@@ -335,10 +416,20 @@ export async function endCommand(
 }
 
 /** Ends every open command of a node. */
-export async function failNodeCommands(tx: Transaction, nodeId: string, error: { code: string; message: string }): Promise<PromisedJob[]> {
+export async function failNodeCommands(
+  tx: Transaction,
+  nodeId: string,
+  error: { code: string; message: string },
+): Promise<PromisedJob[]> {
   const ofNode = eq(nodeCommands.nodeId, nodeId);
-  const waiting = await tx.select({ runId: nodeCommands.runId }).from(nodeCommands).where(and(ofNode, inArray(nodeCommands.status, ['pending', 'leased'])));
-  await lockRuns(tx, waiting.map(({ runId }) => runId));
+  const waiting = await tx
+    .select({ runId: nodeCommands.runId })
+    .from(nodeCommands)
+    .where(and(ofNode, inArray(nodeCommands.status, ['pending', 'leased'])));
+  await lockRuns(
+    tx,
+    waiting.map(({ runId }) => runId),
+  );
   const open = await lockOpen(tx, ofNode);
   const jobs: PromisedJob[] = [];
   for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));

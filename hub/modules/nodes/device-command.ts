@@ -17,13 +17,26 @@ export interface DeviceCommand {
 
 /** What a device is told of a command that it does not have; by `details` it knows that the hub speaks of the command. */
 export function unknownCommand(commandId: string): AppError {
-  return new AppError('not_found', `There is no command ${commandId} for this node.`, { details: [{ path: 'params.commandId', message: 'is no command of this node' }] });
+  return new AppError('not_found', `There is no command ${commandId} for this node.`, {
+    details: [{ path: 'params.commandId', message: 'is no command of this node' }],
+  });
 }
 
 /** A command that was handed out to a device. @throws AppError `not_found` for any other. */
-export async function readDeviceCommand(tx: Transaction, { nodeId }: DeviceIdentity, commandId: string): Promise<DeviceCommand> {
+export async function readDeviceCommand(
+  tx: Transaction,
+  { nodeId }: DeviceIdentity,
+  commandId: string,
+): Promise<DeviceCommand> {
   const [row] = await tx
-    .select({ status: nodeCommands.status, overdue: nodeCommands.overdue, handedOutAt: nodeCommands.handedOutAt, acts: nodeCommands.acts, runId: nodeCommands.runId, hasUploads: sql<boolean>`exists (select 1 from artifact_uploads u where u.command_id = node_commands.id)` })
+    .select({
+      status: nodeCommands.status,
+      overdue: nodeCommands.overdue,
+      handedOutAt: nodeCommands.handedOutAt,
+      acts: nodeCommands.acts,
+      runId: nodeCommands.runId,
+      hasUploads: sql<boolean>`exists (select 1 from artifact_uploads u where u.command_id = node_commands.id)`,
+    })
     .from(nodeCommands)
     .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)));
   const isWanted = row !== undefined && (row.status === 'pending' || row.status === 'leased' || row.overdue);

@@ -17,20 +17,34 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   local = new LocalEvents(pino({ level: 'silent' }));
   looks = [];
-  const events: Events = { publish: async (topic, payload) => local.deliver(topic, payload), subscribe: (topic, listener) => local.subscribe(topic, listener), onReconnect: (listener) => local.onReconnect(listener), [Symbol.asyncDispose]: async () => undefined };
+  const events: Events = {
+    publish: async (topic, payload) => local.deliver(topic, payload),
+    subscribe: (topic, listener) => local.subscribe(topic, listener),
+    onReconnect: (listener) => local.onReconnect(listener),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
   const commands = {
     handOut: async ({ nodeId }: { nodeId: string }) => {
       looks.push(nodeId);
       return nothing;
     },
   } as unknown as NodeCommands;
-  devices = new Devices({ db: undefined as unknown as Database, events, rateLimiter: undefined as unknown as RateLimiter, commands, pairingKey: Buffer.alloc(0), pollSeconds: 25, heartbeatSeconds: 15 });
+  devices = new Devices({
+    db: undefined as unknown as Database,
+    events,
+    rateLimiter: undefined as unknown as RateLimiter,
+    commands,
+    pairingKey: Buffer.alloc(0),
+    pollSeconds: 25,
+    heartbeatSeconds: 15,
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const park = (count: number, signal: AbortSignal) => Array.from({ length: count }, (_value, index) => devices.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
+const park = (count: number, signal: AbortSignal) =>
+  Array.from({ length: count }, (_value, index) => devices.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 test('polls look again one after the other once events may have been missed, and not all at once', async () => {

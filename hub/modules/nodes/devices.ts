@@ -59,24 +59,38 @@ export class Devices {
    */
   async claim(body: ClaimBody, address: string) {
     const limitKey = `wrong-claims:${addressBlock(address)}`;
-    const failures = await this.#deps.rateLimiter.peek(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
+    const failures = await this.#deps.rateLimiter.peek(limitKey, {
+      limit: wrongClaimsAllowed,
+      windowSeconds: claimWindowSeconds,
+    });
     if (!failures.allowed) {
       const retryAfterSeconds = Math.max(1, Math.ceil((failures.resetAt.getTime() - Date.now()) / 1000));
-      throw new AppError('rate_limited', `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`, { retryAfterSeconds });
+      throw new AppError(
+        'rate_limited',
+        `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`,
+        { retryAfterSeconds },
+      );
     }
     const code = normalisePairingCode(body.pairingCode);
     const secret = newDeviceSecret();
     const claimed = code === null ? null : await this.#claim(code, secret, body);
     if (claimed === null) {
       await this.#deps.rateLimiter.take(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
-      throw new AppError('pairing_code_invalid', 'This pairing code is wrong, used or expired; make a new one at the hub.');
+      throw new AppError(
+        'pairing_code_invalid',
+        'This pairing code is wrong, used or expired; make a new one at the hub.',
+      );
     }
     return { nodeId: claimed, deviceSecret: secret, hub: this.#pace };
   }
 
   /** The device that a secret belongs to, or null. */
   async authenticate(nodeId: string, secret: string): Promise<DeviceIdentity | null> {
-    const rows = await this.#deps.db.systemStatement<{ tenant_id: string }>('authenticate_device', 'SELECT tenant_id FROM nodes WHERE id = $1 AND secret_hash = $2 AND revoked_at IS NULL', [nodeId, deviceSecretHash(secret)]);
+    const rows = await this.#deps.db.systemStatement<{ tenant_id: string }>(
+      'authenticate_device',
+      'SELECT tenant_id FROM nodes WHERE id = $1 AND secret_hash = $2 AND revoked_at IS NULL',
+      [nodeId, deviceSecretHash(secret)],
+    );
     const row = rows[0];
     return row === undefined ? null : { tenantId: row.tenant_id, nodeId };
   }
@@ -177,10 +191,23 @@ export class Devices {
           lastSeenAt: sql`now()`,
           updatedAt: sql`now()`,
         })
-        .where(and(eq(nodes.pairingCodeHash, pairingCodeHash(this.#deps.pairingKey, code)), gt(nodes.pairingExpiresAt, sql`now()`), isNull(nodes.revokedAt)))
+        .where(
+          and(
+            eq(nodes.pairingCodeHash, pairingCodeHash(this.#deps.pairingKey, code)),
+            gt(nodes.pairingExpiresAt, sql`now()`),
+            isNull(nodes.revokedAt),
+          ),
+        )
         .returning({ id: nodes.id, tenantId: nodes.tenantId });
       if (row === undefined) return null;
-      await recordAudit(tx, { tenantId: row.tenantId, actor: `node:${row.id}`, action: 'node.paired', targetType: 'node', targetId: row.id, details: { platform: body.device.platform, name: body.device.name } });
+      await recordAudit(tx, {
+        tenantId: row.tenantId,
+        actor: `node:${row.id}`,
+        action: 'node.paired',
+        targetType: 'node',
+        targetId: row.id,
+        details: { platform: body.device.platform, name: body.device.name },
+      });
       return row.id;
     });
   }

@@ -33,17 +33,44 @@ interface Circumstances {
  * that failure had consequences: a later attempt, a parent or an error workflow that went on with it, or the end of the step's own
  * time. The caller holds the locks of the run and the command.
  */
-export async function takeLateResult(tx: Transaction, row: NodeCommandRow, status: 'succeeded' | 'failed', outcome: Outcome): Promise<PromisedJob[]> {
+export async function takeLateResult(
+  tx: Transaction,
+  row: NodeCommandRow,
+  status: 'succeeded' | 'failed',
+  outcome: Outcome,
+): Promise<PromisedJob[]> {
   const { id: commandId, runId, stepIndex, tenantId, nodeId } = row;
   const code = row.error?.code ?? null;
-  await tx.query('correct_command', 'UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = false, finished_at = now() WHERE id = $1', [commandId, status, json(outcome.output), json(outcome.error)]);
+  await tx.query(
+    'correct_command',
+    'UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = false, finished_at = now() WHERE id = $1',
+    [commandId, status, json(outcome.output), json(outcome.error)],
+  );
   const circumstances = await readCircumstances(tx, row, code);
-  const isWaitedFor = circumstances.step_wait?.kind === 'node_command' && circumstances.step_wait.commandId === commandId && !isFinal(circumstances.status);
-  const reopens = isWaitedFor || (circumstances.failed_of_it && circumstances.step_attempts === row.attempt && (await isLatestAttempt(tx, circumstances.flow_id, runId)));
+  const isWaitedFor =
+    circumstances.step_wait?.kind === 'node_command' &&
+    circumstances.step_wait.commandId === commandId &&
+    !isFinal(circumstances.status);
+  const reopens =
+    isWaitedFor ||
+    (circumstances.failed_of_it &&
+      circumstances.step_attempts === row.attempt &&
+      (await isLatestAttempt(tx, circumstances.flow_id, runId)));
   const details: JsonObject = { commandId, type: row.type, stepIndex, endedBefore: code, status, runGoesOn: reopens };
-  await recordAudit(tx, { tenantId, actor: `node:${nodeId}`, action: 'node_command.late_result', targetType: 'run', targetId: runId, details });
+  await recordAudit(tx, {
+    tenantId,
+    actor: `node:${nodeId}`,
+    action: 'node_command.late_result',
+    targetType: 'run',
+    targetId: runId,
+    details,
+  });
   if (reopens) return [await reopenRun(tx, { tenantId, runId }, stepIndex, { kind: 'node_command', commandId })];
-  const isStepOfIt = row.call === 0 && circumstances.step_status === 'failed' && circumstances.step_attempts === row.attempt && circumstances.step_error?.code === code;
+  const isStepOfIt =
+    row.call === 0 &&
+    circumstances.step_status === 'failed' &&
+    circumstances.step_attempts === row.attempt &&
+    circumstances.step_error?.code === code;
   if (isStepOfIt) await correctStep(tx, row, status, outcome);
   return [];
 }
@@ -65,10 +92,19 @@ async function readCircumstances(tx: Transaction, row: NodeCommandRow, code: str
 }
 
 /** Shows at a step of a run that went on or stays ended what its command came to: a retry goes on after a step that succeeded. */
-async function correctStep(tx: Transaction, { runId, stepIndex }: NodeCommandRow, status: 'succeeded' | 'failed', { output, error }: Outcome): Promise<void> {
+async function correctStep(
+  tx: Transaction,
+  { runId, stepIndex }: NodeCommandRow,
+  status: 'succeeded' | 'failed',
+  { output, error }: Outcome,
+): Promise<void> {
   const text = status === 'succeeded' ? textOfOutput(output ?? null).slice(0, 200_000) : null;
   const failure = error === undefined ? null : { ...error, stepIndex };
-  await tx.query('correct_step', 'UPDATE run_steps SET status = $3, output = $4::jsonb, output_text = $5::text, error = $6, output_bytes = coalesce(octet_length($4::jsonb::text), 0) + coalesce(octet_length($5::text), 0) WHERE run_id = $1 AND index = $2', [runId, stepIndex, status, json(output), text, json(failure)]);
+  await tx.query(
+    'correct_step',
+    'UPDATE run_steps SET status = $3, output = $4::jsonb, output_text = $5::text, error = $6, output_bytes = coalesce(octet_length($4::jsonb::text), 0) + coalesce(octet_length($5::text), 0) WHERE run_id = $1 AND index = $2',
+    [runId, stepIndex, status, json(output), text, json(failure)],
+  );
 }
 
 const isFinal = (status: string) => status === 'succeeded' || status === 'failed' || status === 'cancelled';

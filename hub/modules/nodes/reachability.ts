@@ -47,9 +47,14 @@ export class Reachability implements AsyncDisposable {
       .then(
         (commands) => {
           logRecovery(this.#logger, part);
-          if (commands > 0) this.#logger.info({ commands }, 'gave commands more time, because no device could reach this hub for a while');
+          if (commands > 0)
+            this.#logger.info(
+              { commands },
+              'gave commands more time, because no device could reach this hub for a while',
+            );
         },
-        (error: unknown) => this.#logger.warn({ err: error, part }, 'could not write that devices are served; it comes again'),
+        (error: unknown) =>
+          this.#logger.warn({ err: error, part }, 'could not write that devices are served; it comes again'),
       )
       .finally(() => {
         this.#underWay = undefined;
@@ -88,6 +93,8 @@ export async function sayReachable(db: Database): Promise<number> {
 
 /** Whether a process that serves devices said so lately. While none did, no command may end for want of a word from its device. */
 export async function isReachable(tx: Transaction): Promise<boolean> {
-  const { rows } = await tx.execute<{ reachable: boolean }>(sql`SELECT updated_at > clock_timestamp() - make_interval(secs => ${silentSeconds}) AS reachable FROM hub_settings WHERE key = ${key}`);
+  const { rows } = await tx.execute<{ reachable: boolean }>(
+    sql`SELECT updated_at > clock_timestamp() - make_interval(secs => ${silentSeconds}) AS reachable FROM hub_settings WHERE key = ${key}`,
+  );
   return rows[0]?.reachable === true;
 }

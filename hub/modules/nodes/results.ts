@@ -74,11 +74,19 @@ export class CommandResults {
    * Records a result; one for a command that has ended changes nothing, unless it ended for want of just this result.
    * @throws AppError `not_found` for a command that is not this device's, `validation_failed` for artefacts that are not usable.
    */
-  async complete(device: DeviceIdentity, commandId: string, result: CommandResult, files: UploadedFile[]): Promise<Answer> {
+  async complete(
+    device: DeviceIdentity,
+    commandId: string,
+    result: CommandResult,
+    files: UploadedFile[],
+  ): Promise<Answer> {
     const { tenantId } = device;
     const { command, incoming } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const found = await readDeviceCommand(tx, device, commandId);
-      return { command: found, incoming: found.ended === null ? await this.#incoming(tx, tenantId, commandId, result, files) : [] };
+      return {
+        command: found,
+        incoming: found.ended === null ? await this.#incoming(tx, tenantId, commandId, result, files) : [],
+      };
     });
     if (command.ended !== null) return { id: commandId, status: command.ended, recorded: false };
 
@@ -109,16 +117,38 @@ export class CommandResults {
   }
 
   /** What a result brings along; nothing for a failure, which nobody looks at. */
-  async #incoming(tx: Transaction, tenantId: string, commandId: string, result: CommandResult, files: UploadedFile[]): Promise<IncomingArtifact[]> {
+  async #incoming(
+    tx: Transaction,
+    tenantId: string,
+    commandId: string,
+    result: CommandResult,
+    files: UploadedFile[],
+  ): Promise<IncomingArtifact[]> {
     if (result.status === 'failed') return [];
     const inline = (result.artifacts ?? []).map(({ name, contentType, base64 }): IncomingArtifact => {
       const content = Buffer.from(base64, 'base64');
       return { name, contentType, newBytes: content.length, content: () => content };
     });
-    const sent = files.map(({ name, contentType, bytes, open }): IncomingArtifact => ({ name, contentType, newBytes: bytes, content: open }));
-    const uploaded = (await findVerified(tx, commandId, result.uploads ?? [])).map(({ id, name, contentType, sha256 }): IncomingArtifact => ({ name, contentType, newBytes: 0, upload: { id, sha256 }, content: () => this.#deps.blobs.partials.read(id) }));
+    const sent = files.map(({ name, contentType, bytes, open }): IncomingArtifact => ({
+      name,
+      contentType,
+      newBytes: bytes,
+      content: open,
+    }));
+    const uploaded = (await findVerified(tx, commandId, result.uploads ?? [])).map(
+      ({ id, name, contentType, sha256 }): IncomingArtifact => ({
+        name,
+        contentType,
+        newBytes: 0,
+        upload: { id, sha256 },
+        content: () => this.#deps.blobs.partials.read(id),
+      }),
+    );
     const all = [...inline, ...sent, ...uploaded];
-    const refuse = (message: string) => new AppError('validation_failed', `body.artifacts ${message}.`, { details: [{ path: 'body.artifacts', message }] });
+    const refuse = (message: string) =>
+      new AppError('validation_failed', `body.artifacts ${message}.`, {
+        details: [{ path: 'body.artifacts', message }],
+      });
     if (all.length > maxArtifacts) throw refuse(`are more than ${maxArtifacts} with those uploaded`);
     if (new Set(all.map(({ name }) => name)).size !== all.length) throw refuse('must have different names');
     const newBytes = all.reduce((sum, artifact) => sum + artifact.newBytes, 0);
@@ -132,7 +162,8 @@ export class CommandResults {
       const put = this.#deps.blobs.put(`${tenantId}/${id}`, content(), { maxBytes: maxArtifactBytes });
       const found = upload === undefined ? await put : await put.catch(ignoreMissing);
       if (found !== undefined) stored.push({ id, name, contentType, ...found });
-      if (upload !== undefined && found?.sha256 !== upload.sha256) throw await this.#uploadLost(tenantId, upload.id, name);
+      if (upload !== undefined && found?.sha256 !== upload.sha256)
+        throw await this.#uploadLost(tenantId, upload.id, name);
     }
   }
 
@@ -147,11 +178,20 @@ export class CommandResults {
     await Promise.all(stored.map(({ id }) => this.#deps.blobs.delete(`${tenantId}/${id}`).catch(() => undefined)));
   }
 
-  async #record({ tenantId, nodeId }: DeviceIdentity, commandId: string, result: CommandResult, { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number }, { acts, hasUploads, runId }: DeviceCommand) {
+  async #record(
+    { tenantId, nodeId }: DeviceIdentity,
+    commandId: string,
+    result: CommandResult,
+    { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number },
+    { acts, hasUploads, runId }: DeviceCommand,
+  ) {
     const record = async (tx: Transaction) => {
       await lockRuns(tx, [runId]);
       const [found] = await tx
-        .select({ row: nodeCommands, elapsedMs: sql<number>`coalesce(extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000, 0)` })
+        .select({
+          row: nodeCommands,
+          elapsedMs: sql<number>`coalesce(extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000, 0)`,
+        })
         .from(nodeCommands)
         .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)))
         .for('update');
@@ -168,10 +208,14 @@ export class CommandResults {
           await this.#deps.room.lock(tx, tenantId);
           await this.#deps.room.assertFree(tx, tenantId, newBytes);
         }
-        await tx.insert(artifacts).values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
+        await tx
+          .insert(artifacts)
+          .values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
-      const jobs = isOpen ? await endCommand(tx, commandId, status, outcome) : await takeLateResult(tx, row, status, outcome);
+      const jobs = isOpen
+        ? await endCommand(tx, commandId, status, outcome)
+        : await takeLateResult(tx, row, status, outcome);
       return { status, recorded: true, jobs, released: hasUploads ? await releaseUploads(tx, commandId) : [] };
     };
     return this.#deps.db.workspace(tenantId, record, { durable: acts });
@@ -179,26 +223,45 @@ export class CommandResults {
 }
 
 /** Decides what a device's word is worth: a success counts only when its output is what the command promises. */
-function judge(row: NodeCommandRow, result: CommandResult, stored: StoredArtifact[], elapsedMs: number): { output?: JsonValue; error?: { code: string; message: string } } {
-  if (result.status === 'failed') return { error: result.error ?? { code: 'failed', message: 'The node gave no reason.' } };
-  if (!isCommandType(row.type)) return { error: { code: 'unknown_command', message: 'This hub does not know the command any more.' } };
+function judge(
+  row: NodeCommandRow,
+  result: CommandResult,
+  stored: StoredArtifact[],
+  elapsedMs: number,
+): { output?: JsonValue; error?: { code: string; message: string } } {
+  if (result.status === 'failed')
+    return { error: result.error ?? { code: 'failed', message: 'The node gave no reason.' } };
+  if (!isCommandType(row.type))
+    return { error: { code: 'unknown_command', message: 'This hub does not know the command any more.' } };
   const command = catalog[row.type] as CommandDefinition;
   const reply = command.reply.safeParse(result.output);
-  const invalid = (message: string) => ({ error: { code: 'invalid_reply', message: `The node answered something else than ${row.type} promises: ${message}` } });
-  if (!reply.success) return invalid(reply.error.issues.map((issue) => `${issue.path.join('.') || 'output'} ${issue.message}`).join('; ').slice(0, 1000));
+  const invalid = (message: string) => ({
+    error: { code: 'invalid_reply', message: `The node answered something else than ${row.type} promises: ${message}` },
+  });
+  if (!reply.success)
+    return invalid(
+      reply.error.issues
+        .map((issue) => `${issue.path.join('.') || 'output'} ${issue.message}`)
+        .join('; ')
+        .slice(0, 1000),
+    );
   let output = toStorableJson(reply.data);
   if (isObject(output) && typeof output['artifact'] === 'string') {
     const { artifact: name, ...rest } = output;
     const artifact = stored.find((candidate) => candidate.name === name);
     if (artifact === undefined) return invalid(`it names the artefact ${String(name)} and did not send it`);
-    if (typeof rest['bytes'] === 'number' && rest['bytes'] !== artifact.bytes) return invalid(`it announced ${rest['bytes']} bytes and sent ${artifact.bytes}`);
-    if (typeof rest['sha256'] === 'string' && rest['sha256'] !== artifact.sha256) return invalid('the checksum of the artefact differs');
+    if (typeof rest['bytes'] === 'number' && rest['bytes'] !== artifact.bytes)
+      return invalid(`it announced ${rest['bytes']} bytes and sent ${artifact.bytes}`);
+    if (typeof rest['sha256'] === 'string' && rest['sha256'] !== artifact.sha256)
+      return invalid('the checksum of the artefact differs');
     output = { artifactId: artifact.id, ...rest };
   } else if (isObject(output) && typeof output['sha256'] === 'string' && typeof output['content'] === 'string') {
     const content = Buffer.from(output['content'], output['encoding'] === 'base64' ? 'base64' : 'utf8');
-    if (createHash('sha256').update(content).digest('hex') !== output['sha256']) return invalid('the checksum of the content differs');
+    if (createHash('sha256').update(content).digest('hex') !== output['sha256'])
+      return invalid('the checksum of the content differs');
   }
-  if (row.type === 'node.ping' && isObject(output)) output = { ...output, latencyMs: Math.max(0, Math.round(elapsedMs * 1000) / 1000) };
+  if (row.type === 'node.ping' && isObject(output))
+    output = { ...output, latencyMs: Math.max(0, Math.round(elapsedMs * 1000) / 1000) };
   return { output };
 }
 

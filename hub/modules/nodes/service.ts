@@ -42,10 +42,14 @@ export class Nodes {
 
   list(tenantId: string, query: ListQuery) {
     const read = async (limit: number, before: string | undefined) => {
-      const rows = await this.#deps.db.workspace(tenantId, (tx) => listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before));
+      const rows = await this.#deps.db.workspace(tenantId, (tx) =>
+        listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before),
+      );
       return rows.map(({ row, status }) => ({ id: row.id, row, status }));
     };
-    return readPage(this.#deps.cursors, `nodes:${tenantId}`, query, read, ({ row, status }) => presentNode(row, status));
+    return readPage(this.#deps.cursors, `nodes:${tenantId}`, query, read, ({ row, status }) =>
+      presentNode(row, status),
+    );
   }
 
   /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. @throws AppError `workspace_limit_reached`. */
@@ -66,7 +70,14 @@ export class Nodes {
         })
         .returning({ expiresAt: nodes.pairingExpiresAt });
       await this.#deps.limits.assertWithin(tx, tenantId, 'node');
-      await recordAudit(tx, { tenantId, actor, action: 'node.pairing_created', targetType: 'node', targetId: nodeId, details: { allowSystem: body.allowSystem, allowBrowser: body.allowBrowser } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'node.pairing_created',
+        targetType: 'node',
+        targetId: nodeId,
+        details: { allowSystem: body.allowSystem, allowBrowser: body.allowBrowser },
+      });
       return row?.expiresAt as Date;
     });
     const pairingUri = `outrigger://pair?${new URLSearchParams({ hub: hubUrl, code: pairingCode }).toString()}`;
@@ -82,7 +93,14 @@ export class Nodes {
         .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
         .returning({ id: nodes.id });
       if (updated.length === 0) throw notFound(id);
-      await recordAudit(tx, { tenantId, actor, action: 'node.updated', targetType: 'node', targetId: id, details: { ...body } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'node.updated',
+        targetType: 'node',
+        targetId: id,
+        details: { ...body },
+      });
       const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
       if (found === null) throw notFound(id);
       return presentNode(found.row, found.status);
@@ -110,7 +128,19 @@ export class Nodes {
 
   /** Removes nodes whose code was never claimed, a day after it expired; part of the sweep. */
   async pruneUnclaimed(): Promise<void> {
-    await this.#deps.db.system((tx) => tx.delete(nodes).where(and(isNull(nodes.pairedAt), isNull(nodes.revokedAt), lt(nodes.pairingExpiresAt, sql`now() - interval '1 day'`))), { durable: false });
+    await this.#deps.db.system(
+      (tx) =>
+        tx
+          .delete(nodes)
+          .where(
+            and(
+              isNull(nodes.pairedAt),
+              isNull(nodes.revokedAt),
+              lt(nodes.pairingExpiresAt, sql`now() - interval '1 day'`),
+            ),
+          ),
+      { durable: false },
+    );
   }
 }
 

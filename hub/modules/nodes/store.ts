@@ -20,7 +20,8 @@ export interface DeviceIdentity {
 /** Heartbeats that a node may miss before it counts as offline. */
 const missedHeartbeats = 3;
 
-const onlineSince = (heartbeatSeconds: number) => sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
+const onlineSince = (heartbeatSeconds: number) =>
+  sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
 
 /** The status of a node as SQL, by the database's clock. */
 export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
@@ -31,7 +32,14 @@ export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
     else 'offline' end`;
 }
 
-export async function listNodes(tx: Transaction, tenantId: string, status: NodeStatus | undefined, heartbeatSeconds: number, limit: number, before: string | undefined) {
+export async function listNodes(
+  tx: Transaction,
+  tenantId: string,
+  status: NodeStatus | undefined,
+  heartbeatSeconds: number,
+  limit: number,
+  before: string | undefined,
+) {
   const state = statusSql(heartbeatSeconds);
   return tx
     .select({ row: nodes, status: state })
@@ -74,9 +82,14 @@ export function presentNode(row: NodeRow, status: NodeStatus): PresentedNode {
 }
 
 /** Whether the owner's switches at the hub let a command through to a node. */
-export function gateProblem(node: Pick<NodeRow, 'allowSystem' | 'allowBrowser'>, command: CommandDefinition): string | null {
-  if (command.gate === 'system' && !node.allowSystem) return `${command.type} needs allowSystem on the node; PATCH it with {"allowSystem": true} first.`;
-  if (command.gate === 'browser' && !node.allowBrowser) return `${command.type} needs allowBrowser on the node; PATCH it with {"allowBrowser": true} first.`;
+export function gateProblem(
+  node: Pick<NodeRow, 'allowSystem' | 'allowBrowser'>,
+  command: CommandDefinition,
+): string | null {
+  if (command.gate === 'system' && !node.allowSystem)
+    return `${command.type} needs allowSystem on the node; PATCH it with {"allowSystem": true} first.`;
+  if (command.gate === 'browser' && !node.allowBrowser)
+    return `${command.type} needs allowBrowser on the node; PATCH it with {"allowBrowser": true} first.`;
   return null;
 }
 
@@ -84,10 +97,19 @@ export function gateProblem(node: Pick<NodeRow, 'allowSystem' | 'allowBrowser'>,
  * Refuses a command that a node can't get: an unknown, foreign, unpaired or revoked node, or one whose switch is off.
  * @throws AppError `not_found`, `node_flag_off`.
  */
-export async function assertNodeUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void> {
-  const [row] = await tx.select().from(nodes).where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
+export async function assertNodeUsable(
+  tx: Transaction,
+  tenantId: string,
+  nodeId: string,
+  command: CommandDefinition,
+): Promise<void> {
+  const [row] = await tx
+    .select()
+    .from(nodes)
+    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
   if (row === undefined) throw new AppError('not_found', `There is no node ${nodeId} in this workspace.`);
-  if (row.pairedAt === null) throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
+  if (row.pairedAt === null)
+    throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
   const problem = gateProblem(row, command);
   if (problem !== null) throw new AppError('node_flag_off', problem);
 }

@@ -55,7 +55,9 @@ export class ArtifactUploads {
       await assertOpen(tx, device, commandId);
       return find(tx, commandId, name);
     });
-    return row === null ? { name, received: 0, bytes: null, complete: false } : present(row, await this.#deps.blobs.partials.size(row.id));
+    return row === null
+      ? { name, received: 0, bytes: null, complete: false }
+      : present(row, await this.#deps.blobs.partials.size(row.id));
   }
 
   /**
@@ -63,17 +65,30 @@ export class ArtifactUploads {
    * or without room in the workspace.
    * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`, `payload_too_large`, `checksum_mismatch`.
    */
-  async receive(device: DeviceIdentity, commandId: string, name: string, facts: UploadFacts, body: AsyncIterable<Buffer>): Promise<Answer> {
+  async receive(
+    device: DeviceIdentity,
+    commandId: string,
+    name: string,
+    facts: UploadFacts,
+    body: AsyncIterable<Buffer>,
+  ): Promise<Answer> {
     const { db, blobs } = this.#deps;
     using _writer = this.#admit(device.nodeId);
     const row = await this.#reserve(device, commandId, name, facts);
     const { id, bytes } = row;
     if (row.verifiedAt !== null) return present(row, bytes);
     const before = await blobs.partials.size(id);
-    if (facts.offset > before) throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
+    if (facts.offset > before)
+      throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
     // Until it is whole its room is its own.
-    const touch = (tx: Transaction) => tx.update(artifactUploads).set({ updatedAt: sql`now()` }).where(eq(artifactUploads.id, id));
-    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, touch), { maxBytes: bytes });
+    const touch = (tx: Transaction) =>
+      tx
+        .update(artifactUploads)
+        .set({ updatedAt: sql`now()` })
+        .where(eq(artifactUploads.id, id));
+    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, touch), {
+      maxBytes: bytes,
+    });
     if (received < bytes) return present(row, received);
     const hash = createHash('sha256');
     for await (const chunk of blobs.partials.read(id) as AsyncIterable<Buffer>) hash.update(chunk);
@@ -83,7 +98,12 @@ export class ArtifactUploads {
     }
     // What is said to be whole is never asked for again, so it must be there also after the machine went down.
     await blobs.partials.sync(id);
-    await db.workspace(device.tenantId, (tx) => tx.update(artifactUploads).set({ verifiedAt: sql`now()` }).where(eq(artifactUploads.id, id)));
+    await db.workspace(device.tenantId, (tx) =>
+      tx
+        .update(artifactUploads)
+        .set({ verifiedAt: sql`now()` })
+        .where(eq(artifactUploads.id, id)),
+    );
     return { ...present(row, bytes), complete: true };
   }
 
@@ -101,28 +121,54 @@ export class ArtifactUploads {
     );
     for (const { id } of rows) await blobs.partials.delete(id);
     // An upload that is asked for again and again lives on, although nobody writes to it.
-    const findOwned = async (ids: string[]) => new Set((await db.systemStatement<{ id: string }>('find_uploads', 'SELECT id FROM artifact_uploads WHERE id = ANY($1::uuid[])', [ids])).map(({ id }) => id));
+    const findOwned = async (ids: string[]) =>
+      new Set(
+        (
+          await db.systemStatement<{ id: string }>(
+            'find_uploads',
+            'SELECT id FROM artifact_uploads WHERE id = ANY($1::uuid[])',
+            [ids],
+          )
+        ).map(({ id }) => id),
+      );
     return rows.length + (await blobs.partials.sweep(orphanedAfterMs, findOwned));
   }
 
   /** The room for an upload, taken once; with other facts than before it begins anew. */
-  async #reserve(device: DeviceIdentity, commandId: string, name: string, { bytes, sha256, contentType }: UploadFacts): Promise<Row> {
+  async #reserve(
+    device: DeviceIdentity,
+    commandId: string,
+    name: string,
+    { bytes, sha256, contentType }: UploadFacts,
+  ): Promise<Row> {
     const { db, blobs, room } = this.#deps;
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
       await keepAlive(tx, commandId);
       const touch = { updatedAt: sql`now()` };
-      const same = and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name), eq(artifactUploads.bytes, bytes), eq(artifactUploads.sha256, sha256), eq(artifactUploads.contentType, contentType));
+      const same = and(
+        eq(artifactUploads.commandId, commandId),
+        eq(artifactUploads.name, name),
+        eq(artifactUploads.bytes, bytes),
+        eq(artifactUploads.sha256, sha256),
+        eq(artifactUploads.contentType, contentType),
+      );
       const [known] = await tx.update(artifactUploads).set(touch).where(same).returning();
       if (known !== undefined) return { row: known, replaced: null };
       await room.lock(tx, tenantId);
       const [meanwhile] = await tx.update(artifactUploads).set(touch).where(same).returning();
       if (meanwhile !== undefined) return { row: meanwhile, replaced: null };
-      const [old] = await tx.delete(artifactUploads).where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name))).returning({ id: artifactUploads.id });
+      const [old] = await tx
+        .delete(artifactUploads)
+        .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)))
+        .returning({ id: artifactUploads.id });
       await assertBounds(tx, tenantId, commandId, bytes);
       await room.assertFree(tx, tenantId, bytes);
-      const [made] = await tx.insert(artifactUploads).values({ id: newId(), tenantId, nodeId, commandId, name, contentType, bytes, sha256 }).returning();
+      const [made] = await tx
+        .insert(artifactUploads)
+        .values({ id: newId(), tenantId, nodeId, commandId, name, contentType, bytes, sha256 })
+        .returning();
       return { row: made as Row, replaced: old?.id ?? null };
     });
     if (replaced !== null) await blobs.partials.delete(replaced);
@@ -135,7 +181,12 @@ export class ArtifactUploads {
   }
 
   /** Passes bytes on until the command is over, as it is once its device is revoked: they may take as long as they like to come. */
-  async *#whileWanted(device: DeviceIdentity, commandId: string, body: AsyncIterable<Buffer>, keep: (tx: Transaction) => Promise<unknown>): AsyncGenerator<Buffer> {
+  async *#whileWanted(
+    device: DeviceIdentity,
+    commandId: string,
+    body: AsyncIterable<Buffer>,
+    keep: (tx: Transaction) => Promise<unknown>,
+  ): AsyncGenerator<Buffer> {
     const { db, lookEveryMs = defaultLookEveryMs } = this.#deps;
     let lookedAt = performance.now();
     for await (const chunk of body) {
@@ -152,7 +203,12 @@ export class ArtifactUploads {
 
   #admit(nodeId: string): Disposable {
     const writers = this.#writers.get(nodeId) ?? 0;
-    if (writers >= maxWriters) throw new AppError('upload_limit_reached', `${maxWriters} uploads of this device are under way; go on when one of them is done.`, { retryAfterSeconds: 5 });
+    if (writers >= maxWriters)
+      throw new AppError(
+        'upload_limit_reached',
+        `${maxWriters} uploads of this device are under way; go on when one of them is done.`,
+        { retryAfterSeconds: 5 },
+      );
     this.#writers.set(nodeId, writers + 1);
     return {
       [Symbol.dispose]: () => {
@@ -167,18 +223,26 @@ export class ArtifactUploads {
 /** Uploads that a result names, whole and with the right checksum. @throws AppError `validation_failed` for one that is not. */
 export async function findVerified(tx: Transaction, commandId: string, names: string[]): Promise<Row[]> {
   if (names.length === 0) return [];
-  const rows = await tx.select().from(artifactUploads).where(and(eq(artifactUploads.commandId, commandId), inArray(artifactUploads.name, names)));
+  const rows = await tx
+    .select()
+    .from(artifactUploads)
+    .where(and(eq(artifactUploads.commandId, commandId), inArray(artifactUploads.name, names)));
   return names.map((name, index) => {
     const row = rows.find((candidate) => candidate.name === name && candidate.verifiedAt !== null);
     if (row !== undefined) return row;
     const path = `body.uploads[${index}]`;
-    throw new AppError('validation_failed', `${path} names ${name}, which was not uploaded whole.`, { details: [{ path, message: 'was not uploaded whole' }] });
+    throw new AppError('validation_failed', `${path} names ${name}, which was not uploaded whole.`, {
+      details: [{ path, message: 'was not uploaded whole' }],
+    });
   });
 }
 
 /** Ends every upload of a command; answers which bytes are to be deleted after the commit. */
 export async function releaseUploads(tx: Transaction, commandId: string): Promise<string[]> {
-  const released = await tx.delete(artifactUploads).where(eq(artifactUploads.commandId, commandId)).returning({ id: artifactUploads.id });
+  const released = await tx
+    .delete(artifactUploads)
+    .where(eq(artifactUploads.commandId, commandId))
+    .returning({ id: artifactUploads.id });
   return released.map(({ id }) => id);
 }
 
@@ -189,7 +253,11 @@ export async function forgetUpload(tx: Transaction, uploadId: string): Promise<v
 
 async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: string): Promise<void> {
   const command = await readDeviceCommand(tx, device, commandId);
-  if (command.ended !== null) throw new AppError('command_ended', `The command ${commandId} is over (${command.ended}); nobody wants its artefacts any more.`);
+  if (command.ended !== null)
+    throw new AppError(
+      'command_ended',
+      `The command ${commandId} is over (${command.ended}); nobody wants its artefacts any more.`,
+    );
 }
 
 /** A command whose artefacts arrive is being handed over: it does not run out before the next piece. */
@@ -210,13 +278,27 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
     [tenantId, commandId],
   );
   const { names, announced, open } = rows[0] as { names: number; announced: string; open: number };
-  if (names >= maxArtifacts) throw new AppError('validation_failed', `params.name is one too many: a command has at most ${maxArtifacts} artefacts.`, { details: [{ path: 'params.name', message: `is more than ${maxArtifacts} artefacts of one command` }] });
-  if (Number(announced) + bytes > maxCommandBytes) throw new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
-  if (open >= maxOpenUploads) throw new AppError('upload_limit_reached', `${maxOpenUploads} uploads of this workspace wait for their results; try again later.`, { retryAfterSeconds: 60 });
+  if (names >= maxArtifacts)
+    throw new AppError(
+      'validation_failed',
+      `params.name is one too many: a command has at most ${maxArtifacts} artefacts.`,
+      { details: [{ path: 'params.name', message: `is more than ${maxArtifacts} artefacts of one command` }] },
+    );
+  if (Number(announced) + bytes > maxCommandBytes)
+    throw new AppError('payload_too_large', `The artefacts of one command may have ${maxCommandBytes} bytes together.`);
+  if (open >= maxOpenUploads)
+    throw new AppError(
+      'upload_limit_reached',
+      `${maxOpenUploads} uploads of this workspace wait for their results; try again later.`,
+      { retryAfterSeconds: 60 },
+    );
 }
 
 async function find(tx: Transaction, commandId: string, name: string): Promise<Row | null> {
-  const [row] = await tx.select().from(artifactUploads).where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)));
+  const [row] = await tx
+    .select()
+    .from(artifactUploads)
+    .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)));
   return row ?? null;
 }
 

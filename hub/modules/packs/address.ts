@@ -22,7 +22,9 @@ export function normalHost(host: string): string | null {
 
 /** The addresses that a call goes to or opens, with where they stand in its input. */
 export function addressesOf(input: Record<string, unknown>): { field: string; address: string }[] {
-  return ['url', 'mediaUrl'].flatMap((field) => (typeof input[field] === 'string' ? [{ field, address: input[field] }] : []));
+  return ['url', 'mediaUrl'].flatMap((field) =>
+    typeof input[field] === 'string' ? [{ field, address: input[field] }] : [],
+  );
 }
 
 /** What a workflow that was made from a pack may do, whatever it is edited to or its templates bring. */

@@ -16,9 +16,11 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Every input that a graph refers to, with the path where it does. */
 export function inputsIn(value: JsonValue, path: string): { name: string; path: string }[] {
-  if (typeof value === 'string') return [...value.matchAll(reference)].map((match) => ({ name: match[1] as string, path }));
+  if (typeof value === 'string')
+    return [...value.matchAll(reference)].map((match) => ({ name: match[1] as string, path }));
   if (Array.isArray(value)) return value.flatMap((item, index) => inputsIn(item, `${path}[${index}]`));
-  if (typeof value === 'object' && value !== null) return Object.entries(value).flatMap(([key, item]) => inputsIn(item, `${path}.${key}`));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, item]) => inputsIn(item, `${path}.${key}`));
   return [];
 }
 
@@ -28,7 +30,7 @@ const maxFilledLength = 1024 * 1024;
 /** What stands between {{ and }} in a text, in order; of one that is not closed, all that follows. */
 function templatesIn(text: string): string[] {
   const found: string[] = [];
-  for (let open = text.indexOf('{{'); open !== -1; ) {
+  for (let open = text.indexOf('{{'); open !== -1;) {
     const close = text.indexOf('}}', open + 2);
     if (close === -1) return [...found, text.slice(open)];
     found.push(text.slice(open, close + 2));
@@ -58,7 +60,11 @@ function fillText(text: string, inputs: JsonObject, budget: RenderBudget): strin
  * workflows stay as they are; what an input brings is never read as one.
  * @throws TemplateError for an input that would become one, or inputs that are too long.
  */
-export function fillInputs(value: JsonValue, inputs: JsonObject, budget = new RenderBudget(maxFilledLength)): JsonValue {
+export function fillInputs(
+  value: JsonValue,
+  inputs: JsonObject,
+  budget = new RenderBudget(maxFilledLength),
+): JsonValue {
   if (typeof value === 'string') {
     const whole = wholeReference.exec(value)?.[1];
     if (whole === undefined) return fillText(value, inputs, budget);
@@ -67,24 +73,35 @@ export function fillInputs(value: JsonValue, inputs: JsonObject, budget = new Re
     return input;
   }
   if (Array.isArray(value)) return value.map((item) => fillInputs(item, inputs, budget));
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillInputs(item, inputs, budget)]));
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillInputs(item, inputs, budget)]));
   return value;
 }
 
 function problemOf(property: Property, value: JsonValue): string | null {
   const { type, format, minimum, maximum, items } = property;
-  const isType = { string: typeof value === 'string', number: typeof value === 'number', integer: Number.isInteger(value), boolean: typeof value === 'boolean', array: Array.isArray(value) }[type];
+  const isType = {
+    string: typeof value === 'string',
+    number: typeof value === 'number',
+    integer: Number.isInteger(value),
+    boolean: typeof value === 'boolean',
+    array: Array.isArray(value),
+  }[type];
   if (!isType) return `must be of type ${type}`;
-  if (property.enum !== undefined && !property.enum.includes(value as string | number)) return `must be one of ${property.enum.join(', ')}`;
+  if (property.enum !== undefined && !property.enum.includes(value as string | number))
+    return `must be one of ${property.enum.join(', ')}`;
   if (typeof value === 'number' && minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
   if (typeof value === 'number' && maximum !== undefined && value > maximum) return `must be at most ${maximum}`;
-  if (Array.isArray(value) && items !== undefined && !value.every((item) => typeof item === items.type)) return `must hold only values of type ${items.type}`;
+  if (Array.isArray(value) && items !== undefined && !value.every((item) => typeof item === items.type))
+    return `must hold only values of type ${items.type}`;
   // A template in an input would be carried out as part of the workflow.
   if (JSON.stringify(value).includes('{{')) return 'must not hold {{';
   if (typeof value !== 'string' || value === '') return null;
   switch (format) {
     case 'uri':
-      return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol) ? null : 'must be an http or https address';
+      return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)
+        ? null
+        : 'must be an http or https address';
     case 'email':
       return z.email().safeParse(value).success ? null : 'must be an email address';
     case 'uuid':
@@ -103,7 +120,12 @@ function problemOf(property: Property, value: JsonValue): string | null {
 export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: JsonObject; problems: ErrorDetail[] } {
   const problems: ErrorDetail[] = [];
   const inputs: JsonObject = {};
-  for (const name of Object.keys(given)) if (!Object.hasOwn(schema.properties, name)) problems.push({ path: `body.inputs.${name}`, message: `is no input of this pack; known are ${Object.keys(schema.properties).join(', ')}` });
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(schema.properties, name))
+      problems.push({
+        path: `body.inputs.${name}`,
+        message: `is no input of this pack; known are ${Object.keys(schema.properties).join(', ')}`,
+      });
   for (const [name, property] of Object.entries(schema.properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : property.default;
     if (value === undefined) {
@@ -126,15 +148,30 @@ export function sampleInputs(schema: InputsSchema): JsonObject {
     if (type === 'array') return ['sample'];
     if (type === 'boolean') return true;
     if (type !== 'string') return minimum ?? 60;
-    const byFormat: Record<string, string> = { uri: `https://input-${name.toLowerCase().replaceAll('_', '-')}.invalid/`, email: 'someone@example.com', uuid: '01890000-0000-7000-8000-000000000000', node: '01890000-0000-7000-8000-000000000000', timezone: 'UTC', cron: '0 9 * * *' };
+    const byFormat: Record<string, string> = {
+      uri: `https://input-${name.toLowerCase().replaceAll('_', '-')}.invalid/`,
+      email: 'someone@example.com',
+      uuid: '01890000-0000-7000-8000-000000000000',
+      node: '01890000-0000-7000-8000-000000000000',
+      timezone: 'UTC',
+      cron: '0 9 * * *',
+    };
     return format === undefined ? 'sample' : (byFormat[format] as string);
   };
-  return Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, sample(name, property)]));
+  return Object.fromEntries(
+    Object.entries(schema.properties).map(([name, property]) => [name, sample(name, property)]),
+  );
 }
 
 /** Whether an input was left out, or as good as. */
 export function isEmpty(value: JsonValue | undefined): boolean {
-  return value === undefined || value === null || value === '' || value === false || (Array.isArray(value) && value.length === 0);
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    value === false ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }
 
 /** A step of a pack as the step of a workflow. */

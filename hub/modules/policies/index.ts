@@ -41,16 +41,29 @@ export class Policies {
   async put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
     const { policy, jobs } = await this.#db.workspace(tenantId, async (tx) => {
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
-      if (unknown !== -1) throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+      if (unknown !== -1)
+        throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
       if (body.errorWorkflowId !== null) {
-        const [row] = await tx.select({ id: workflows.id }).from(workflows).where(and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)));
+        const [row] = await tx
+          .select({ id: workflows.id })
+          .from(workflows)
+          .where(
+            and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)),
+          );
         if (row === undefined) throw invalid('errorWorkflowId', 'is no workflow of this workspace');
       }
       await tx
         .insert(automationPolicies)
         .values({ tenantId, ...body })
         .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...body, updatedAt: sql`now()` } });
-      await recordAudit(tx, { tenantId, actor, action: 'policy.updated', targetType: 'policy', targetId: tenantId, details: { ...body } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'policy.updated',
+        targetType: 'policy',
+        targetId: tenantId,
+        details: { ...body },
+      });
       // Runs that the old policy holds back may begin by the new one.
       return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
     });
@@ -60,5 +73,7 @@ export class Policies {
 }
 
 function invalid(path: string, message: string): AppError {
-  return new AppError('validation_failed', `body.${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });
+  return new AppError('validation_failed', `body.${path} ${message}.`, {
+    details: [{ path: `body.${path}`, message }],
+  });
 }

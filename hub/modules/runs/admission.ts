@@ -63,7 +63,12 @@ export interface Admission {
  * Puts a claimed run into the line of its workflow and lets in whoever there is room for, first the first.
  * Answers null when somebody else has the run.
  */
-export async function admitClaimedRun(tx: Transaction, tenantId: string, workflowId: string, claimed: ClaimedForAdmission): Promise<Admission | null> {
+export async function admitClaimedRun(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  claimed: ClaimedForAdmission,
+): Promise<Admission | null> {
   const { rowCount } = await tx.query(
     'join_line',
     `UPDATE runs SET waits_for = coalesce(waits_for, 'earlier_runs'), wake_at = NULL, lease_expires_at = NULL WHERE id = $1 AND fence = $2 AND finished_at IS NULL AND started_at IS NULL`,
@@ -74,13 +79,23 @@ export async function admitClaimedRun(tx: Transaction, tenantId: string, workflo
 }
 
 /** Lets in whoever waits for room in one of these workflows; part of whatever makes room, in its transaction. */
-export async function admitWaitingRuns(tx: Transaction, tenantId: string, workflowIds: readonly string[]): Promise<PromisedJob[]> {
+export async function admitWaitingRuns(
+  tx: Transaction,
+  tenantId: string,
+  workflowIds: readonly string[],
+): Promise<PromisedJob[]> {
   const jobs: PromisedJob[] = [];
-  for (const workflowId of [...new Set(workflowIds)].toSorted()) jobs.push(...(await admit(tx, tenantId, workflowId, null)).jobs);
+  for (const workflowId of [...new Set(workflowIds)].toSorted())
+    jobs.push(...(await admit(tx, tenantId, workflowId, null)).jobs);
   return jobs;
 }
 
-async function admit(tx: Transaction, tenantId: string, workflowId: string, claimed: ClaimedForAdmission | null): Promise<Admission> {
+async function admit(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  claimed: ClaimedForAdmission | null,
+): Promise<Admission> {
   await lockLine(tx, tenantId, workflowId);
   if (claimed === null && !(await mayMove(tx, tenantId, workflowId))) return { began: false, jobs: [] };
   const first = await moveLine(tx, tenantId, workflowId, claimed);
@@ -88,7 +103,7 @@ async function admit(tx: Transaction, tenantId: string, workflowId: string, clai
   if (!first.sharesHour) return admission;
   // Under the workspace's lock: the lines of its other workflows that wait for the same hour, oldest run first.
   const moved = [workflowId];
-  for (let { room } = first; moved.length < maxLinesAtOnce && room?.hold !== 'max_runs_per_hour'; ) {
+  for (let { room } = first; moved.length < maxLinesAtOnce && room?.hold !== 'max_runs_per_hour';) {
     const { rows } = await tx.query<{ workflow_id: string }>(
       'first_held_by_hour',
       `SELECT workflow_id FROM runs WHERE tenant_id = $1 AND waits_for = 'max_runs_per_hour' AND workflow_id <> ALL($2::uuid[]) ORDER BY id LIMIT 1`,
@@ -139,22 +154,38 @@ async function mayMove(tx: Transaction, tenantId: string, workflowId: string): P
 }
 
 /** Begins whoever there is room for; answers with the room that is left when somebody still waits for it. */
-async function moveLine(tx: Transaction, tenantId: string, workflowId: string, claimed: ClaimedForAdmission | null): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
+async function moveLine(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  claimed: ClaimedForAdmission | null,
+): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
   const rules = await readRules(tx, tenantId, workflowId);
   const sharesHour = rules.max_runs_per_hour !== null;
   const before = roomOf(rules, 0, new Date());
   const wanted = Math.min(before?.places ?? maxAtOnce, maxAtOnce);
   const begun = wanted <= 0 ? [] : await begin(tx, tenantId, workflowId, wanted, claimed);
   if (begun.length > 0) {
-    if (rules.limits?.maxRunsPerMinute !== undefined) await countStarts(tx, tenantId, workflowId, 'second', begun.length);
+    if (rules.limits?.maxRunsPerMinute !== undefined)
+      await countStarts(tx, tenantId, workflowId, 'second', begun.length);
     if (sharesHour) await countStarts(tx, tenantId, tenantId, 'minute', begun.length);
   }
   const jobs = begun.flatMap(({ job }) => (job === null ? [] : [job]));
   const began = begun.some(({ id }) => id === claimed?.id);
   if (wanted > 0 && begun.length < wanted) return { began, jobs, room: null, sharesHour };
   const room = roomOf(rules, begun.length, new Date()) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
-  const { isEmpty, timer } = await holdFirst(tx, tenantId, workflowId, room.places > 0 ? { ...room, moreAt: new Date() } : room);
-  return { began, jobs: timer === null ? jobs : [...jobs, timer], room: isEmpty || room.places > 0 ? null : room, sharesHour };
+  const { isEmpty, timer } = await holdFirst(
+    tx,
+    tenantId,
+    workflowId,
+    room.places > 0 ? { ...room, moreAt: new Date() } : room,
+  );
+  return {
+    began,
+    jobs: timer === null ? jobs : [...jobs, timer],
+    room: isEmpty || room.places > 0 ? null : room,
+    sharesHour,
+  };
 }
 
 /** What a line is judged by: the limits as they are now, and how many runs count against them. */
@@ -171,10 +202,23 @@ async function readRules(tx: Transaction, tenantId: string, workflowId: string):
       [workflowId, tenantId],
     );
     // Workflows are kept when they are deleted; without one there is nothing that could hold its runs.
-    return rows[0] ?? { limits: null, overlap: null, quiet_hours: null, max_runs_per_hour: null, under_way: 0, minute: null, hour: null };
+    return (
+      rows[0] ?? {
+        limits: null,
+        overlap: null,
+        quiet_hours: null,
+        max_runs_per_hour: null,
+        under_way: 0,
+        minute: null,
+        hour: null,
+      }
+    );
   };
   const rules = await read();
-  const unseeded = { minute: rules.limits?.maxRunsPerMinute !== undefined && rules.minute === null, hour: rules.max_runs_per_hour !== null && rules.hour === null };
+  const unseeded = {
+    minute: rules.limits?.maxRunsPerMinute !== undefined && rules.minute === null,
+    hour: rules.max_runs_per_hour !== null && rules.hour === null,
+  };
   if (unseeded.minute) await seedStarts(tx, tenantId, workflowId, 'second');
   if (unseeded.hour) await seedStarts(tx, tenantId, tenantId, 'minute');
   return unseeded.minute || unseeded.hour ? read() : rules;
@@ -186,27 +230,53 @@ function roomOf(rules: Rules, more: number, now: Date): Room | null {
   if (quiet !== null) return { places: 0, hold: 'quiet_hours', moreAt: quiet };
   const rooms: Room[] = [];
   const concurrent = maxConcurrentRuns(rules);
-  if (concurrent !== null) rooms.push({ places: concurrent - rules.under_way - more, hold: 'max_concurrent_runs', moreAt: null });
+  if (concurrent !== null)
+    rooms.push({ places: concurrent - rules.under_way - more, hold: 'max_concurrent_runs', moreAt: null });
   const perMinute = rules.limits?.maxRunsPerMinute;
-  if (perMinute !== undefined) rooms.push({ ...roomOfWindow(rules.minute ?? [], perMinute - more, minuteMs, now), hold: 'max_runs_per_minute' });
-  if (rules.max_runs_per_hour !== null) rooms.push({ ...roomOfWindow(rules.hour ?? [], rules.max_runs_per_hour - more, hourMs, now), hold: 'max_runs_per_hour' });
+  if (perMinute !== undefined)
+    rooms.push({ ...roomOfWindow(rules.minute ?? [], perMinute - more, minuteMs, now), hold: 'max_runs_per_minute' });
+  if (rules.max_runs_per_hour !== null)
+    rooms.push({
+      ...roomOfWindow(rules.hour ?? [], rules.max_runs_per_hour - more, hourMs, now),
+      hold: 'max_runs_per_hour',
+    });
   // What depends on others alone comes first: until it has room, no time helps.
-  return rooms.reduce<Room | null>((least, room) => (least === null || room.places < least.places || (least.places <= 0 && room.places <= 0 && later(room, least)) ? room : least), null);
+  return rooms.reduce<Room | null>(
+    (least, room) =>
+      least === null || room.places < least.places || (least.places <= 0 && room.places <= 0 && later(room, least))
+        ? room
+        : least,
+    null,
+  );
 }
 
 const later = (one: Room, other: Room) => other.moreAt !== null && (one.moreAt === null || one.moreAt > other.moreAt);
 
-function roomOfWindow(slices: { count: number; last_at: string }[], most: number, windowMs: number, now: Date): { places: number; moreAt: Date } {
+function roomOfWindow(
+  slices: { count: number; last_at: string }[],
+  most: number,
+  windowMs: number,
+  now: Date,
+): { places: number; moreAt: Date } {
   const counted = slices.filter((slice) => new Date(slice.last_at).getTime() + windowMs > now.getTime());
   const oldest = counted[0];
-  return { places: most - counted.reduce((sum, slice) => sum + slice.count, 0), moreAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs) };
+  return {
+    places: most - counted.reduce((sum, slice) => sum + slice.count, 0),
+    moreAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs),
+  };
 }
 
 /**
  * Begins the first of a line. The claimed run goes on in the hands of its worker; the others want one.
  * One that somebody else has in hand, to take or to cancel it, is overtaken by none: that transaction judges the line when this one is over.
  */
-async function begin(tx: Transaction, tenantId: string, workflowId: string, count: number, claimed: ClaimedForAdmission | null): Promise<{ id: string; job: PromisedJob | null }[]> {
+async function begin(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  count: number,
+  claimed: ClaimedForAdmission | null,
+): Promise<{ id: string; job: PromisedJob | null }[]> {
   const { rows } = await tx.query<{ id: string; outbox_id: string | null; job_id: string | null }>(
     'begin_held',
     `WITH line AS MATERIALIZED (
@@ -232,7 +302,10 @@ async function begin(tx: Transaction, tenantId: string, workflowId: string, coun
   );
   return rows.map(({ id, outbox_id, job_id }) => ({
     id,
-    job: outbox_id === null || job_id === null ? null : { outboxId: Number(outbox_id), job: 'run', jobId: job_id, data: { runId: id, tenantId }, notBefore: null },
+    job:
+      outbox_id === null || job_id === null
+        ? null
+        : { outboxId: Number(outbox_id), job: 'run', jobId: job_id, data: { runId: id, tenantId }, notBefore: null },
   }));
 }
 
@@ -241,7 +314,12 @@ async function begin(tx: Transaction, tenantId: string, workflowId: string, coun
  * Of the lines that wait for the same hour one is woken.
  * Answers the job that wakes it, if that is new.
  */
-async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, { hold, moreAt }: Room): Promise<{ isEmpty: boolean; timer: PromisedJob | null }> {
+async function holdFirst(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  { hold, moreAt }: Room,
+): Promise<{ isEmpty: boolean; timer: PromisedJob | null }> {
   const { rows } = await tx.query<{ run_id: string; outbox_id: string | null; job_id: string | null }>(
     'hold_first',
     `WITH first AS (
@@ -267,10 +345,25 @@ async function holdFirst(tx: Transaction, tenantId: string, workflowId: string, 
   const row = rows[0];
   if (row === undefined) return { isEmpty: true, timer: null };
   if (row.outbox_id === null || row.job_id === null) return { isEmpty: false, timer: null };
-  return { isEmpty: false, timer: { outboxId: Number(row.outbox_id), job: 'run', jobId: row.job_id, data: { runId: row.run_id, tenantId }, notBefore: moreAt } };
+  return {
+    isEmpty: false,
+    timer: {
+      outboxId: Number(row.outbox_id),
+      job: 'run',
+      jobId: row.job_id,
+      data: { runId: row.run_id, tenantId },
+      notBefore: moreAt,
+    },
+  };
 }
 
-async function countStarts(tx: Transaction, tenantId: string, scopeId: string, slice: 'second' | 'minute', count: number): Promise<void> {
+async function countStarts(
+  tx: Transaction,
+  tenantId: string,
+  scopeId: string,
+  slice: 'second' | 'minute',
+  count: number,
+): Promise<void> {
   await tx.query(
     'count_starts',
     `WITH gone AS (
@@ -283,7 +376,12 @@ async function countStarts(tx: Transaction, tenantId: string, scopeId: string, s
 }
 
 /** Counts the runs that began before anybody kept count. The row of now stands for `they were counted` even where there were none. */
-async function seedStarts(tx: Transaction, tenantId: string, scopeId: string, slice: 'second' | 'minute'): Promise<void> {
+async function seedStarts(
+  tx: Transaction,
+  tenantId: string,
+  scopeId: string,
+  slice: 'second' | 'minute',
+): Promise<void> {
   await tx.query(
     'seed_starts',
     `INSERT INTO run_starts (scope_id, slice_at, tenant_id, count, last_at)
@@ -302,7 +400,11 @@ async function seedStarts(tx: Transaction, tenantId: string, scopeId: string, sl
  * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
  * The starts before it are counted anew: they were counted by another limit, or not at all.
  */
-export async function reopenLines(tx: Transaction, tenantId: string, workflowId: string | null): Promise<PromisedJob[]> {
+export async function reopenLines(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string | null,
+): Promise<PromisedJob[]> {
   // Whoever judges a line now, or ends a run, does so by what was; it must have written its runs before they are looked for.
   if (workflowId === null) {
     await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
@@ -311,7 +413,12 @@ export async function reopenLines(tx: Transaction, tenantId: string, workflowId:
     await lockLine(tx, tenantId, workflowId);
   }
   await tx.query('forget_starts', 'DELETE FROM run_starts WHERE scope_id = $1', [workflowId ?? tenantId]);
-  return wakeFirst(tx, workflowId === null ? 'reopen_lines' : 'reopen_line', 'TRUE', workflowId === null ? [tenantId] : [tenantId, workflowId]);
+  return wakeFirst(
+    tx,
+    workflowId === null ? 'reopen_lines' : 'reopen_line',
+    'TRUE',
+    workflowId === null ? [tenantId] : [tenantId, workflowId],
+  );
 }
 
 /**
@@ -328,7 +435,10 @@ export function wakeForgottenLines(tx: Transaction): Promise<PromisedJob[]> {
 
 /** Wakes the first of lines, found by stepping from line to line through the index, whatever their length. */
 async function wakeFirst(tx: Transaction, name: string, where: string, values: string[]): Promise<PromisedJob[]> {
-  const [byTenant, byWorkflow] = [values.length > 0 ? 'AND h.tenant_id = $1' : '', values.length > 1 ? 'AND h.workflow_id = $2' : ''];
+  const [byTenant, byWorkflow] = [
+    values.length > 0 ? 'AND h.tenant_id = $1' : '',
+    values.length > 1 ? 'AND h.workflow_id = $2' : '',
+  ];
   const { rows } = await tx.query<{ outbox_id: string; job_id: string; run_id: string; tenant_id: string }>(
     name,
     `WITH RECURSIVE line AS (
@@ -349,5 +459,11 @@ async function wakeFirst(tx: Transaction, name: string, where: string, values: s
      RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
     values,
   );
-  return rows.map((row) => ({ outboxId: Number(row.outbox_id), job: 'run', jobId: row.job_id, data: { runId: row.run_id, tenantId: row.tenant_id }, notBefore: null }));
+  return rows.map((row) => ({
+    outboxId: Number(row.outbox_id),
+    job: 'run',
+    jobId: row.job_id,
+    data: { runId: row.run_id, tenantId: row.tenant_id },
+    notBefore: null,
+  }));
 }

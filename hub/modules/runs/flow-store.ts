@@ -14,7 +14,14 @@ export interface FlowRow {
 }
 
 /** A page of flows with the state of each one's latest run, or the one flow that is named. */
-export async function listFlows(tx: Transaction, tenantId: string, workflowId: string | undefined, limit: number, before: string | undefined, flowId?: string): Promise<FlowRow[]> {
+export async function listFlows(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string | undefined,
+  limit: number,
+  before: string | undefined,
+  flowId?: string,
+): Promise<FlowRow[]> {
   const rows = await tx
     .select({
       id: flows.id,
@@ -40,5 +47,10 @@ export async function listFlows(tx: Transaction, tenantId: string, workflowId: s
 
 /** The runs of a flow, first attempt first. */
 export async function listFlowRuns(tx: Transaction, tenantId: string, flowId: string) {
-  return tx.select(summaryColumns).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.flowId, flowId))).orderBy(asc(runs.attempt)).limit(1000);
+  return tx
+    .select(summaryColumns)
+    .from(runs)
+    .where(and(eq(runs.tenantId, tenantId), eq(runs.flowId, flowId)))
+    .orderBy(asc(runs.attempt))
+    .limit(1000);
 }

@@ -18,7 +18,19 @@ import { admitWaitingRuns } from './admission.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
 import { QueueRoom } from './queue-room.ts';
-import { countRuns, insertLog, insertRetry, listRuns, lockFlow, lockRunTrees, lockWorkflow, markCancelled, readRun, runRowsTopic, wakeRun } from './store.ts';
+import {
+  countRuns,
+  insertLog,
+  insertRetry,
+  listRuns,
+  lockFlow,
+  lockRunTrees,
+  lockWorkflow,
+  markCancelled,
+  readRun,
+  runRowsTopic,
+  wakeRun,
+} from './store.ts';
 import type { LogLine, PromisedJob, RunCaller, RunFilter, RunRow, RunStepRow } from './store.ts';
 
 export interface AcceptedRun {
@@ -67,7 +79,8 @@ export class Runs {
       from: query.from === undefined ? undefined : new Date(query.from),
       to: query.to === undefined ? undefined : new Date(query.to),
     };
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, limit, before));
     return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, (row) => ({ ...row, ...times(row) }));
   }
 
@@ -75,7 +88,11 @@ export class Runs {
    * Reads a run; with `waitSeconds`, once it has ended or waits for an approval, or when that time is over.
    * @throws AppError `not_found`.
    */
-  async get(tenantId: string, runId: string, options: { waitSeconds?: number; signal?: AbortSignal } = {}): Promise<Run> {
+  async get(
+    tenantId: string,
+    runId: string,
+    options: { waitSeconds?: number; signal?: AbortSignal } = {},
+  ): Promise<Run> {
     const { waitSeconds = 0, signal } = options;
     if (waitSeconds === 0) return this.#read(tenantId, runId);
     const deadline = performance.now() + waitSeconds * 1000;
@@ -97,8 +114,19 @@ export class Runs {
       const result = await this.#cancelWithin(tx, tenantId, [runId]);
       const before = result.before.get(runId);
       if (before === undefined) throw notFound(runId);
-      if (isFinal(before)) throw new AppError('run_not_cancellable', `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`);
-      await recordAudit(tx, { tenantId, actor, action: 'run.cancelled', targetType: 'run', targetId: runId, details: { before } });
+      if (isFinal(before))
+        throw new AppError(
+          'run_not_cancellable',
+          `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`,
+        );
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'run.cancelled',
+        targetType: 'run',
+        targetId: runId,
+        details: { before },
+      });
       return result;
     });
     cancelled.committed();
@@ -109,7 +137,11 @@ export class Runs {
    * Cancels runs, and the runs that they wait for, in the caller's transaction. Answers the state before of those that there are;
    * call `committed` after the commit.
    */
-  async #cancelWithin(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
+  async #cancelWithin(
+    tx: Transaction,
+    tenantId: string,
+    runIds: readonly string[],
+  ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
     const locked = (await lockRunTrees(tx, tenantId, runIds)).filter((run) => run.in_tree);
     const open = locked.filter((run) => !isFinal(run.status));
     const before = new Map(locked.map((run) => [run.id, run.status]));
@@ -123,7 +155,13 @@ export class Runs {
       const job = parentId === null || ids.includes(parentId) ? null : await wakeRun(tx, parentId);
       if (job !== null) jobs.push(job);
     }
-    jobs.push(...(await admitWaitingRuns(tx, tenantId, open.map((run) => run.workflow_id))));
+    jobs.push(
+      ...(await admitWaitingRuns(
+        tx,
+        tenantId,
+        open.map((run) => run.workflow_id),
+      )),
+    );
     const committed = () => {
       tell();
       for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
@@ -146,13 +184,17 @@ export class Runs {
    * Makes room for a run of a workflow with limits, in the caller's transaction; call what it answers after the commit.
    * @throws AppError `workflow_limit_reached` when the limits say that the run is to be dropped.
    */
-  async admit(tx: Transaction, workflow: { tenantId: string; id: string; limits: WorkflowLimits | null }): Promise<() => void> {
+  async admit(
+    tx: Transaction,
+    workflow: { tenantId: string; id: string; limits: WorkflowLimits | null },
+  ): Promise<() => void> {
     const { limits, tenantId, id } = workflow;
     if (limits === null || limits.onLimit === 'queue') return () => undefined;
     await lockWorkflow(tx, id);
     const { open, lastMinute } = await countRuns(tx, id);
     const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
-    if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute) throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
+    if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute)
+      throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
     if (open.length < max) return () => undefined;
     if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
     return (await this.#cancelWithin(tx, tenantId, open.slice(0, open.length - max + 1))).committed;
@@ -165,7 +207,10 @@ export class Runs {
   retry(tenantId: string, runId: string, fromStep: number | undefined, caller: RunCaller): Promise<Run> {
     return this.#again(tenantId, runId, caller, 'run.retried', (run, results, stepCount) => {
       if (run.status !== 'failed' && run.status !== 'cancelled') {
-        throw new AppError('run_not_retryable', `The run is ${run.status}; only a failed or cancelled run can be retried.`);
+        throw new AppError(
+          'run_not_retryable',
+          `The run is ${run.status}; only a failed or cancelled run can be retried.`,
+        );
       }
       const firstOpen = firstStepToRetry(results, stepCount);
       return { fromStep: fromStep ?? firstOpen, most: firstOpen, field: 'query.fromStep' };
@@ -178,7 +223,8 @@ export class Runs {
    */
   replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
     return this.#again(tenantId, runId, caller, 'run.replayed', (run, results, stepCount) => {
-      if (!isFinal(run.status)) throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
+      if (!isFinal(run.status))
+        throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
       return { fromStep, most: firstStepToRetry(results, stepCount), field: 'body.fromStep' };
     });
   }
@@ -198,14 +244,28 @@ export class Runs {
       const run = latest?.latestRunId === runId ? { ...found.run, status: latest.status } : found.run;
       const { fromStep, most, field } = plan(run, found.results, found.steps.length);
       if (latest?.latestRunId !== runId) {
-        throw new AppError('run_not_retryable', `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`);
+        throw new AppError(
+          'run_not_retryable',
+          `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`,
+        );
       }
       if (fromStep > most) {
-        throw new AppError('validation_failed', `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`, { details: [{ path: field, message: `must be from 0 to ${most}` }] });
+        throw new AppError(
+          'validation_failed',
+          `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
+          { details: [{ path: field, message: `must be from 0 to ${most}` }] },
+        );
       }
       await this.#room.takeOne(tx, tenantId);
       const result = await insertRetry(tx, found.run, fromStep, caller);
-      await recordAudit(tx, { tenantId, actor: caller.actor, action, targetType: 'run', targetId: runId, details: { as: result.runId, fromStep } });
+      await recordAudit(tx, {
+        tenantId,
+        actor: caller.actor,
+        action,
+        targetType: 'run',
+        targetId: runId,
+        details: { as: result.runId, fromStep },
+      });
       return result;
     });
     this.#deps.dispatch([next.job]);
@@ -214,7 +274,8 @@ export class Runs {
 
   /** A page of flows, newest first. */
   listFlows(tenantId: string, query: FlowListQuery) {
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
     return readPage(this.#deps.cursors, `flows:${tenantId}`, query, read, presentFlow);
   }
 
@@ -230,8 +291,16 @@ export class Runs {
 
   /** How many runs are under way, by state. */
   async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
-    const count = (status: RunStatus) => sql<number>`(select count(*)::int from runs where tenant_id = ${tenantId} and status = ${status})`;
-    const { rows } = await this.#deps.db.workspace(tenantId, (tx) => tx.execute<{ queued: number; running: number; waiting: number }>(sql`select ${count('queued')} as queued, ${count('running')} as running, ${count('waiting_approval')} as waiting`), { durable: false });
+    const count = (status: RunStatus) =>
+      sql<number>`(select count(*)::int from runs where tenant_id = ${tenantId} and status = ${status})`;
+    const { rows } = await this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx.execute<{ queued: number; running: number; waiting: number }>(
+          sql`select ${count('queued')} as queued, ${count('running')} as running, ${count('waiting_approval')} as waiting`,
+        ),
+      { durable: false },
+    );
     const row = rows[0];
     return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
   }
@@ -262,11 +331,20 @@ function notFound(runId: string): AppError {
 }
 
 function limitReached(reason: string): AppError {
-  return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, { retryAfterSeconds: 5 });
+  return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, {
+    retryAfterSeconds: 5,
+  });
 }
 
 function presentFlow(row: FlowRow) {
-  return { id: row.id, workflowId: row.workflowId, revision: row.revision, status: row.status, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+  return {
+    id: row.id,
+    workflowId: row.workflowId,
+    revision: row.revision,
+    status: row.status,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
 }
 
 function isFinal(status: RunStatus): boolean {

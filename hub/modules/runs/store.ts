@@ -60,7 +60,10 @@ function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy' | 'tr
 
 /** The people who started a run of this workspace, or one that led to it: `user:<id>`. */
 export async function listRequesters(tx: Transaction, tenantId: string, runId: string): Promise<string[]> {
-  const [row] = await tx.select({ requestedBy: runs.requestedBy, trigger: runs.trigger }).from(runs).where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
+  const [row] = await tx
+    .select({ requestedBy: runs.requestedBy, trigger: runs.trigger })
+    .from(runs)
+    .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
   return row === undefined ? [] : requestersOf(row);
 }
 
@@ -118,11 +121,21 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     ],
   );
   const outboxIds = new Map(rows.map((row) => [row.job_id, Number(row.id)]));
-  return prepared.map(({ run: { tenantId }, runId, flowId, jobId, notBefore }) => ({ runId, flowId, job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId, tenantId }, notBefore } }));
+  return prepared.map(({ run: { tenantId }, runId, flowId, jobId, notBefore }) => ({
+    runId,
+    flowId,
+    job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId, tenantId }, notBefore },
+  }));
 }
 
 /** Promises a job in the same transaction as the rows that it is about. */
-export async function insertOutbox(tx: Transaction, tenantId: string, jobId: string, { runId }: { runId: string }, notBefore: Date | null): Promise<PromisedJob> {
+export async function insertOutbox(
+  tx: Transaction,
+  tenantId: string,
+  jobId: string,
+  { runId }: { runId: string },
+  notBefore: Date | null,
+): Promise<PromisedJob> {
   const data = { runId, tenantId };
   const { rows } = await tx.query<{ id: string }>(
     'insert_outbox',
@@ -173,7 +186,11 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
     [tenantId, runIds],
   );
   const locked = rows.flatMap((row) => (row.in_tree ? [row.id] : []));
-  const { rows: missed } = await tx.query('missed_children', 'SELECT 1 FROM runs WHERE parent_run_id = ANY($1) AND finished_at IS NULL AND id <> ALL($1) LIMIT 1', [locked]);
+  const { rows: missed } = await tx.query(
+    'missed_children',
+    'SELECT 1 FROM runs WHERE parent_run_id = ANY($1) AND finished_at IS NULL AND id <> ALL($1) LIMIT 1',
+    [locked],
+  );
   if (missed.length > 0) throw new TransactionConflict('a run started another while it was cancelled');
   return rows;
 }
@@ -181,7 +198,11 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
 /** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
 export async function markCancelled(tx: Transaction, runIds: readonly string[]): Promise<void> {
   for (const id of runIds) noteWritten(tx, runRowsTopic(id));
-  await tx.query('cancel_runs', `UPDATE runs SET status = 'cancelled', finished_at = now(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`, [runIds]);
+  await tx.query(
+    'cancel_runs',
+    `UPDATE runs SET status = 'cancelled', finished_at = now(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`,
+    [runIds],
+  );
   await tx.query(
     'cancel_steps',
     `UPDATE run_steps SET status = 'failed', wait = NULL, finished_at = now(), error = '{"code":"cancelled","message":"The run was cancelled."}'
@@ -194,7 +215,11 @@ export async function markCancelled(tx: Transaction, runIds: readonly string[]):
  * Locks runs that a transaction is about to change, before anything that hangs on them: a run is locked before its steps, commands and
  * approvals, and a child before the run that waits for it. Answers those that there are; with `skipLocked`, that nobody else has now.
  */
-export async function lockRuns(tx: Transaction, runIds: readonly string[], { skipLocked = false } = {}): Promise<string[]> {
+export async function lockRuns(
+  tx: Transaction,
+  runIds: readonly string[],
+  { skipLocked = false } = {},
+): Promise<string[]> {
   if (runIds.length === 0) return [];
   const { rows } = await tx.query<{ id: string }>(
     skipLocked ? 'lock_free_runs' : 'lock_runs',
@@ -211,12 +236,18 @@ export async function lockWorkflow(tx: Transaction, workflowId: string): Promise
 
 /** The same, of a workflow that has limits; the others are judged by nobody. */
 export async function lockLimits(tx: Transaction, workflowId: string): Promise<void> {
-  await tx.query('lock_limits', 'SELECT 1 FROM workflows WHERE id = $1 AND limits IS NOT NULL FOR UPDATE', [workflowId]);
+  await tx.query('lock_limits', 'SELECT 1 FROM workflows WHERE id = $1 AND limits IS NOT NULL FOR UPDATE', [
+    workflowId,
+  ]);
 }
 
 /** The runs of a workflow that are under way, oldest first, and how many began within the last minute. */
 export async function countRuns(tx: Transaction, workflowId: string): Promise<{ open: string[]; lastMinute: number }> {
-  const open = await tx.select({ id: runs.id }).from(runs).where(and(eq(runs.workflowId, workflowId), isNull(runs.finishedAt))).orderBy(asc(runs.id));
+  const open = await tx
+    .select({ id: runs.id })
+    .from(runs)
+    .where(and(eq(runs.workflowId, workflowId), isNull(runs.finishedAt)))
+    .orderBy(asc(runs.id));
   const [recent] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(runs)
@@ -255,7 +286,13 @@ export const summaryColumns = {
 };
 
 /** A page of runs, newest first, without inputs. */
-export async function listRuns(tx: Transaction, tenantId: string, filter: RunFilter, limit: number, before: string | undefined) {
+export async function listRuns(
+  tx: Transaction,
+  tenantId: string,
+  filter: RunFilter,
+  limit: number,
+  before: string | undefined,
+) {
   return tx
     .select(summaryColumns)
     .from(runs)
@@ -265,8 +302,12 @@ export async function listRuns(tx: Transaction, tenantId: string, filter: RunFil
         filter.status === undefined ? undefined : eq(runs.status, filter.status),
         filter.workflowId === undefined ? undefined : eq(runs.workflowId, filter.workflowId),
         // Ids are made in the order of time, so that a period is a range of the index; the clock of another process may differ a little.
-        filter.from === undefined ? undefined : and(gte(runs.queuedAt, filter.from), gt(runs.id, idBefore(new Date(filter.from.getTime() - clockSlackMs)))),
-        filter.to === undefined ? undefined : and(lt(runs.queuedAt, filter.to), lt(runs.id, idBefore(new Date(filter.to.getTime() + clockSlackMs)))),
+        filter.from === undefined
+          ? undefined
+          : and(gte(runs.queuedAt, filter.from), gt(runs.id, idBefore(new Date(filter.from.getTime() - clockSlackMs)))),
+        filter.to === undefined
+          ? undefined
+          : and(lt(runs.queuedAt, filter.to), lt(runs.id, idBefore(new Date(filter.to.getTime() + clockSlackMs)))),
         before === undefined ? undefined : lt(runs.id, before),
       ),
     )
@@ -275,11 +316,18 @@ export async function listRuns(tx: Transaction, tenantId: string, filter: RunFil
 }
 
 /** A run with the steps of its version and what became of them; null when this workspace has no such run. */
-export async function readRun(tx: Transaction, tenantId: string, runId: string): Promise<{ run: RunRow; steps: Step[]; results: RunStepRow[] } | null> {
+export async function readRun(
+  tx: Transaction,
+  tenantId: string,
+  runId: string,
+): Promise<{ run: RunRow; steps: Step[]; results: RunStepRow[] } | null> {
   const [row] = await tx
     .select({ run: runs, steps: workflowVersions.steps })
     .from(runs)
-    .innerJoin(workflowVersions, and(eq(workflowVersions.workflowId, runs.workflowId), eq(workflowVersions.version, runs.workflowVersion)))
+    .innerJoin(
+      workflowVersions,
+      and(eq(workflowVersions.workflowId, runs.workflowId), eq(workflowVersions.version, runs.workflowVersion)),
+    )
     .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
   if (row === undefined) return null;
   const results = await tx.select().from(runSteps).where(eq(runSteps.runId, runId)).orderBy(asc(runSteps.index));
@@ -290,7 +338,12 @@ export async function readRun(tx: Transaction, tenantId: string, runId: string):
  * Writes the next attempt of a flow: the steps before `fromStep` keep what they had, the rest begins anew. The flow's row is
  * locked, so that of two retries at once the second one sees the first.
  */
-export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number, caller: RunCaller): Promise<{ runId: string; job: PromisedJob }> {
+export async function insertRetry(
+  tx: Transaction,
+  run: RunRow,
+  fromStep: number,
+  caller: RunCaller,
+): Promise<{ runId: string; job: PromisedJob }> {
   const runId = newId();
   await tx
     .update(flows)
@@ -323,9 +376,17 @@ export async function insertRetry(tx: Transaction, run: RunRow, fromStep: number
 }
 
 /** Locks the flow of a run and answers its latest attempt, and how that stands. */
-export async function lockFlow(tx: Transaction, flowId: string): Promise<{ latestRunId: string; status: RunStatus } | null> {
+export async function lockFlow(
+  tx: Transaction,
+  flowId: string,
+): Promise<{ latestRunId: string; status: RunStatus } | null> {
   await tx.select({ id: flows.id }).from(flows).where(eq(flows.id, flowId)).for('update');
-  const [latest] = await tx.select({ id: runs.id, status: runs.status }).from(runs).where(eq(runs.flowId, flowId)).orderBy(desc(runs.attempt)).limit(1);
+  const [latest] = await tx
+    .select({ id: runs.id, status: runs.status })
+    .from(runs)
+    .where(eq(runs.flowId, flowId))
+    .orderBy(desc(runs.attempt))
+    .limit(1);
   return latest === undefined ? null : { latestRunId: latest.id, status: latest.status };
 }
 
@@ -338,11 +399,25 @@ export async function isLatestAttempt(tx: Transaction, flowId: string, runId: st
  * Lets a run go on at a step that is to look again at what it waited for, whether the run waits there or failed there. Whoever
  * works on it loses its fence, so that nothing it concluded from before is written. The caller holds the run's lock.
  */
-export async function reopenRun(tx: Transaction, { tenantId, runId }: { tenantId: string; runId: string }, stepIndex: number, wait: StepWait): Promise<PromisedJob> {
+export async function reopenRun(
+  tx: Transaction,
+  { tenantId, runId }: { tenantId: string; runId: string },
+  stepIndex: number,
+  wait: StepWait,
+): Promise<PromisedJob> {
   await forgetEnd(tx, tenantId, runId);
   const [row] = await tx
     .update(runs)
-    .set({ status: 'running', error: null, finishedAt: null, wakeAt: sql`now()`, wakeCount: sql`${runs.wakeCount} + 1`, fence: sql`${runs.fence} + 1`, leaseExpiresAt: null, lostLeases: 0 })
+    .set({
+      status: 'running',
+      error: null,
+      finishedAt: null,
+      wakeAt: sql`now()`,
+      wakeCount: sql`${runs.wakeCount} + 1`,
+      fence: sql`${runs.fence} + 1`,
+      leaseExpiresAt: null,
+      lostLeases: 0,
+    })
     .where(eq(runs.id, runId))
     .returning({ wakeCount: runs.wakeCount });
   await tx
@@ -367,5 +442,7 @@ export const logsTopic = (tenantId: string) => `logs:${tenantId}`;
 
 export async function insertLog(tx: Transaction, line: LogLine): Promise<void> {
   noteWritten(tx, logsTopic(line.tenantId));
-  await tx.insert(runLogs).values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${line.runId})`, ...line });
+  await tx
+    .insert(runLogs)
+    .values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${line.runId})`, ...line });
 }

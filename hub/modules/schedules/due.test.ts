@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { schedule as schema } from '../../../shared/contract/triggers.ts';
 import { dueFires, firstFire, previewFires, scheduleProblem } from './due.ts';
 
-const interval = (extra: Record<string, unknown> = {}) => schema.parse({ kind: 'interval', everySeconds: 60, ...extra });
+const interval = (extra: Record<string, unknown> = {}) =>
+  schema.parse({ kind: 'interval', everySeconds: 60, ...extra });
 const cron = (extra: Record<string, unknown> = {}) => schema.parse({ kind: 'cron', cron: '*/15 * * * *', ...extra });
 const at = (time: string) => new Date(`2026-05-01T${time}Z`);
 const times = (dates: Date[]) => dates.map((date) => date.toISOString().slice(11, 19));
@@ -17,7 +18,8 @@ test.each([
 });
 
 test('what was missed follows onMissed: nothing, the last one, or the latest few', () => {
-  const missedFor = (onMissed: string, maxCatchUp = 3) => dueFires(interval({ onMissed, maxCatchUp }), at('08:00:00'), at('10:00:30'));
+  const missedFor = (onMissed: string, maxCatchUp = 3) =>
+    dueFires(interval({ onMissed, maxCatchUp }), at('08:00:00'), at('10:00:30'));
   expect(missedFor('skip')).toMatchObject({ start: [], missed: 121 });
   expect(times(missedFor('last').start)).toEqual(['10:00:00']);
   expect(times(missedFor('all').start)).toEqual(['09:58:00', '09:59:00', '10:00:00']);
@@ -31,7 +33,11 @@ test('a fire that just came is fired whatever was missed before it, and the last
 });
 
 test('a year away costs a cron expression no walk through the year', () => {
-  const { start, next } = dueFires(schema.parse({ kind: 'cron', cron: '* * * * *', onMissed: 'all', maxCatchUp: 100 }), new Date('2025-05-01T00:00:00Z'), at('10:00:30'));
+  const { start, next } = dueFires(
+    schema.parse({ kind: 'cron', cron: '* * * * *', onMissed: 'all', maxCatchUp: 100 }),
+    new Date('2025-05-01T00:00:00Z'),
+    at('10:00:30'),
+  );
   expect(start.length).toBe(100);
   expect(times([next as Date])).toEqual(['10:01:00']);
 });

@@ -12,7 +12,8 @@ export function scheduleProblem(schedule: Schedule, now: Date): { path: string; 
     const problem = cronProblem(schedule.cron);
     return problem === null ? null : { path: 'cron', message: problem };
   }
-  if (schedule.kind === 'at' && new Date(schedule.at) <= now) return { path: 'at', message: 'lies in the past; give a time to come' };
+  if (schedule.kind === 'at' && new Date(schedule.at) <= now)
+    return { path: 'at', message: 'lies in the past; give a time to come' };
   return null;
 }
 
@@ -51,12 +52,20 @@ export interface DueFires {
 }
 
 /** Fires from `nextRunAt` to `now`, at most the latest `most` of them, and how many there were in all. */
-function fallenDue(schedule: Schedule, nextRunAt: Date, now: Date, most: number): { latest: Date[]; count: number; next: Date | null } {
+function fallenDue(
+  schedule: Schedule,
+  nextRunAt: Date,
+  now: Date,
+  most: number,
+): { latest: Date[]; count: number; next: Date | null } {
   if (schedule.kind === 'at') return { latest: [nextRunAt], count: 1, next: null };
   if (schedule.kind === 'interval') {
     const everyMs = schedule.everySeconds * 1000;
     const count = Math.floor((now.getTime() - nextRunAt.getTime()) / everyMs) + 1;
-    const latest = Array.from({ length: Math.min(count, most) }, (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, most) + index) * everyMs));
+    const latest = Array.from(
+      { length: Math.min(count, most) },
+      (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, most) + index) * everyMs),
+    );
     return { latest, count, next: new Date(nextRunAt.getTime() + count * everyMs) };
   }
   // Only the latest count, so after a long time away the earlier ones need not be walked through.
@@ -68,7 +77,8 @@ function fallenDue(schedule: Schedule, nextRunAt: Date, now: Date, most: number)
       all.push(next);
       next = nextCronFire(schedule.cron, schedule.timezone, next);
     }
-    if (from === nextRunAt.getTime() || all.length >= most) return { latest: all.slice(-most), count: all.length, next };
+    if (from === nextRunAt.getTime() || all.length >= most)
+      return { latest: all.slice(-most), count: all.length, next };
   }
 }
 
@@ -77,6 +87,8 @@ export function dueFires(schedule: Schedule, nextRunAt: Date, now: Date): DueFir
   const { latest, count, next } = fallenDue(schedule, nextRunAt, now, 100 + schedule.maxCatchUp);
   const fresh = latest.filter((at) => now.getTime() - at.getTime() <= missedAfterMs);
   const late = latest.filter((at) => now.getTime() - at.getTime() > missedAfterMs);
-  const madeUp = { skip: [], last: fresh.length === 0 ? late.slice(-1) : [], all: late.slice(-schedule.maxCatchUp) }[schedule.onMissed];
+  const madeUp = { skip: [], last: fresh.length === 0 ? late.slice(-1) : [], all: late.slice(-schedule.maxCatchUp) }[
+    schedule.onMissed
+  ];
   return { start: [...madeUp, ...fresh], missed: count - madeUp.length - fresh.length, next };
 }

@@ -106,14 +106,24 @@ export class Schedules {
         continue;
       }
       const plan = this.#plan(workflow, schedule, now);
-      if (plan.missed > 0) this.#deps.logger.warn({ workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed }, 'a schedule was missed and is not made up for');
+      if (plan.missed > 0)
+        this.#deps.logger.warn(
+          { workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed },
+          'a schedule was missed and is not made up for',
+        );
       next.push({ id: workflow.id, next_run_at: plan.next?.toISOString() ?? null });
       for (const [index, fireAt] of plan.start.entries()) {
-        fires.push({ workflow, fireAt, outcome: this.#outcome(workflow, schedule, index), isLatest: index === plan.start.length - 1 });
+        fires.push({
+          workflow,
+          fireAt,
+          outcome: this.#outcome(workflow, schedule, index),
+          isLatest: index === plan.start.length - 1,
+        });
       }
     }
     await this.#takeRoom(tx, fires);
-    for (const fire of fires) if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest, after);
+    for (const fire of fires)
+      if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest, after);
     await tx.query(
       'advance_schedules',
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
@@ -127,28 +137,45 @@ export class Schedules {
     try {
       return dueFires(schedule, workflow.next_run_at, now);
     } catch (error) {
-      this.#deps.logger.error({ err: error, workflowId: workflow.id }, 'a schedule can not be reckoned and is switched off');
+      this.#deps.logger.error(
+        { err: error, workflowId: workflow.id },
+        'a schedule can not be reckoned and is switched off',
+      );
       return { start: [], missed: 0, next: null };
     }
   }
 
   /** Lets as many fires of each workspace start a run as it has room for among its queued runs; the others are skipped. */
   async #takeRoom(tx: Transaction, fires: readonly Fire[]): Promise<void> {
-    const byTenant = Map.groupBy(fires.filter(({ outcome }) => outcome === 'started'), ({ workflow }) => workflow.tenant_id);
+    const byTenant = Map.groupBy(
+      fires.filter(({ outcome }) => outcome === 'started'),
+      ({ workflow }) => workflow.tenant_id,
+    );
     for (const [tenantId, starting] of byTenant) {
       const room = await this.#deps.runs.takeRoom(tx, tenantId, starting.length);
       const skipped = starting.slice(room);
       for (const fire of skipped) fire.outcome = 'queue_full';
-      if (skipped.length > 0) this.#deps.logger.warn({ tenantId, skipped: skipped.length }, 'schedules of a workspace started nothing: too many of its runs wait to begin');
+      if (skipped.length > 0)
+        this.#deps.logger.warn(
+          { tenantId, skipped: skipped.length },
+          'schedules of a workspace started nothing: too many of its runs wait to begin',
+        );
     }
   }
 
   /** Makes room for a run by the limits of its workflow, or says that there is none. Of several fires at once only the last asks. */
-  async #admit(tx: Transaction, workflow: DueWorkflow, isLast: boolean, after: (() => void)[]): Promise<Fire['outcome']> {
+  async #admit(
+    tx: Transaction,
+    workflow: DueWorkflow,
+    isLast: boolean,
+    after: (() => void)[],
+  ): Promise<Fire['outcome']> {
     if (workflow.limits === null || workflow.limits.onLimit === 'queue') return 'started';
     if (!isLast) return 'overlapped';
     try {
-      after.push(await this.#deps.runs.admit(tx, { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits }));
+      after.push(
+        await this.#deps.runs.admit(tx, { tenantId: workflow.tenant_id, id: workflow.id, limits: workflow.limits }),
+      );
       return 'started';
     } catch (error) {
       if (error instanceof AppError && error.code === 'workflow_limit_reached') return 'overlapped';
@@ -164,7 +191,10 @@ export class Schedules {
       return 'started';
     } catch (error) {
       // A fault of ours is no reason either to fire no other schedule.
-      this.#deps.logger[error instanceof AppError ? 'warn' : 'error']({ workflowId: workflow.id, err: error }, 'a schedule could not start its workflow');
+      this.#deps.logger[error instanceof AppError ? 'warn' : 'error'](
+        { workflowId: workflow.id, err: error },
+        'a schedule could not start its workflow',
+      );
       return 'refused';
     }
   }
@@ -183,7 +213,9 @@ async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]
     SELECT * FROM jsonb_to_recordset(${JSON.stringify(fires.map((fire) => ({ w: fire.workflow.id, f: fire.fireAt.toISOString(), t: fire.workflow.tenant_id, o: fire.outcome })))}::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
     ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`);
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${new Date(row.fire_at).getTime()}`));
-  const starting = fires.filter((fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`));
+  const starting = fires.filter(
+    (fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`),
+  );
   const newRuns = starting.map(({ workflow, fireAt }): NewRun => {
     const schedule = scheduleOf(workflow.trigger);
     const delayMs = Math.random() * (schedule?.jitterSeconds ?? 0) * 1000;

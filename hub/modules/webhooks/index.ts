@@ -29,7 +29,10 @@ export interface Deliveries {
    * POSTs JSON through the egress guard, within 15 s; in the test environment it only records what it would have sent.
    * @throws AppError `egress_refused`, or `skill_failed` when the other side can't be reached or does not answer 2xx.
    */
-  deliver(request: DeliveryRequest, context: DeliveryContext): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }>;
+  deliver(
+    request: DeliveryRequest,
+    context: DeliveryContext,
+  ): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }>;
 }
 
 /** Tells another workflow of this hub how many runs led to the call, so that a loop over its inbound hook ends. */
@@ -41,7 +44,21 @@ const timeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
 
 /** Headers that belong to the delivery itself; a workflow can't set them. */
-const reservedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'idempotency-key', 'te', 'upgrade', 'expect', 'trailer', depthHeader, runHeader, 'keep-alive', 'proxy-connection']);
+const reservedHeaders = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'idempotency-key',
+  'te',
+  'upgrade',
+  'expect',
+  'trailer',
+  depthHeader,
+  runHeader,
+  'keep-alive',
+  'proxy-connection',
+]);
 
 function parseBody(text: string, contentType: string): JsonValue {
   if (!/\bjson\b/i.test(contentType)) return text;
@@ -58,19 +75,38 @@ export function createDeliveries(db: Database, egress: Egress): Deliveries {
     async deliver(request, context) {
       const { url, body, headers = {} } = request;
       const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
-      if (reserved !== undefined) throw new AppError('validation_failed', `input.headers can't set ${reserved}: it belongs to the delivery itself.`);
+      if (reserved !== undefined)
+        throw new AppError(
+          'validation_failed',
+          `input.headers can't set ${reserved}: it belongs to the delivery itself.`,
+        );
 
       const { tenantId, runId, stepIndex } = context;
-      const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
+      const record = (
+        tx: Transaction,
+        status: 'delivered' | 'simulated' | 'failed',
+        summary: Record<string, JsonValue>,
+      ) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
 
       if (context.environment === 'test') {
         const output = { simulated: true, url };
-        return { output, outputText: `simulated: POST ${url}`, persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }) };
+        return {
+          output,
+          outputText: `simulated: POST ${url}`,
+          persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }),
+        };
       }
       try {
         const response = await egress.fetch(url, {
           method: 'POST',
-          headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers, [depthHeader]: String(context.depth + 1), [runHeader]: context.runId, 'idempotency-key': context.idempotencyKey },
+          headers: {
+            'content-type': 'application/json',
+            'user-agent': 'Outrigger',
+            ...headers,
+            [depthHeader]: String(context.depth + 1),
+            [runHeader]: context.runId,
+            'idempotency-key': context.idempotencyKey,
+          },
           body: JSON.stringify(body ?? null),
           signal: context.signal,
           timeoutMs,
@@ -78,14 +114,19 @@ export function createDeliveries(db: Database, egress: Egress): Deliveries {
         });
         const text = response.body.toString('utf8').replaceAll('\u0000', '\uFFFD');
         if (response.status < 200 || response.status > 299) {
-          throw new AppError('skill_failed', `${new URL(url).host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`);
+          throw new AppError(
+            'skill_failed',
+            `${new URL(url).host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`,
+          );
         }
         const output = { status: response.status, body: parseBody(text, response.headers['content-type'] ?? '') };
         return { output, outputText: text, persist: (tx) => record(tx, 'delivered', { status: response.status }) };
       } catch (error) {
         if (!context.signal.aborted) {
           const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
-          await throughOutages(context.signal, () => db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })));
+          await throughOutages(context.signal, () =>
+            db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })),
+          );
         }
         if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
         if (error instanceof EgressFailed) throw new AppError('skill_failed', error.message, { cause: error });

@@ -41,13 +41,20 @@ export function matchesFilter(payload: JsonObject, filter: Record<string, JsonVa
 }
 
 /** Starts every workflow that follows an event, in the transaction of what caused it; one that can't be started holds nothing up. */
-export async function startByEvent(tx: Transaction, deps: { runs: Runs; validateSteps: StepValidator; logger: Logger }, event: TriggeringEvent): Promise<{ jobs: PromisedJob[]; committed: () => void }> {
+export async function startByEvent(
+  tx: Transaction,
+  deps: { runs: Runs; validateSteps: StepValidator; logger: Logger },
+  event: TriggeringEvent,
+): Promise<{ jobs: PromisedJob[]; committed: () => void }> {
   const jobs: PromisedJob[] = [];
   const after: (() => void)[] = [];
   const workflows = await listEventWorkflows(tx, event.tenantId, event.type);
   if (workflows.length === 0) return { jobs, committed: () => undefined };
   if (event.depth >= maxRunDepth) {
-    deps.logger.warn({ tenantId: event.tenantId, eventId: event.eventId, depth: event.depth }, 'an event out of a loop of runs started nothing');
+    deps.logger.warn(
+      { tenantId: event.tenantId, eventId: event.eventId, depth: event.depth },
+      'an event out of a loop of runs started nothing',
+    );
     return { jobs, committed: () => undefined };
   }
   const entitlements = await readEntitlements(tx, event.tenantId);
@@ -64,7 +71,10 @@ export async function startByEvent(tx: Transaction, deps: { runs: Runs; validate
       after.push(run.committed);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      deps.logger.warn({ workflowId: workflow.id, eventId: event.eventId, err: error }, 'an event could not start a workflow');
+      deps.logger.warn(
+        { workflowId: workflow.id, eventId: event.eventId, err: error },
+        'an event could not start a workflow',
+      );
     }
   }
   return { jobs, committed: () => after.forEach((tell) => tell()) };

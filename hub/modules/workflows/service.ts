@@ -28,7 +28,21 @@ import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { notFound, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByOrigin, findStartable, findWorkflow, insertDerivedWorkflow, insertWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted, maxHookWorkflows, readEntitlements, readWebhookToken, updateWorkflow } from './store.ts';
+import {
+  findByOrigin,
+  findStartable,
+  findWorkflow,
+  insertDerivedWorkflow,
+  insertWorkflow,
+  listChannelWorkflows,
+  listDerivedIds,
+  listWorkflows,
+  markDeleted,
+  maxHookWorkflows,
+  readEntitlements,
+  readWebhookToken,
+  updateWorkflow,
+} from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
@@ -40,7 +54,11 @@ export interface WorkflowsDependencies {
   limits: WorkspaceLimits;
   validateSteps: StepValidator;
   /** What a run of these steps would do. */
-  dryRun: (tx: Transaction, workflow: { tenantId: string; id: string; steps: readonly Step[] }, input: { context: string | null; payload: JsonObject | null }) => Promise<DryRun>;
+  dryRun: (
+    tx: Transaction,
+    workflow: { tenantId: string; id: string; steps: readonly Step[] },
+    input: { context: string | null; payload: JsonObject | null },
+  ) => Promise<DryRun>;
 }
 
 type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
@@ -68,21 +86,42 @@ export class Workflows {
 
   list(tenantId: string, query: ListQuery) {
     const active = query.active === undefined ? undefined : query.active === 'true';
-    const read = (limit: number, before: string | undefined) => this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
     return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) => this.#present(row));
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
-  async create(tenantId: string, body: CreateBody, caller: RunCaller, origin: WorkflowRow['origin'] = null): Promise<Workflow> {
+  async create(
+    tenantId: string,
+    body: CreateBody,
+    caller: RunCaller,
+    origin: WorkflowRow['origin'] = null,
+  ): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#validate(tx, tenantId, body.stepsJson);
-      const content = this.#content(body.name, body.active, body.triggerJson, body.stepsJson, body.limits ?? null, null, caller.environment);
+      const content = this.#content(
+        body.name,
+        body.active,
+        body.triggerJson,
+        body.stepsJson,
+        body.limits ?? null,
+        null,
+        caller.environment,
+      );
       const id = newId();
       await joinToken(tx, tenantId, id, content);
       const created = await insertWorkflow(tx, tenantId, id, content, origin);
       await this.#deps.limits.assertWithin(tx, tenantId, 'workflow');
       if (body.triggerJson.type === 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
-      await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.created', targetType: 'workflow', targetId: created.id, details: { name: created.name } });
+      await recordAudit(tx, {
+        tenantId,
+        actor: caller.actor,
+        action: 'workflow.created',
+        targetType: 'workflow',
+        targetId: created.id,
+        details: { name: created.name },
+      });
       return created;
     });
     return this.#present(row);
@@ -98,14 +137,34 @@ export class Workflows {
       const limits = body.limits === undefined ? before.limits : body.limits;
       // A schedule that goes on as it was keeps its next fire; every other one begins now.
       const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
-      const content = this.#content(body.name ?? before.name, body.active ?? before.active, trigger, body.stepsJson ?? before.steps, limits, keepsSchedule ? before.nextRunAt : null, caller.environment);
-      if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true) content.webhookTokenSince = before.webhookTokenSince;
+      const content = this.#content(
+        body.name ?? before.name,
+        body.active ?? before.active,
+        trigger,
+        body.stepsJson ?? before.steps,
+        limits,
+        keepsSchedule ? before.nextRunAt : null,
+        caller.environment,
+      );
+      if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true)
+        content.webhookTokenSince = before.webhookTokenSince;
       else await joinToken(tx, tenantId, id, content);
       const updated = await updateWorkflow(tx, before, content);
-      if (trigger.type === 'schedule' && before.trigger.type !== 'schedule') await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
-      await recordAudit(tx, { tenantId, actor: caller.actor, action: 'workflow.updated', targetType: 'workflow', targetId: id, details: { version: updated.version, changed: Object.keys(body) } });
+      if (trigger.type === 'schedule' && before.trigger.type !== 'schedule')
+        await this.#deps.limits.assertWithin(tx, tenantId, 'schedule');
+      await recordAudit(tx, {
+        tenantId,
+        actor: caller.actor,
+        action: 'workflow.updated',
+        targetType: 'workflow',
+        targetId: id,
+        details: { version: updated.version, changed: Object.keys(body) },
+      });
       // Runs that the old limits hold back may begin by the new ones.
-      return { row: updated, jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id) };
+      return {
+        row: updated,
+        jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
+      };
     });
     this.#deps.runs.dispatch(jobs);
     return this.#present(row);
@@ -120,11 +179,23 @@ export class Workflows {
   /** Deletes a workflow in the caller's transaction. @throws AppError `not_found`. */
   async deleteWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<void> {
     if (!(await markDeleted(tx, tenantId, id))) throw notFound(id);
-    await recordAudit(tx, { tenantId, actor, action: 'workflow.deleted', targetType: 'workflow', targetId: id, details: {} });
+    await recordAudit(tx, {
+      tenantId,
+      actor,
+      action: 'workflow.deleted',
+      targetType: 'workflow',
+      targetId: id,
+      details: {},
+    });
   }
 
   /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`, `queued_runs_limit_reached`. */
-  async run(tenantId: string, id: string, body: RunBody, caller: RunCaller & { dryRun: boolean }): Promise<AcceptedRun | DryRun> {
+  async run(
+    tenantId: string,
+    id: string,
+    body: RunBody,
+    caller: RunCaller & { dryRun: boolean },
+  ): Promise<AcceptedRun | DryRun> {
     if (caller.dryRun) {
       return this.#deps.db.workspace(tenantId, async (tx) => {
         const workflow = await findWorkflow(tx, tenantId, id);
@@ -133,7 +204,13 @@ export class Workflows {
       });
     }
     const started = await this.#deps.db.workspace(tenantId, (tx) =>
-      this.startWithin(tx, tenantId, id, { trigger: { type: 'manual', by: caller.actor }, context: body.context, payload: body.payload, environment: caller.environment, requestedBy: personOf(caller.actor) }),
+      this.startWithin(tx, tenantId, id, {
+        trigger: { type: 'manual', by: caller.actor },
+        context: body.context,
+        payload: body.payload,
+        environment: caller.environment,
+        requestedBy: personOf(caller.actor),
+      }),
     );
     started.committed();
     this.#deps.runs.dispatch([started.job]);
@@ -162,12 +239,19 @@ export class Workflows {
   }
 
   /** Active workflows that a message of this channel starts. */
-  async listForChannel(tx: Transaction, tenantId: string, channel: { id: string; provider: string }): Promise<{ id: string }[]> {
+  async listForChannel(
+    tx: Transaction,
+    tenantId: string,
+    channel: { id: string; provider: string },
+  ): Promise<{ id: string }[]> {
     const candidates = await listChannelWorkflows(tx, tenantId);
     return candidates.filter(({ trigger }) => {
       if (trigger.type !== 'channel') return false;
       const { channelId, provider } = trigger.channel;
-      return (channelId === undefined || channelId === channel.id) && (provider === undefined || provider === channel.provider);
+      return (
+        (channelId === undefined || channelId === channel.id) &&
+        (provider === undefined || provider === channel.provider)
+      );
     });
   }
 
@@ -177,7 +261,15 @@ export class Workflows {
    */
   async ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
     await this.#validate(tx, tenantId, derived.steps);
-    const content = this.#content(derived.name, true, { schemaVersion: 1, type: 'manual' }, derived.steps, null, null, 'live');
+    const content = this.#content(
+      derived.name,
+      true,
+      { schemaVersion: 1, type: 'manual' },
+      derived.steps,
+      null,
+      null,
+      'live',
+    );
     const { kind, id: originId } = derived.origin;
     let before = await findByOrigin(tx, tenantId, kind, originId);
     if (before === null) {
@@ -189,13 +281,19 @@ export class Workflows {
       // Somebody else made it meanwhile.
       before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
     }
-    const isSame = before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
+    const isSame =
+      before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
     if (!isSame) await updateWorkflow(tx, before, content);
     return before.id;
   }
 
   /** The workflows of other resources of one kind, as far as they were made, by the ids of those. */
-  findDerived(tx: Transaction, tenantId: string, kind: DerivedWorkflow['origin']['kind'], ids: readonly string[]): Promise<Map<string, string>> {
+  findDerived(
+    tx: Transaction,
+    tenantId: string,
+    kind: DerivedWorkflow['origin']['kind'],
+    ids: readonly string[],
+  ): Promise<Map<string, string>> {
     return listDerivedIds(tx, tenantId, kind, ids);
   }
 
@@ -209,7 +307,11 @@ export class Workflows {
     const after = body.after === undefined ? new Date() : new Date(body.after);
     const problem = scheduleProblem(body.schedule, after);
     if (problem !== null) throw invalid(`schedule.${problem.path}`, problem.message);
-    return { fires: previewFires(body.schedule, after, body.count).filter((at) => isUsableInstant(at.getTime())).map((at) => at.toISOString()) };
+    return {
+      fires: previewFires(body.schedule, after, body.count)
+        .filter((at) => isUsableInstant(at.getTime()))
+        .map((at) => at.toISOString()),
+    };
   }
 
   async #validate(tx: Transaction, tenantId: string, steps: readonly Step[], ownId?: string): Promise<void> {
@@ -218,7 +320,15 @@ export class Workflows {
     await assertReferences(tx, tenantId, steps, ownId);
   }
 
-  #content(name: string, active: boolean, trigger: Trigger, steps: Step[], limits: WorkflowLimits | null, keptNextRunAt: Date | null, environment: 'live' | 'test'): WorkflowContent {
+  #content(
+    name: string,
+    active: boolean,
+    trigger: Trigger,
+    steps: Step[],
+    limits: WorkflowLimits | null,
+    keptNextRunAt: Date | null,
+    environment: 'live' | 'test',
+  ): WorkflowContent {
     const schedule = scheduleOf(trigger);
     const now = new Date();
     if (schedule !== null && keptNextRunAt === null && active) {
@@ -226,7 +336,15 @@ export class Workflows {
       if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
     }
     const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
-    const common = { name, active, steps, limits, environment, nextRunAt, eventType: trigger.type === 'event' ? trigger.event.type : null };
+    const common = {
+      name,
+      active,
+      steps,
+      limits,
+      environment,
+      nextRunAt,
+      eventType: trigger.type === 'event' ? trigger.event.type : null,
+    };
     if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null, webhookTokenSince: null };
     const { token } = trigger.webhook;
     const sealed: Trigger = { ...trigger, webhook: { token: this.#deps.secrets.seal(tokenPurpose, token) } };
@@ -234,7 +352,9 @@ export class Workflows {
   }
 
   #openTrigger(trigger: Trigger): Trigger {
-    return trigger.type === 'webhook' ? { ...trigger, webhook: { token: this.#deps.secrets.open(tokenPurpose, trigger.webhook.token) } } : trigger;
+    return trigger.type === 'webhook'
+      ? { ...trigger, webhook: { token: this.#deps.secrets.open(tokenPurpose, trigger.webhook.token) } }
+      : trigger;
   }
 
   #present(row: WorkflowRow): Workflow {
@@ -261,7 +381,11 @@ export class Workflows {
 async function joinToken(tx: Transaction, tenantId: string, id: string, content: WorkflowContent): Promise<void> {
   if (content.webhookTokenHash === null) return;
   const { count, since } = await readWebhookToken(tx, tenantId, content.webhookTokenHash, id);
-  if (count >= maxHookWorkflows) throw invalid('triggerJson.webhook.token', `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`);
+  if (count >= maxHookWorkflows)
+    throw invalid(
+      'triggerJson.webhook.token',
+      `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`,
+    );
   if (since !== null) content.webhookTokenSince = since;
 }
 

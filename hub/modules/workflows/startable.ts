@@ -15,8 +15,13 @@ export function assertStartable(
   entitlements: Record<Entitlement, boolean>,
   validateSteps: StepValidator,
 ): void {
-  if (!entitlements.automations) throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
-  if (!workflow.active) throw new AppError('workflow_inactive', `The workflow ${workflow.id} is not active; PATCH it with {"active": true} first.`);
+  if (!entitlements.automations)
+    throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
+  if (!workflow.active)
+    throw new AppError(
+      'workflow_inactive',
+      `The workflow ${workflow.id} is not active; PATCH it with {"active": true} first.`,
+    );
   validateSteps(workflow.steps, entitlements);
 }
 

@@ -11,24 +11,52 @@ export type WorkflowRow = typeof workflows.$inferSelect;
 
 const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
 
-export async function listWorkflows(tx: Transaction, tenantId: string, filter: { active?: boolean | undefined }, limit: number, before: string | undefined): Promise<WorkflowRow[]> {
+export async function listWorkflows(
+  tx: Transaction,
+  tenantId: string,
+  filter: { active?: boolean | undefined },
+  limit: number,
+  before: string | undefined,
+): Promise<WorkflowRow[]> {
   return tx
     .select()
     .from(workflows)
-    .where(and(live(tenantId), filter.active === undefined ? undefined : eq(workflows.active, filter.active), before === undefined ? undefined : lt(workflows.id, before)))
+    .where(
+      and(
+        live(tenantId),
+        filter.active === undefined ? undefined : eq(workflows.active, filter.active),
+        before === undefined ? undefined : lt(workflows.id, before),
+      ),
+    )
     .orderBy(desc(workflows.id))
     .limit(limit);
 }
 
-export async function findWorkflow(tx: Transaction, tenantId: string, id: string, lock?: 'update'): Promise<WorkflowRow | null> {
-  const query = tx.select().from(workflows).where(and(live(tenantId), eq(workflows.id, id)));
+export async function findWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  lock?: 'update',
+): Promise<WorkflowRow | null> {
+  const query = tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.id, id)));
   const [row] = await (lock === undefined ? query : query.for(lock));
   return row ?? null;
 }
 
 /** A workflow with what its workspace is entitled to, in one round trip. */
-export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
-  const [row] = await tx.select({ workflow: workflows, entitlements: tenants.entitlements }).from(workflows).innerJoin(tenants, eq(tenants.id, workflows.tenantId)).where(and(live(tenantId), eq(workflows.id, id)));
+export async function findStartable(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
+  const [row] = await tx
+    .select({ workflow: workflows, entitlements: tenants.entitlements })
+    .from(workflows)
+    .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
+    .where(and(live(tenantId), eq(workflows.id, id)));
   return row ?? null;
 }
 
@@ -47,22 +75,50 @@ export async function listWebhookWorkflows(tx: Transaction, tenantId: string): P
 
 /** Active workflows that follow a type of event. */
 export async function listEventWorkflows(tx: Transaction, tenantId: string, eventType: string): Promise<WorkflowRow[]> {
-  return tx.select().from(workflows).where(and(live(tenantId), eq(workflows.active, true), eq(workflows.eventType, eventType))).orderBy(workflows.id).limit(1000);
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), eq(workflows.eventType, eventType)))
+    .orderBy(workflows.id)
+    .limit(1000);
 }
 
 /** Active workflows that messages of channels start. */
 export async function listChannelWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
-  return tx.select().from(workflows).where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`)).orderBy(workflows.id).limit(1000);
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`))
+    .orderBy(workflows.id)
+    .limit(1000);
 }
 
 /** The workflow that something else made and keeps up to date. */
-export async function findByOrigin(tx: Transaction, tenantId: string, kind: string, originId: string): Promise<WorkflowRow | null> {
-  const [row] = await tx.select().from(workflows).where(and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${originId}`)).orderBy(workflows.id).limit(1).for('update');
+export async function findByOrigin(
+  tx: Transaction,
+  tenantId: string,
+  kind: string,
+  originId: string,
+): Promise<WorkflowRow | null> {
+  const [row] = await tx
+    .select()
+    .from(workflows)
+    .where(
+      and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${originId}`),
+    )
+    .orderBy(workflows.id)
+    .limit(1)
+    .for('update');
   return row ?? null;
 }
 
 /** The workflows that were made of others of one kind, by the id of those; locks nothing. */
-export async function listDerivedIds(tx: Transaction, tenantId: string, kind: string, originIds: readonly string[]): Promise<Map<string, string>> {
+export async function listDerivedIds(
+  tx: Transaction,
+  tenantId: string,
+  kind: string,
+  originIds: readonly string[],
+): Promise<Map<string, string>> {
   if (originIds.length === 0) return new Map();
   const { rows } = await tx.query<{ origin_id: string; id: string }>(
     'list_derived',
@@ -90,10 +146,19 @@ export interface WebhookMatch {
  * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
  * the token first, so that no stranger who saves the same one comes between.
  */
-export async function findByWebhookToken(db: Database, tokenHash: Buffer, workflowId: string | undefined): Promise<WebhookMatch[]> {
-  const columns = 'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
+export async function findByWebhookToken(
+  db: Database,
+  tokenHash: Buffer,
+  workflowId: string | undefined,
+): Promise<WebhookMatch[]> {
+  const columns =
+    'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
   if (workflowId !== undefined) {
-    return db.systemStatement<WebhookMatch>('find_by_webhook_token_and_id', `SELECT ${columns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`, [tokenHash, workflowId]);
+    return db.systemStatement<WebhookMatch>(
+      'find_by_webhook_token_and_id',
+      `SELECT ${columns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`,
+      [tokenHash, workflowId],
+    );
   }
   return db.systemStatement<WebhookMatch>(
     'find_by_webhook_token',
@@ -106,9 +171,19 @@ export async function findByWebhookToken(db: Database, tokenHash: Buffer, workfl
 }
 
 /** How many workflows of a workspace, other than one, a webhook token opens, and since when it does. */
-export async function readWebhookToken(tx: Transaction, tenantId: string, tokenHash: Buffer, exceptId: string): Promise<{ count: number; since: Date | null }> {
+export async function readWebhookToken(
+  tx: Transaction,
+  tenantId: string,
+  tokenHash: Buffer,
+  exceptId: string,
+): Promise<{ count: number; since: Date | null }> {
   const [row] = await tx
-    .select({ count: sql<number>`count(*)::int`, since: sql<Date | null>`min(coalesce(${workflows.webhookTokenSince}, ${workflows.createdAt}))`.mapWith(workflows.createdAt) })
+    .select({
+      count: sql<number>`count(*)::int`,
+      since: sql<Date | null>`min(coalesce(${workflows.webhookTokenSince}, ${workflows.createdAt}))`.mapWith(
+        workflows.createdAt,
+      ),
+    })
     .from(workflows)
     .where(and(live(tenantId), eq(workflows.webhookTokenHash, tokenHash), sql`${workflows.id} <> ${exceptId}`));
   return row ?? { count: 0, since: null };
@@ -133,26 +208,50 @@ export interface WorkflowContent {
   environment: 'live' | 'test';
 }
 
-export async function insertWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin'] = null): Promise<WorkflowRow> {
+export async function insertWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  content: WorkflowContent,
+  origin: WorkflowRow['origin'] = null,
+): Promise<WorkflowRow> {
   return (await insertDerivedWorkflow(tx, tenantId, id, content, origin)) as WorkflowRow;
 }
 
 /** Inserts a workflow, unless its origin, of the kind that makes one alone, has it already: then null, once whoever makes it has committed. */
-export async function insertDerivedWorkflow(tx: Transaction, tenantId: string, id: string, content: WorkflowContent, origin: WorkflowRow['origin']): Promise<WorkflowRow | null> {
-  const [row] = await tx.insert(workflows).values({ id, tenantId, version: 1, origin, ...content }).onConflictDoNothing().returning();
+export async function insertDerivedWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  content: WorkflowContent,
+  origin: WorkflowRow['origin'],
+): Promise<WorkflowRow | null> {
+  const [row] = await tx
+    .insert(workflows)
+    .values({ id, tenantId, version: 1, origin, ...content })
+    .onConflictDoNothing()
+    .returning();
   if (row === undefined) return null;
-  await tx.insert(workflowVersions).values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
+  await tx
+    .insert(workflowVersions)
+    .values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
   return row;
 }
 
-export async function updateWorkflow(tx: Transaction, before: WorkflowRow, content: WorkflowContent): Promise<WorkflowRow> {
+export async function updateWorkflow(
+  tx: Transaction,
+  before: WorkflowRow,
+  content: WorkflowContent,
+): Promise<WorkflowRow> {
   const version = before.version + 1;
   const [row] = await tx
     .update(workflows)
     .set({ ...content, version, updatedAt: sql`now()` })
     .where(eq(workflows.id, before.id))
     .returning();
-  await tx.insert(workflowVersions).values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
+  await tx
+    .insert(workflowVersions)
+    .values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
   await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
 }

@@ -18,16 +18,25 @@ const script = `
   console.log(outcome);
 `;
 
-test.skipIf(process.platform === 'win32')('stores all of the bytes or nothing where there is room for a part of them', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
-  try {
-    const { stdout } = await promisify(execFile)('bash', ['-c', 'ulimit -f 64; exec "$0" --input-type=module -e "$1" "$2"', process.execPath, script, folder]);
-    expect(stdout.trim()).toBe('unavailable');
-    expect(await readdir(join(folder, '.unfinished'))).toEqual([]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-});
+test.skipIf(process.platform === 'win32')(
+  'stores all of the bytes or nothing where there is room for a part of them',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
+    try {
+      const { stdout } = await promisify(execFile)('bash', [
+        '-c',
+        'ulimit -f 64; exec "$0" --input-type=module -e "$1" "$2"',
+        process.execPath,
+        script,
+        folder,
+      ]);
+      expect(stdout.trim()).toBe('unavailable');
+      expect(await readdir(join(folder, '.unfinished'))).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
 
 test.runIf(process.platform === 'linux')('bytes are stored once they and their names are on the disk', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
@@ -50,7 +59,11 @@ test('bytes in pieces that nobody wrote to for long are removed, but for those t
   const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const { partials } = await createFileBlobs(folder);
-  const [owned, forgotten, young] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [string, string, string];
+  const [owned, forgotten, young] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ];
   async function* piece() {
     yield Buffer.from('x');
   }

@@ -12,7 +12,11 @@ import type { WriteProbeOptions } from './write-probe.ts';
 /** Bytes that belong to a workspace, under the key `<workspace id>/<id>`. */
 export interface Blobs {
   /** Stores bytes durably, or nothing. @throws AppError `payload_too_large`, `unavailable` without room. */
-  put(key: string, content: Buffer | Readable, options: { maxBytes: number }): Promise<{ bytes: number; sha256: string }>;
+  put(
+    key: string,
+    content: Buffer | Readable,
+    options: { maxBytes: number },
+  ): Promise<{ bytes: number; sha256: string }>;
   /** Opens bytes for reading, all or from `start` to `end`, both included. @throws AppError `not_found`. */
   open(key: string, range?: { start: number; end: number }): Promise<Readable>;
   delete(key: string): Promise<void>;
@@ -78,7 +82,9 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
     async open(key, range) {
       const path = pathOf(key);
       const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-        throw error.code === 'ENOENT' ? new AppError('not_found', 'The bytes of this artefact are gone.', { cause: error }) : error;
+        throw error.code === 'ENOENT'
+          ? new AppError('not_found', 'The bytes of this artefact are gone.', { cause: error })
+          : error;
       });
       return createReadStream(path, { fd: file, ...(range === undefined ? {} : range) });
     },
@@ -90,7 +96,14 @@ export async function createFileBlobs(folder: string, options: WriteProbeOptions
     async check(signal) {
       await probe(signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason;
-        throw noRoomFor(error) ?? new AppError('unavailable', 'The folder of the artefacts can not be written; its operator has to look at ARTIFACTS_FOLDER.', { cause: error });
+        throw (
+          noRoomFor(error) ??
+          new AppError(
+            'unavailable',
+            'The folder of the artefacts can not be written; its operator has to look at ARTIFACTS_FOLDER.',
+            { cause: error },
+          )
+        );
       });
     },
 

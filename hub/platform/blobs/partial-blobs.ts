@@ -44,7 +44,8 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
       let file: FileHandle | undefined;
       try {
         for await (const chunk of source) {
-          if (at + chunk.length > maxBytes) throw new AppError('payload_too_large', `More than the ${maxBytes} bytes that were announced.`);
+          if (at + chunk.length > maxBytes)
+            throw new AppError('payload_too_large', `More than the ${maxBytes} bytes that were announced.`);
           file ??= await open(pathOf(id), constants.O_WRONLY | constants.O_CREAT, 0o600);
           await writeAll(file, chunk, at);
           at += chunk.length;
@@ -86,13 +87,20 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
 
 /** Writes all of a chunk: on a disk that is all but full one write takes a part of it, and says so by no error. */
 export async function writeAll(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length; ) done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
+  for (let done = 0; done < chunk.length;)
+    done += (await file.write(chunk, done, chunk.length - done, position + done)).bytesWritten;
 }
 
 /** What to answer when a write failed for want of room; undefined when it failed for something else. */
 export function noRoomFor(error: unknown): AppError | undefined {
   const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? new AppError('unavailable', 'The disk of the hub has no room for more artefacts; send the bytes again later, once its operator made room.', { cause: error, retryAfterSeconds: 30, internal: { part: 'artifacts' } }) : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+    ? new AppError(
+        'unavailable',
+        'The disk of the hub has no room for more artefacts; send the bytes again later, once its operator made room.',
+        { cause: error, retryAfterSeconds: 30, internal: { part: 'artifacts' } },
+      )
+    : undefined;
 }
 
 /** Answers nothing where there is no such file. */

@@ -11,7 +11,10 @@ const probeBytes = Buffer.alloc(64 * 1024, 1);
 const defaultFreshMs = 5_000;
 
 /** Tries whether a folder takes bytes: rejects as a write does, or with the signal's reason. However many ask, one attempt at a time is made, and what it found counts a while. */
-export function createWriteProbe(folder: string, { freshMs = defaultFreshMs }: WriteProbeOptions = {}): (signal: AbortSignal) => Promise<void> {
+export function createWriteProbe(
+  folder: string,
+  { freshMs = defaultFreshMs }: WriteProbeOptions = {},
+): (signal: AbortSignal) => Promise<void> {
   let latest: Promise<void> | undefined;
   let isUnderWay = false;
   let endedAt = 0;

@@ -12,34 +12,68 @@ function fires(cron: string, timezone: string, after: string, count: number): st
 }
 
 test('a daily time keeps its hour over both changes of the clocks', () => {
-  expect(fires('0 9 * * *', 'Europe/Berlin', '2026-03-28T00:00:00Z', 3)).toEqual(['2026-03-28T08:00Z', '2026-03-29T07:00Z', '2026-03-30T07:00Z']);
-  expect(fires('0 9 * * *', 'Europe/Berlin', '2026-10-24T00:00:00Z', 3)).toEqual(['2026-10-24T07:00Z', '2026-10-25T08:00Z', '2026-10-26T08:00Z']);
+  expect(fires('0 9 * * *', 'Europe/Berlin', '2026-03-28T00:00:00Z', 3)).toEqual([
+    '2026-03-28T08:00Z',
+    '2026-03-29T07:00Z',
+    '2026-03-30T07:00Z',
+  ]);
+  expect(fires('0 9 * * *', 'Europe/Berlin', '2026-10-24T00:00:00Z', 3)).toEqual([
+    '2026-10-24T07:00Z',
+    '2026-10-25T08:00Z',
+    '2026-10-26T08:00Z',
+  ]);
 });
 
 test('a time that is left out fires once, moved on by the length of the gap, at midnight too', () => {
-  expect(fires('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual(['2026-03-29T01:30Z', '2026-03-30T00:30Z']);
-  expect(fires('0 0 * * *', 'America/Sao_Paulo', '2017-10-14T12:00:00Z', 2)).toEqual(['2017-10-15T03:00Z', '2017-10-16T02:00Z']);
-  expect(fires('15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00:00Z', 2)).toEqual(['2026-10-03T15:45Z', '2026-10-04T15:15Z']);
+  expect(fires('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z', 2)).toEqual([
+    '2026-03-29T01:30Z',
+    '2026-03-30T00:30Z',
+  ]);
+  expect(fires('0 0 * * *', 'America/Sao_Paulo', '2017-10-14T12:00:00Z', 2)).toEqual([
+    '2017-10-15T03:00Z',
+    '2017-10-16T02:00Z',
+  ]);
+  expect(fires('15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00:00Z', 2)).toEqual([
+    '2026-10-03T15:45Z',
+    '2026-10-04T15:15Z',
+  ]);
 });
 
 test('a time that comes twice fires once', () => {
-  expect(fires('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2)).toEqual(['2026-10-25T00:30Z', '2026-10-26T01:30Z']);
+  expect(fires('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2)).toEqual([
+    '2026-10-25T00:30Z',
+    '2026-10-26T01:30Z',
+  ]);
   // Looked at in between the two.
   expect(fires('30 2 * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z', 1)).toEqual(['2026-10-26T01:30Z']);
 });
 
 test('what runs in every hour follows the hours that pass', () => {
-  expect(fires('*/30 * * * *', 'Europe/Berlin', '2026-10-25T00:00:00Z', 4)).toEqual(['2026-10-25T00:30Z', '2026-10-25T01:00Z', '2026-10-25T01:30Z', '2026-10-25T02:00Z']);
-  expect(fires('0 * * * *', 'Europe/Berlin', '2026-03-29T00:30:00Z', 2)).toEqual(['2026-03-29T01:00Z', '2026-03-29T02:00Z']);
+  expect(fires('*/30 * * * *', 'Europe/Berlin', '2026-10-25T00:00:00Z', 4)).toEqual([
+    '2026-10-25T00:30Z',
+    '2026-10-25T01:00Z',
+    '2026-10-25T01:30Z',
+    '2026-10-25T02:00Z',
+  ]);
+  expect(fires('0 * * * *', 'Europe/Berlin', '2026-03-29T00:30:00Z', 2)).toEqual([
+    '2026-03-29T01:00Z',
+    '2026-03-29T02:00Z',
+  ]);
 });
 
-test.each(['60 * * * *', '* * * *', '0 0 31 2 *', 'H * * * *', '@daily', 'a b c d e', '*/0 * * * *', '0 0 1 1 * *'])('%s is refused', (cron) => {
-  expect(cronProblem(cron)).not.toBeNull();
-});
+test.each(['60 * * * *', '* * * *', '0 0 31 2 *', 'H * * * *', '@daily', 'a b c d e', '*/0 * * * *', '0 0 1 1 * *'])(
+  '%s is refused',
+  (cron) => {
+    expect(cronProblem(cron)).not.toBeNull();
+  },
+);
 
-test.each(['* * * * *', '0 9 * * MON-FRI', '*/5 0-6,20 1 JAN *', '0 0 29 2 *', '0 12 L * *', '0 10 * * THU'])('%s is understood', (cron) => {
-  expect(cronProblem(cron)).toBeNull();
-});
+test.each(['* * * * *', '0 9 * * MON-FRI', '*/5 0-6,20 1 JAN *', '0 0 29 2 *', '0 12 L * *', '0 10 * * THU'])(
+  '%s is understood',
+  (cron) => {
+    expect(cronProblem(cron)).toBeNull();
+  },
+);
 
 test('a period that goes over midnight ends on the next day, and belongs to the day on which it begins', () => {
   const night = { from: '22:00', to: '06:30', timezone: 'Europe/Berlin' };
@@ -55,7 +89,10 @@ test('however a zone is spelled it is one zone, and is kept once', () => {
   const Original = Intl.DateTimeFormat;
   const kept: string[] = [];
   // Only the formatters that are kept are asked for an hour cycle.
-  const spy = vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function counted(locale?: string, options?: Intl.DateTimeFormatOptions) {
+  const spy = vi.spyOn(Intl, 'DateTimeFormat').mockImplementation(function counted(
+    locale?: string,
+    options?: Intl.DateTimeFormatOptions,
+  ) {
     if (options?.hourCycle !== undefined) kept.push(String(options.timeZone));
     return new Original(locale, options);
   } as unknown as typeof Intl.DateTimeFormat);
@@ -64,9 +101,13 @@ test('however a zone is spelled it is one zone, and is kept once', () => {
     const found = new Set<string | undefined>();
     const letters = [...'america/argentina/ushuaia'];
     for (let spelling = 0; spelling < 300; spelling += 1) {
-      const zone = letters.map((letter, index) => ((spelling >> (index % 9)) % 2 === 1 ? letter.toUpperCase() : letter)).join('');
+      const zone = letters
+        .map((letter, index) => ((spelling >> (index % 9)) % 2 === 1 ? letter.toUpperCase() : letter))
+        .join('');
       found.add(nextCronFire('0 9 * * *', zone, after)?.toISOString());
-      found.add(endOfPeriod({ from: '22:00', to: '09:00', timezone: zone }, new Date('2026-03-01T05:00:00Z'))?.toISOString());
+      found.add(
+        endOfPeriod({ from: '22:00', to: '09:00', timezone: zone }, new Date('2026-03-01T05:00:00Z'))?.toISOString(),
+      );
     }
     expect([...found]).toEqual(['2026-03-01T12:00:00.000Z']);
     expect(kept).toEqual(['America/Argentina/Ushuaia']);

@@ -28,7 +28,16 @@ function canonicalName(timezone: string): string {
 function formatterOf(timezone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timezone);
   if (formatter === undefined) {
-    formatter = new Intl.DateTimeFormat('en-US', { timeZone: timezone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' });
+    formatter = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
     formatters.set(timezone, formatter);
   }
   return formatter;
@@ -54,9 +63,10 @@ function instantOf(timezone: string, wallMs: number): number {
  * What is wrong with a five-field cron expression, for people; null when it can be used.
  */
 export function cronProblem(cron: string): string | null {
-  if (cron.trim().split(/\s+/).length !== 5) return 'must have five fields: minute, hour, day of the month, month, day of the week';
+  if (cron.trim().split(/\s+/).length !== 5)
+    return 'must have five fields: minute, hour, day of the month, month, day of the week';
   // A hash of nothing would be another time at each look.
-  if (/(^|[\s,])H/.test(cron)) return 'can\'t use H; name the minute and hour';
+  if (/(^|[\s,])H/.test(cron)) return "can't use H; name the minute and hour";
   try {
     return nextCronFire(cron, 'UTC', new Date()) === null ? 'never comes' : null;
   } catch (error) {
@@ -73,7 +83,10 @@ export function nextCronFire(cron: string, zone: string, after: Date): Date | nu
   const everyHour = inZone.fields.hour.values.length === 24;
   if (everyHour && !isOffset) return inZone.next().toDate();
   const afterMs = after.getTime();
-  const walls = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8) });
+  const walls = CronExpressionParser.parse(cron, {
+    tz: 'UTC',
+    currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8),
+  });
   for (let step = 0; step < maxSteps; step += 1) {
     const at = instantOf(timezone, walls.next().toDate().getTime());
     if (at > afterMs) return new Date(at);

@@ -22,14 +22,20 @@ export const scheduleFires = pgTable(
     runId: uuid('run_id'),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.workflowId, table.fireAt] }), index('schedule_fires_age').on(table.createdAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.workflowId, table.fireAt] }),
+    index('schedule_fires_age').on(table.createdAt),
+    ...policies(),
+  ],
 );
 
 /** Who decided on an approval that needs several. */
 export const approvalVotes = pgTable(
   'approval_votes',
   {
-    approvalId: uuid('approval_id').notNull().references(() => approvals.id, { onDelete: 'cascade' }),
+    approvalId: uuid('approval_id')
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
     approver: text('approver').notNull(),
     tenantId: tenantId(),
     decision: text('decision').$type<'approved' | 'rejected'>().notNull(),
@@ -44,7 +50,9 @@ export const approvalLinks = pgTable(
   'approval_links',
   {
     tokenHash: bytea('token_hash').primaryKey(),
-    approvalId: uuid('approval_id').notNull().references(() => approvals.id, { onDelete: 'cascade' }),
+    approvalId: uuid('approval_id')
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
     approver: text('approver').notNull(),
     tenantId: tenantId(),
     usedAt: instant('used_at'),
@@ -111,7 +119,11 @@ export const agents = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('agents_tenant').on(table.tenantId, table.id), index('agents_tool_profile').on(table.toolProfileId).concurrently(), ...policies()],
+  (table) => [
+    index('agents_tenant').on(table.tenantId, table.id),
+    index('agents_tool_profile').on(table.toolProfileId).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */
@@ -143,7 +155,9 @@ export const sessionMessages = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    sessionId: uuid('session_id').notNull().references(() => automationSessions.id, { onDelete: 'cascade' }),
+    sessionId: uuid('session_id')
+      .notNull()
+      .references(() => automationSessions.id, { onDelete: 'cascade' }),
     role: text('role').$type<'user' | 'assistant' | 'system'>().notNull(),
     content: text('content').notNull(),
     runId: uuid('run_id'),
@@ -157,7 +171,11 @@ export const modelConfigs = pgTable(
   'model_configs',
   {
     tenantId: tenantId().primaryKey(),
-    models: jsonb('models').$type<{ id: string; provider: ModelProvider; baseUrl: string | null; model: string; sealedKey: string | null }[]>().notNull(),
+    models: jsonb('models')
+      .$type<
+        { id: string; provider: ModelProvider; baseUrl: string | null; model: string; sealedKey: string | null }[]
+      >()
+      .notNull(),
     order: text('order').array().notNull(),
     updatedAt: updatedAt(),
   },
@@ -186,13 +204,19 @@ export const channels = pgTable(
 export const channelReceipts = pgTable(
   'channel_receipts',
   {
-    channelId: uuid('channel_id').notNull().references(() => channels.id, { onDelete: 'cascade' }),
+    channelId: uuid('channel_id')
+      .notNull()
+      .references(() => channels.id, { onDelete: 'cascade' }),
     messageId: text('message_id').notNull(),
     tenantId: tenantId(),
     runIds: uuid('run_ids').array().notNull(),
     expiresAt: instant('expires_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.channelId, table.messageId] }), index('channel_receipts_expiry').on(table.expiresAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.channelId, table.messageId] }),
+    index('channel_receipts_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
 );
 
 /** Packs that a workspace published; the shipped ones are part of the program. */
@@ -227,7 +251,13 @@ export const packInstalls = pgTable(
 
 export const contactLists = pgTable(
   'contact_lists',
-  { id: uuid('id').primaryKey(), tenantId: tenantId(), name: text('name').notNull(), createdAt: createdAt(), updatedAt: updatedAt() },
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
   (table) => [index('contact_lists_tenant').on(table.tenantId, table.id), ...policies()],
 );
 
@@ -236,14 +266,21 @@ export const contacts = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    listId: uuid('list_id').notNull().references(() => contactLists.id, { onDelete: 'cascade' }),
+    listId: uuid('list_id')
+      .notNull()
+      .references(() => contactLists.id, { onDelete: 'cascade' }),
     email: text('email').notNull(),
     name: text('name'),
     attributes: jsonb('attributes').$type<JsonObject>().notNull(),
     unsubscribedAt: instant('unsubscribed_at'),
     createdAt: createdAt(),
   },
-  (table) => [unique('contacts_email').on(table.listId, table.email), index('contacts_list').on(table.listId, table.id), index('contacts_address').on(table.tenantId, table.email).concurrently(), ...policies()],
+  (table) => [
+    unique('contacts_email').on(table.listId, table.email),
+    index('contacts_list').on(table.listId, table.id),
+    index('contacts_address').on(table.tenantId, table.email).concurrently(),
+    ...policies(),
+  ],
 );
 
 export const campaigns = pgTable(
@@ -252,7 +289,9 @@ export const campaigns = pgTable(
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     name: text('name').notNull(),
-    listId: uuid('list_id').notNull().references(() => contactLists.id, { onDelete: 'restrict' }),
+    listId: uuid('list_id')
+      .notNull()
+      .references(() => contactLists.id, { onDelete: 'restrict' }),
     subject: text('subject').notNull(),
     html: text('html'),
     text: text('text'),
@@ -264,15 +303,23 @@ export const campaigns = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('campaigns_tenant').on(table.tenantId, table.id), index('campaigns_list').on(table.listId).concurrently(), ...policies()],
+  (table) => [
+    index('campaigns_tenant').on(table.tenantId, table.id),
+    index('campaigns_list').on(table.listId).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** One mail of a campaign to one contact: the row is claimed before the mail goes out, so that a contact never gets two. */
 export const campaignMails = pgTable(
   'campaign_mails',
   {
-    campaignId: uuid('campaign_id').notNull().references(() => campaigns.id, { onDelete: 'cascade' }),
-    contactId: uuid('contact_id').notNull().references(() => contacts.id, { onDelete: 'cascade' }),
+    campaignId: uuid('campaign_id')
+      .notNull()
+      .references(() => campaigns.id, { onDelete: 'cascade' }),
+    contactId: uuid('contact_id')
+      .notNull()
+      .references(() => contacts.id, { onDelete: 'cascade' }),
     tenantId: tenantId(),
     /** `sending` that nobody works on any more means that nobody knows whether it went out; it is not sent again. */
     status: text('status').$type<'sending' | 'sent' | 'simulated' | 'failed'>().notNull(),
@@ -280,7 +327,11 @@ export const campaignMails = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [primaryKey({ columns: [table.campaignId, table.contactId] }), index('campaign_mails_contact').on(table.contactId).concurrently(), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.campaignId, table.contactId] }),
+    index('campaign_mails_contact').on(table.contactId).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** How the runs ended that finished in one slice of time; the sweep fills it once the slice is over. */
@@ -296,5 +347,9 @@ export const runRollups = pgTable(
     queueHistogram: jsonb('queue_histogram').$type<Record<string, number>>().notNull(),
     runHistogram: jsonb('run_histogram').$type<Record<string, number>>().notNull(),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.sliceAt] }), index('run_rollups_age').on(table.sliceAt).concurrently(), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sliceAt] }),
+    index('run_rollups_age').on(table.sliceAt).concurrently(),
+    ...policies(),
+  ],
 );

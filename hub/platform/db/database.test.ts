@@ -14,12 +14,23 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const settle = (work: Promise<unknown>) => work.then(() => null, (error: unknown) => error);
+const settle = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: unknown) => error,
+  );
 
-const deadlocks = async () => (await database.query<{ n: number }>('SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()'))[0]?.n as number;
+const deadlocks = async () =>
+  (
+    await database.query<{ n: number }>(
+      'SELECT deadlocks::int AS n FROM pg_stat_database WHERE datname = current_database()',
+    )
+  )[0]?.n as number;
 
 test('of two transactions that deadlock both go through, one of them at its second try', async () => {
-  await db.system((tx) => tx.query('insert_a', `INSERT INTO hub_settings (key, value) VALUES ('a', '1'), ('b', '1')`, []));
+  await db.system((tx) =>
+    tx.query('insert_a', `INSERT INTO hub_settings (key, value) VALUES ('a', '1'), ('b', '1')`, []),
+  );
   const before = await deadlocks();
   const both = Promise.withResolvers<void>();
   let inside = 0;
@@ -31,7 +42,10 @@ test('of two transactions that deadlock both go through, one of them at its seco
       inside += 1;
       if (inside === 2) both.resolve();
       await both.promise;
-      await tx.query('add', 'UPDATE hub_settings SET value = value || $2::jsonb WHERE key = $1', [second, `"${first}"`]);
+      await tx.query('add', 'UPDATE hub_settings SET value = value || $2::jsonb WHERE key = $1', [
+        second,
+        `"${first}"`,
+      ]);
     });
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
   expect(tries).toBe(3);
@@ -49,25 +63,47 @@ test('a statement and a lock that take too long are told as a database that is b
     }),
   );
   expect(slow).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
-  await using impatient = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined, lockTimeoutMs: 100 });
+  await using impatient = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+    lockTimeoutMs: 100,
+  });
   const waited = await db.system(async (tx) => {
     await tx.query('lock_c', `UPDATE hub_settings SET value = '2' WHERE key = 'c'`, []);
     return settle(impatient.systemStatement('lock_c', `UPDATE hub_settings SET value = '3' WHERE key = 'c'`, []));
   });
   expect(waited).toMatchObject({ code: 'unavailable' });
-  expect(await impatient.systemStatement('read_c', `SELECT value FROM hub_settings WHERE key = 'c'`, [])).toEqual([{ value: 2 }]);
+  expect(await impatient.systemStatement('read_c', `SELECT value FROM hub_settings WHERE key = 'c'`, [])).toEqual([
+    { value: 2 },
+  ]);
 });
 
 test('a server that falls silent is given up after the deadline, and what comes after it is answered again', async () => {
-  await using silent = new Database({ url: database.url, maxConnections: 3, applicationName: 'silent', onError: () => undefined, queryTimeoutMs: 500 });
+  await using silent = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'silent',
+    onError: () => undefined,
+    queryTimeoutMs: 500,
+  });
   const count = () => silent.system((tx) => tx.query<{ n: number }>('one', 'SELECT 1 AS n', []));
   await Promise.all([count(), count()]);
   await silent.systemStatement('one', 'SELECT 1 AS n', []);
-  const pids = (await database.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity WHERE application_name = 'silent' AND datname = current_database()`)).map(({ pid }) => pid);
+  const pids = (
+    await database.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'silent' AND datname = current_database()`,
+    )
+  ).map(({ pid }) => pid);
   expect(pids.length).toBe(3);
   for (const pid of pids) process.kill(pid, 'SIGSTOP');
   try {
-    const answers = await Promise.all([settle(count()), settle(count()), settle(silent.systemStatement('one', 'SELECT 1 AS n', []))]);
+    const answers = await Promise.all([
+      settle(count()),
+      settle(count()),
+      settle(silent.systemStatement('one', 'SELECT 1 AS n', [])),
+    ]);
     for (const answer of answers) expect(answer).toMatchObject({ code: 'unavailable' });
     // The silent connections are gone; new ones are not silent.
     expect((await count()).rows).toEqual([{ n: 1 }]);
@@ -78,11 +114,20 @@ test('a server that falls silent is given up after the deadline, and what comes 
 });
 
 test('a full disk is told as such, and as a database that is not ready until a table can grow again', async () => {
-  await database.query(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`);
-  await database.query('CREATE TRIGGER full_disk BEFORE INSERT ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION full_disk()');
+  await database.query(
+    `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`,
+  );
+  await database.query(
+    'CREATE TRIGGER full_disk BEFORE INSERT ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION full_disk()',
+  );
   const write = () => settle(db.system((tx) => tx.query('fill', 'INSERT INTO audit_log DEFAULT VALUES', [])));
-  expect(await write()).toMatchObject({ code: 'unavailable', message: expect.stringContaining('disk of the database is full') });
-  await database.query(`CREATE FUNCTION still_full() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`);
+  expect(await write()).toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('disk of the database is full'),
+  });
+  await database.query(
+    `CREATE FUNCTION still_full() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`,
+  );
   await database.query('CREATE EVENT TRIGGER still_full ON ddl_command_end EXECUTE FUNCTION still_full()');
   await expect(db.ping(AbortSignal.timeout(5_000))).rejects.toThrow(/disk of the database is full/);
   await database.query('DROP EVENT TRIGGER still_full');
@@ -92,7 +137,9 @@ test('a full disk is told as such, and as a database that is not ready until a t
 });
 
 test('what is wrong by itself stays what it is', async () => {
-  expect(await settle(db.system((tx) => tx.query('wrong', 'SELECT no_such_column FROM hub_settings', [])))).toMatchObject({ code: '42703' });
+  expect(
+    await settle(db.system((tx) => tx.query('wrong', 'SELECT no_such_column FROM hub_settings', []))),
+  ).toMatchObject({ code: '42703' });
 });
 
 test('a transaction that PostgreSQL did not commit is never taken for one that it did', async () => {

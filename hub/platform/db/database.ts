@@ -45,22 +45,46 @@ const pingTimeoutMs = 5_000;
 const maxTries = 5;
 
 /** SQLSTATEs and socket errors that say that the database can't be reached now, rather than that a query was wrong. */
-const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOENT', '57P01', '57P02', '57P03', '53300', '08000', '08003', '08006', '25006']);
+const unavailableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'ENOENT',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '08000',
+  '08003',
+  '08006',
+  '25006',
+]);
 /** SQLSTATEs of what went wrong only because of what else went on: a lock or a statement that took too long. */
 const busyCodes = new Set(['55P03', '57014', '25P03']);
 /** Deadlock and serialization: the same transaction goes through as soon as the other one is over. */
 const conflictCodes = new Set(['40001', '40P01']);
 
 function some(error: unknown, matches: (error: Error & { code?: unknown }) => boolean): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) if (matches(current)) return true;
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1)
+    if (matches(current)) return true;
   return false;
 }
 
-const hasCode = (error: unknown, codes: ReadonlySet<string>) => some(error, ({ code }) => typeof code === 'string' && codes.has(code));
+const hasCode = (error: unknown, codes: ReadonlySet<string>) =>
+  some(error, ({ code }) => typeof code === 'string' && codes.has(code));
 
 /** Whether an error means that the database is out of reach, at any depth of its causes. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return hasCode(error, unavailableCodes) || some(error, ({ message }) => /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable/i.test(message));
+  return (
+    hasCode(error, unavailableCodes) ||
+    some(error, ({ message }) =>
+      /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable/i.test(
+        message,
+      ),
+    )
+  );
 }
 
 const forbiddenCodes = new Set(['42501']);
@@ -81,9 +105,16 @@ export class TransactionConflict extends Error {
 
 function toOutage(error: unknown): DatabaseOutage | null {
   if (error instanceof DatabaseOutage) return error;
-  if (hasCode(error, diskFullCodes)) return new DatabaseOutage('The disk of the database is full, so nothing can be written; the operator of this hub has to make room. Try again then.', error, 10);
-  if (isDatabaseUnavailable(error)) return new DatabaseOutage('The database is out of reach; try again shortly.', error);
-  if (hasCode(error, busyCodes) || hasCode(error, conflictCodes)) return new DatabaseOutage('The database is too busy now; try again shortly.', error);
+  if (hasCode(error, diskFullCodes))
+    return new DatabaseOutage(
+      'The disk of the database is full, so nothing can be written; the operator of this hub has to make room. Try again then.',
+      error,
+      10,
+    );
+  if (isDatabaseUnavailable(error))
+    return new DatabaseOutage('The database is out of reach; try again shortly.', error);
+  if (hasCode(error, busyCodes) || hasCode(error, conflictCodes))
+    return new DatabaseOutage('The database is too busy now; try again shortly.', error);
   return null;
 }
 
@@ -140,18 +171,26 @@ export class Database implements AsyncDisposable {
    * outside its transaction but what it answers.
    * @throws DatabaseOutage when the database is out of reach or too busy; whatever `work` throws, after a rollback.
    */
-  workspace<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
+  workspace<Result>(
+    tenantId: string,
+    work: (tx: Transaction) => Promise<Result>,
+    options: TransactionOptions = {},
+  ): Promise<Result> {
     // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
     if (!uuidPattern.test(tenantId)) throw new TypeError('a workspace id is a UUID');
     const scope = `SET LOCAL outrigger.tenant_id = '${tenantId}'`;
     const joined = JoinedTransaction.of(this);
-    return joined === undefined ? this.#transaction(scope, work, options) : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
+    return joined === undefined
+      ? this.#transaction(scope, work, options)
+      : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
   }
 
   /** Runs `work`, as `workspace` does, in a transaction that sees every workspace. Only for what belongs to no single one. */
   system<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
     const joined = JoinedTransaction.of(this);
-    return joined === undefined ? this.#transaction(systemScope, work, options) : joined.part({ begin: systemScope, tenantId: null }, work);
+    return joined === undefined
+      ? this.#transaction(systemScope, work, options)
+      : joined.part({ begin: systemScope, tenantId: null }, work);
   }
 
   /**
@@ -198,13 +237,22 @@ export class Database implements AsyncDisposable {
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
-    await Promise.race([this.#isDiskFull ? this.#probeDisk() : this.#pool.query({ text: 'select 1', query_timeout: pingTimeoutMs } as QueryConfig), aborted]);
+    await Promise.race([
+      this.#isDiskFull
+        ? this.#probeDisk()
+        : this.#pool.query({ text: 'select 1', query_timeout: pingTimeoutMs } as QueryConfig),
+      aborted,
+    ]);
   }
 
   /** Connections: all, idle, and callers that wait for one. */
   get load(): { total: number; idle: number; waiting: number } {
     const sum = (count: (pool: Pool) => number) => count(this.#pool) + count(this.#systemPool);
-    return { total: sum((pool) => pool.totalCount), idle: sum((pool) => pool.idleCount), waiting: sum((pool) => pool.waitingCount) };
+    return {
+      total: sum((pool) => pool.totalCount),
+      idle: sum((pool) => pool.idleCount),
+      waiting: sum((pool) => pool.waitingCount),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -212,8 +260,14 @@ export class Database implements AsyncDisposable {
     await Promise.all([this.#pool.end(), this.#systemPool.end()]);
   }
 
-  #transaction<Result>(scope: string, work: (tx: Transaction) => Promise<Result>, { durable = true }: TransactionOptions): Promise<Result> {
-    return this.#repeat(() => this.#once(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`, work));
+  #transaction<Result>(
+    scope: string,
+    work: (tx: Transaction) => Promise<Result>,
+    { durable = true }: TransactionOptions,
+  ): Promise<Result> {
+    return this.#repeat(() =>
+      this.#once(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`, work),
+    );
   }
 
   /** Tries again what others got in the way of, a few times, each a little later. */
@@ -250,7 +304,8 @@ export class Database implements AsyncDisposable {
       const result = await work(tx);
       const { command } = await client.query('COMMIT');
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
-      if (command !== 'COMMIT') throw new Error('a transaction was not committed, because a statement of it had failed');
+      if (command !== 'COMMIT')
+        throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of writtenIn(tx)) this.#tellWritten(topic);
       return result;
     } catch (error) {
@@ -271,7 +326,12 @@ export class Database implements AsyncDisposable {
   /** After a write that found the disk full: whether a table can grow again. */
   async #probeDisk(): Promise<void> {
     await this.system(
-      (tx) => tx.query('probe_disk', `CREATE TEMP TABLE disk_probe ON COMMIT DROP AS SELECT (SELECT string_agg(md5(random()::text || n || m), '') FROM generate_series(1, 50) m) FROM generate_series(1, 600) n`, []),
+      (tx) =>
+        tx.query(
+          'probe_disk',
+          `CREATE TEMP TABLE disk_probe ON COMMIT DROP AS SELECT (SELECT string_agg(md5(random()::text || n || m), '') FROM generate_series(1, 50) m) FROM generate_series(1, 600) n`,
+          [],
+        ),
       { durable: false },
     ).catch((error: unknown) => {
       // Whoever may make no temporary tables finds out with the next write.

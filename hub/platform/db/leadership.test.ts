@@ -11,12 +11,16 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-const join = (name: string, options: Partial<LeadershipOptions> = {}) => new Leadership({ url: database.url, name, logger: pino({ level: 'silent' }), beatMs: 25, ...options });
+const join = (name: string, options: Partial<LeadershipOptions> = {}) =>
+  new Leadership({ url: database.url, name, logger: pino({ level: 'silent' }), beatMs: 25, ...options });
 const leaders = (candidates: Leadership[]) => candidates.filter((candidate) => candidate.isHeld);
 
 test('of three one leads, and when it leaves another does', async () => {
   const candidates = [join('a'), join('a'), join('a')];
-  await using _all = { [Symbol.asyncDispose]: async () => void (await Promise.all(candidates.map((candidate) => candidate[Symbol.asyncDispose]()))) };
+  await using _all = {
+    [Symbol.asyncDispose]: async () =>
+      void (await Promise.all(candidates.map((candidate) => candidate[Symbol.asyncDispose]()))),
+  };
   await expect.poll(() => leaders(candidates).length).toBe(1);
   const [first] = leaders(candidates) as [Leadership];
   await first[Symbol.asyncDispose]();
@@ -33,7 +37,9 @@ test('a leader whose connection breaks stops leading at once, and somebody leads
   using _heard = other.onGained(() => gained.resolve());
   // The first does not ask again before the other has its turn, because it has to connect anew.
   while (!other.isHeld) {
-    await database.query(`SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+    await database.query(
+      `SELECT pg_terminate_backend(l.pid) FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
     await expect.poll(() => leaders([one, other]).length).toBe(1);
   }
   await gained.promise;

@@ -60,7 +60,10 @@ export class Leadership implements AsyncDisposable {
         await this.#beat();
         logRecovery(logger, `turn at ${name}`);
       } catch (error) {
-        logger.warn({ err: error, part: isDatabaseUnavailable(error) ? 'database' : `turn at ${name}` }, 'whose turn it is can not be asked; it is asked again');
+        logger.warn(
+          { err: error, part: isDatabaseUnavailable(error) ? 'database' : `turn at ${name}` },
+          'whose turn it is can not be asked; it is asked again',
+        );
         this.#lose();
       }
       await sleep(beatMs, undefined, { signal: this.#stop.signal }).catch(() => undefined);
@@ -74,7 +77,10 @@ export class Leadership implements AsyncDisposable {
     const askedAt = performance.now();
     const { rows } = this.#leads
       ? await client.query<{ taken: boolean }>('SELECT true AS taken')
-      : await client.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(hashtextextended('outrigger ' || $1, 0)) AS taken`, [name]);
+      : await client.query<{ taken: boolean }>(
+          `SELECT pg_try_advisory_lock(hashtextextended('outrigger ' || $1, 0)) AS taken`,
+          [name],
+        );
     if (rows[0]?.taken !== true || this.#client !== client) return;
     this.#heldUntil = askedAt + silenceMs * 0.8;
     if (this.#leads) return;

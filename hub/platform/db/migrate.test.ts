@@ -38,16 +38,32 @@ async function connect(): Promise<Client> {
 async function writeMigrations(...migrations: string[][]): Promise<void> {
   await mkdir(join(folder, 'meta'), { recursive: true });
   const last = Math.max(...readMigrationFiles({ migrationsFolder }).map((migration) => migration.folderMillis));
-  const entries = migrations.map((_statements, idx) => ({ idx, version: '7', when: last + 1 + idx, tag: `000${idx}_test`, breakpoints: true }));
+  const entries = migrations.map((_statements, idx) => ({
+    idx,
+    version: '7',
+    when: last + 1 + idx,
+    tag: `000${idx}_test`,
+    breakpoints: true,
+  }));
   await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify({ version: '7', dialect: 'postgresql', entries }));
-  for (const [index, statements] of migrations.entries()) await writeFile(join(folder, `000${index}_test.sql`), statements.join('--> statement-breakpoint\n'));
+  for (const [index, statements] of migrations.entries())
+    await writeFile(join(folder, `000${index}_test.sql`), statements.join('--> statement-breakpoint\n'));
 }
 
 const buildIndex = ['CREATE INDEX CONCURRENTLY "big_note" ON "big" USING btree ("note");'];
-const indexes = () => database.query<{ name: string; valid: boolean }>(`SELECT indexrelid::regclass::text AS name, indisvalid AS valid FROM pg_index WHERE indrelid = 'big'::regclass AND NOT indisprimary`);
-const applied = async () => (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM drizzle.__drizzle_migrations'))[0]?.n;
+const indexes = () =>
+  database.query<{ name: string; valid: boolean }>(
+    `SELECT indexrelid::regclass::text AS name, indisvalid AS valid FROM pg_index WHERE indrelid = 'big'::regclass AND NOT indisprimary`,
+  );
+const applied = async () =>
+  (await database.query<{ n: number }>('SELECT count(*)::int AS n FROM drizzle.__drizzle_migrations'))[0]?.n;
 /** Whether a session of the migrator waits for a lock. */
-const isWaiting = async () => (await database.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outrigger-migrate' AND wait_event_type = 'Lock'`)).length > 0;
+const isWaiting = async () =>
+  (
+    await database.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outrigger-migrate' AND wait_event_type = 'Lock'`,
+    )
+  ).length > 0;
 
 test('the migrations of this product are in order, and those that build indexes concurrently do nothing else', () => {
   const times = readMigrationFiles({ migrationsFolder }).map((migration) => {
@@ -84,7 +100,12 @@ test('a migration that cannot have its lock lets others pass, and is tried again
   const holder = await connect();
   await holder.query('BEGIN; SELECT count(*) FROM big');
   const notices: string[] = [];
-  const migrated = migrateDatabase(database.url, { folder, lockTimeoutMs: 100, backoffMs: 50, onNotice: (line) => notices.push(line) });
+  const migrated = migrateDatabase(database.url, {
+    folder,
+    lockTimeoutMs: 100,
+    backoffMs: 50,
+    onNotice: (line) => notices.push(line),
+  });
   await expect.poll(() => notices.length).toBeGreaterThan(1);
   const other = await connect();
   await other.query(`SET lock_timeout = '10s'`);
@@ -99,13 +120,15 @@ test('a lock that is never to be had ends the migration with nothing of it done'
   await writeMigrations(['CREATE TABLE "small" (id int);', 'ALTER TABLE "big" ADD COLUMN "more" text;']);
   const holder = await connect();
   await holder.query('BEGIN; SELECT count(*) FROM big');
-  await expect(migrateDatabase(database.url, { folder, lockTimeoutMs: 20, backoffMs: 1, maxAttempts: 3 })).rejects.toThrow(/lock timeout/);
+  await expect(
+    migrateDatabase(database.url, { folder, lockTimeoutMs: 20, backoffMs: 1, maxAttempts: 3 }),
+  ).rejects.toThrow(/lock timeout/);
   expect(await database.query(`SELECT to_regclass('small') AS small`)).toEqual([{ small: null }]);
 });
 
 test('what went before a migration that fails stays done', async () => {
   await writeMigrations(['CREATE TABLE "small" (id int);'], ['ALTER TABLE "no_such_table" ADD COLUMN "more" text;']);
-  const before = await applied() as number;
+  const before = (await applied()) as number;
   await expect(migrateDatabase(database.url, { folder })).rejects.toThrow(/no_such_table/);
   expect(await applied()).toBe(before + 1);
 });
@@ -116,20 +139,34 @@ test('the build of an index that was cut off is done again, and what was finishe
   await database.query('CREATE INDEX big_first ON big (note, id)');
   const [kept] = await database.query<{ node: number }>(`SELECT pg_relation_filenode('big_first') AS node`);
   await older.query('BEGIN; UPDATE big SET note = note WHERE id = 1');
-  const cutOff = migrateDatabase(database.url, { folder }).then(() => null, (error: unknown) => error);
+  const cutOff = migrateDatabase(database.url, { folder }).then(
+    () => null,
+    (error: unknown) => error,
+  );
   await expect.poll(isWaiting).toBe(true);
-  await database.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outrigger-migrate'`);
+  await database.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'outrigger-migrate'`,
+  );
   expect(await cutOff).toBeInstanceOf(Error);
   await older.query('COMMIT');
   expect(await indexes()).toContainEqual({ name: 'big_note', valid: false });
   await migrateDatabase(database.url, { folder });
-  expect(await indexes()).toEqual(expect.arrayContaining([{ name: 'big_first', valid: true }, { name: 'big_note', valid: true }]));
+  expect(await indexes()).toEqual(
+    expect.arrayContaining([
+      { name: 'big_first', valid: true },
+      { name: 'big_note', valid: true },
+    ]),
+  );
   expect(await database.query(`SELECT pg_relation_filenode('big_first') AS node`)).toEqual([kept]);
 });
 
 test('processes that start at once migrate once, also beside one that waits for its turn in a statement', async () => {
-  await writeMigrations(buildIndex, ['DROP INDEX "big_note";', 'CREATE UNIQUE INDEX CONCURRENTLY "big_note" ON "big" USING btree ("note");'], ['CREATE TABLE "small" (id int);']);
-  const before = await applied() as number;
+  await writeMigrations(
+    buildIndex,
+    ['DROP INDEX "big_note";', 'CREATE UNIQUE INDEX CONCURRENTLY "big_note" ON "big" USING btree ("note");'],
+    ['CREATE TABLE "small" (id int);'],
+  );
+  const before = (await applied()) as number;
   const older = await connect();
   await older.query('BEGIN; UPDATE big SET note = note WHERE id = 1');
   const all = Array.from({ length: 4 }, () => migrateDatabase(database.url, { folder, backoffMs: 200 }));
@@ -137,7 +174,9 @@ test('processes that start at once migrate once, also beside one that waits for 
   const waiter = await connect();
   // Of a circle, whoever looks first is broken off: here the migrator, which has to come again.
   await waiter.query(`SET deadlock_timeout = '60s'`);
-  const turn = waiter.query('SELECT pg_advisory_lock(1869968498)').then(() => waiter.query('SELECT pg_advisory_unlock(1869968498)'));
+  const turn = waiter
+    .query('SELECT pg_advisory_lock(1869968498)')
+    .then(() => waiter.query('SELECT pg_advisory_unlock(1869968498)'));
   await older.query('COMMIT');
   await Promise.all([...all, turn]);
   expect(await applied()).toBe(before + 3);

@@ -41,9 +41,26 @@ export interface MigrateOptions {
  * @throws when the database is out of reach or a migration fails: then nothing of it stays, but for indexes that it had built.
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}): Promise<void> {
-  const { folder = migrationsFolder, lockTimeoutMs = 1_000, indexLockTimeoutMs = 600_000, maxAttempts = 40, backoffMs = 250, turnTimeoutMs = 1_800_000, onNotice, signal } = options;
-  const migrations = readMigrationFiles({ migrationsFolder: folder }).map((migration) => ({ ...migration, steps: concurrentSteps(migration.sql) }));
-  const client = new Client({ connectionString: url, application_name: 'outrigger-migrate', connectionTimeoutMillis: 10_000, keepAlive: true });
+  const {
+    folder = migrationsFolder,
+    lockTimeoutMs = 1_000,
+    indexLockTimeoutMs = 600_000,
+    maxAttempts = 40,
+    backoffMs = 250,
+    turnTimeoutMs = 1_800_000,
+    onNotice,
+    signal,
+  } = options;
+  const migrations = readMigrationFiles({ migrationsFolder: folder }).map((migration) => ({
+    ...migration,
+    steps: concurrentSteps(migration.sql),
+  }));
+  const client = new Client({
+    connectionString: url,
+    application_name: 'outrigger-migrate',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
   // Without a listener a connection that dies would end the process.
   client.on('error', () => undefined);
   await client.connect();
@@ -56,7 +73,9 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       try {
         for (const migration of await pendingOf(client, migrations)) {
           signal?.throwIfAborted();
-          await (migration.steps === null ? runInTransaction(client, migration, lockTimeoutMs) : runConcurrently(client, migration, migration.steps, indexLockTimeoutMs));
+          await (migration.steps === null
+            ? runInTransaction(client, migration, lockTimeoutMs)
+            : runConcurrently(client, migration, migration.steps, indexLockTimeoutMs));
           attempt = 1;
         }
         return;
@@ -67,7 +86,9 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
         // Whoever waits for this turn in a statement of its own would hold a snapshot that the build of an index waits for.
         await client.query('SELECT pg_advisory_unlock($1)', [migrationLock]).catch(() => undefined);
       }
-      onNotice?.(`A migration waits for others that use the database (${(failed as Error).message}); it is tried again.`);
+      onNotice?.(
+        `A migration waits for others that use the database (${(failed as Error).message}); it is tried again.`,
+      );
       await sleep(Math.min(backoffMs * 2 ** (attempt - 1), 10_000) * (0.5 + Math.random() / 2), undefined, { signal });
     }
   } finally {
@@ -78,15 +99,22 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
 /** Takes the advisory lock by asking again and again: a statement that waited would hold a snapshot, for which the build of an index waits in turn. */
 async function takeTurn(client: Client, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
   for (const deadline = performance.now() + timeoutMs; ;) {
-    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock]);
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+      migrationLock,
+    ]);
     if (rows[0]?.taken === true) return;
     if (performance.now() > deadline) throw new Error('another process has been migrating the database for too long');
     await sleep(100, undefined, { signal });
   }
 }
 
-async function pendingOf<Migration extends MigrationMeta>(client: Client, migrations: Migration[]): Promise<Migration[]> {
-  await client.query('CREATE SCHEMA IF NOT EXISTS drizzle; CREATE TABLE IF NOT EXISTS drizzle.__drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at bigint)');
+async function pendingOf<Migration extends MigrationMeta>(
+  client: Client,
+  migrations: Migration[],
+): Promise<Migration[]> {
+  await client.query(
+    'CREATE SCHEMA IF NOT EXISTS drizzle; CREATE TABLE IF NOT EXISTS drizzle.__drizzle_migrations (id SERIAL PRIMARY KEY, hash text NOT NULL, created_at bigint)',
+  );
   const { rows } = await client.query<{ created_at: string }>('SELECT created_at FROM drizzle.__drizzle_migrations');
   const done = new Set(rows.map((row) => Number(row.created_at)));
   return migrations.filter((migration) => !done.has(migration.folderMillis));
@@ -104,13 +132,21 @@ async function runInTransaction(client: Client, migration: MigrationMeta, lockTi
   }
 }
 
-async function runConcurrently(client: Client, migration: MigrationMeta, steps: IndexStep[], lockTimeoutMs: number): Promise<void> {
+async function runConcurrently(
+  client: Client,
+  migration: MigrationMeta,
+  steps: IndexStep[],
+  lockTimeoutMs: number,
+): Promise<void> {
   await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
   try {
     for (const step of steps) {
       const drop = `DROP INDEX CONCURRENTLY IF EXISTS ${step.name}`;
       if (step.kind === 'create') {
-        const { rows } = await client.query<{ valid: boolean }>('SELECT indisvalid AND indisready AS valid FROM pg_index WHERE indexrelid = to_regclass($1)', [step.name]);
+        const { rows } = await client.query<{ valid: boolean }>(
+          'SELECT indisvalid AND indisready AS valid FROM pg_index WHERE indexrelid = to_regclass($1)',
+          [step.name],
+        );
         if (rows[0]?.valid === true) continue;
         // What a build leaves that was cut off: never used, and kept up by every write.
         if (rows[0] !== undefined) await client.query(drop);
@@ -124,7 +160,10 @@ async function runConcurrently(client: Client, migration: MigrationMeta, steps: 
 }
 
 async function record(client: Client, migration: MigrationMeta): Promise<void> {
-  await client.query('INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ($1, $2)', [migration.hash, migration.folderMillis]);
+  await client.query('INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ($1, $2)', [
+    migration.hash,
+    migration.folderMillis,
+  ]);
 }
 
 function isPassing(error: unknown): boolean {

@@ -9,14 +9,20 @@ const longestPauseMs = 5_000;
  * @param onOutage told of each try that failed.
  * @throws the reason of `signal` once it is aborted between two tries; at once, whatever is no outage.
  */
-export async function throughOutages<Result>(signal: AbortSignal, work: () => Promise<Result>, onOutage?: (error: DatabaseOutage) => void): Promise<Result> {
+export async function throughOutages<Result>(
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+  onOutage?: (error: DatabaseOutage) => void,
+): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof DatabaseOutage)) throw error;
       onOutage?.(error);
-      await sleep(Math.min(firstPauseMs * 2 ** (tries - 1), longestPauseMs) * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+      await sleep(Math.min(firstPauseMs * 2 ** (tries - 1), longestPauseMs) * (0.5 + Math.random() / 2), undefined, {
+        signal,
+      }).catch(() => undefined);
       signal.throwIfAborted();
     }
   }

@@ -1,5 +1,18 @@
 import { sql } from 'drizzle-orm';
-import { bigint, bigserial, boolean, index, integer, pgPolicy, pgTable, primaryKey, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  bigserial,
+  boolean,
+  index,
+  integer,
+  pgPolicy,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import type { Permission, Product, Role } from '../../../shared/contract/define.ts';
 import type { RunHold, RunStatus, StepStatus } from '../../../shared/contract/run-status.ts';
@@ -28,12 +41,18 @@ export const sessions = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
     expiresAt: instant('expires_at').notNull(),
     revokedAt: instant('revoked_at'),
     createdAt: createdAt(),
   },
-  (table) => [index('sessions_expiry').on(table.expiresAt), index('sessions_user').on(table.userId).concurrently(), ...policies()],
+  (table) => [
+    index('sessions_expiry').on(table.expiresAt),
+    index('sessions_user').on(table.userId).concurrently(),
+    ...policies(),
+  ],
 );
 
 export const signInCodes = pgTable(
@@ -41,25 +60,37 @@ export const signInCodes = pgTable(
   {
     codeHash: bytea('code_hash').primaryKey(),
     tenantId: tenantId(),
-    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
     expiresAt: instant('expires_at').notNull(),
     usedAt: instant('used_at'),
     createdAt: createdAt(),
   },
-  (table) => [index('sign_in_codes_expiry').on(table.expiresAt).concurrently(), index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(), ...policies()],
+  (table) => [
+    index('sign_in_codes_expiry').on(table.expiresAt).concurrently(),
+    index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** Addresses from which a person signed in: from these they may try on while strangers try too often. */
 export const signInAddresses = pgTable(
   'sign_in_addresses',
   {
-    userId: uuid('user_id').notNull().references(() => users.id, { onDelete: 'cascade' }),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
     /** Keyed, of the address and whose it is: nobody reads from it where somebody was. */
     addressHash: bytea('address_hash').notNull(),
     tenantId: tenantId(),
     usedAt: instant('used_at').notNull().defaultNow(),
   },
-  (table) => [primaryKey({ columns: [table.userId, table.addressHash] }), index('sign_in_addresses_age').on(table.usedAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.userId, table.addressHash] }),
+    index('sign_in_addresses_age').on(table.usedAt),
+    ...policies(),
+  ],
 );
 
 export const apiTokens = pgTable(
@@ -99,7 +130,11 @@ export const idempotencyKeys = pgTable(
     expiresAt: instant('expires_at').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.caller, table.key] }), index('idempotency_keys_expiry').on(table.expiresAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.caller, table.key] }),
+    index('idempotency_keys_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
 );
 
 export const auditLog = pgTable(
@@ -148,23 +183,53 @@ export const workflows = pgTable(
     /** `test` while a key of that environment saved it last: then all its runs are of it. */
     environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     /** What made this workflow and keeps it up to date, if it was not a person. */
-    origin: jsonb('origin').$type<{ kind: 'sequence' | 'agent'; id: string } | { kind: 'pack'; id: string; grants?: { skills: string[]; hosts: string[] } }>(),
+    origin: jsonb('origin').$type<
+      | { kind: 'sequence' | 'agent'; id: string }
+      | { kind: 'pack'; id: string; grants?: { skills: string[]; hosts: string[] } }
+    >(),
     deletedAt: instant('deleted_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [
-    index('workflows_tenant').on(table.tenantId, table.id).where(sql`deleted_at is null`),
-    index('workflows_active').on(table.tenantId, table.active, table.id).where(sql`deleted_at is null`).concurrently(),
-    index('workflows_webhook').on(table.tenantId, table.id).where(sql`deleted_at is null and active and webhook_token_hash is not null`).concurrently(),
-    index('workflows_channel').on(table.tenantId, table.id).where(sql`deleted_at is null and active and trigger->>'type' = 'channel'`).concurrently(),
-    index('workflows_schedule').on(table.tenantId, table.id).where(sql`deleted_at is null and trigger->>'type' = 'schedule'`).concurrently(),
-    index('workflows_deleted').on(table.deletedAt).where(sql`deleted_at is not null`).concurrently(),
-    index('workflows_event').on(table.tenantId, table.eventType).where(sql`deleted_at is null and active and event_type is not null`),
-    index('workflows_next_run').on(table.nextRunAt).where(sql`next_run_at is not null`),
-    index('workflows_origin').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin is not null`),
-    uniqueIndex('workflows_derived').on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`).where(sql`deleted_at is null and origin->>'kind' in ('sequence', 'agent')`),
-    index('workflows_webhook_token').on(table.webhookTokenHash).where(sql`deleted_at is null and webhook_token_hash is not null`),
+    index('workflows_tenant')
+      .on(table.tenantId, table.id)
+      .where(sql`deleted_at is null`),
+    index('workflows_active')
+      .on(table.tenantId, table.active, table.id)
+      .where(sql`deleted_at is null`)
+      .concurrently(),
+    index('workflows_webhook')
+      .on(table.tenantId, table.id)
+      .where(sql`deleted_at is null and active and webhook_token_hash is not null`)
+      .concurrently(),
+    index('workflows_channel')
+      .on(table.tenantId, table.id)
+      .where(sql`deleted_at is null and active and trigger->>'type' = 'channel'`)
+      .concurrently(),
+    index('workflows_schedule')
+      .on(table.tenantId, table.id)
+      .where(sql`deleted_at is null and trigger->>'type' = 'schedule'`)
+      .concurrently(),
+    index('workflows_deleted')
+      .on(table.deletedAt)
+      .where(sql`deleted_at is not null`)
+      .concurrently(),
+    index('workflows_event')
+      .on(table.tenantId, table.eventType)
+      .where(sql`deleted_at is null and active and event_type is not null`),
+    index('workflows_next_run')
+      .on(table.nextRunAt)
+      .where(sql`next_run_at is not null`),
+    index('workflows_origin')
+      .on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`)
+      .where(sql`deleted_at is null and origin is not null`),
+    uniqueIndex('workflows_derived')
+      .on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`)
+      .where(sql`deleted_at is null and origin->>'kind' in ('sequence', 'agent')`),
+    index('workflows_webhook_token')
+      .on(table.webhookTokenHash)
+      .where(sql`deleted_at is null and webhook_token_hash is not null`),
     ...policies(),
   ],
 );
@@ -173,7 +238,9 @@ export const workflows = pgTable(
 export const workflowVersions = pgTable(
   'workflow_versions',
   {
-    workflowId: uuid('workflow_id').notNull().references(() => workflows.id, { onDelete: 'cascade' }),
+    workflowId: uuid('workflow_id')
+      .notNull()
+      .references(() => workflows.id, { onDelete: 'cascade' }),
     version: integer('version').notNull(),
     tenantId: tenantId(),
     name: text('name').notNull(),
@@ -194,7 +261,11 @@ export const flows = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('flows_tenant').on(table.tenantId, table.id), index('flows_workflow').on(table.tenantId, table.workflowId, table.id).concurrently(), ...policies()],
+  (table) => [
+    index('flows_tenant').on(table.tenantId, table.id),
+    index('flows_workflow').on(table.tenantId, table.workflowId, table.id).concurrently(),
+    ...policies(),
+  ],
 );
 
 export interface RunFailure {
@@ -234,7 +305,10 @@ export const runs = pgTable(
     /** How many runs, each started by the one before, led to this one. */
     depth: integer('depth').notNull().default(0),
     /** The people who started it, or a run that led to it, or ran one of these again: `user:<id>`. They decide no approval of it that names people. */
-    requestedBy: text('requested_by').array().notNull().default(sql`'{}'`),
+    requestedBy: text('requested_by')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     fence: bigint('fence', { mode: 'number' }).notNull().default(0),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
@@ -255,17 +329,40 @@ export const runs = pgTable(
     index('runs_tenant_workflow').on(table.tenantId, table.workflowId, table.id),
     index('runs_version').on(table.workflowId, table.workflowVersion).concurrently(),
     index('runs_workflow_status').on(table.tenantId, table.workflowId, table.status, table.id).concurrently(),
-    index('runs_tenant_finished').on(table.tenantId, table.finishedAt, table.status, table.queuedAt, table.startedAt).where(sql`finished_at is not null`),
-    index('runs_open').on(table.workflowId, table.id).where(sql`finished_at is null`),
-    index('runs_started').on(table.tenantId, table.startedAt).where(sql`started_at is not null`),
-    index('runs_parent').on(table.parentRunId).where(sql`parent_run_id is not null`),
+    index('runs_tenant_finished')
+      .on(table.tenantId, table.finishedAt, table.status, table.queuedAt, table.startedAt)
+      .where(sql`finished_at is not null`),
+    index('runs_open')
+      .on(table.workflowId, table.id)
+      .where(sql`finished_at is null`),
+    index('runs_started')
+      .on(table.tenantId, table.startedAt)
+      .where(sql`started_at is not null`),
+    index('runs_parent')
+      .on(table.parentRunId)
+      .where(sql`parent_run_id is not null`),
     index('runs_flow').on(table.flowId),
     // What wants a worker, by workspace, so that each one's share can be taken without reading another's backlog.
-    index('runs_due').on(table.tenantId, table.wakeAt).where(sql`wake_at is not null and lease_expires_at is null`).concurrently(),
-    index('runs_lease').on(table.leaseExpiresAt).where(sql`lease_expires_at is not null`).concurrently(),
-    index('runs_under_way').on(table.workflowId).where(sql`started_at is not null and finished_at is null`).concurrently(),
-    index('runs_held').on(table.tenantId, table.workflowId, table.id).where(sql`waits_for is not null`).concurrently(),
-    index('runs_held_hour').on(table.tenantId, table.id).where(sql`waits_for = 'max_runs_per_hour'`).concurrently(),
+    index('runs_due')
+      .on(table.tenantId, table.wakeAt)
+      .where(sql`wake_at is not null and lease_expires_at is null`)
+      .concurrently(),
+    index('runs_lease')
+      .on(table.leaseExpiresAt)
+      .where(sql`lease_expires_at is not null`)
+      .concurrently(),
+    index('runs_under_way')
+      .on(table.workflowId)
+      .where(sql`started_at is not null and finished_at is null`)
+      .concurrently(),
+    index('runs_held')
+      .on(table.tenantId, table.workflowId, table.id)
+      .where(sql`waits_for is not null`)
+      .concurrently(),
+    index('runs_held_hour')
+      .on(table.tenantId, table.id)
+      .where(sql`waits_for = 'max_runs_per_hour'`)
+      .concurrently(),
     ...policies(),
   ],
 );
@@ -284,7 +381,11 @@ export const runStarts = pgTable(
     count: integer('count').notNull(),
     lastAt: instant('last_at').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.scopeId, table.sliceAt] }), index('run_starts_age').on(table.sliceAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.scopeId, table.sliceAt] }),
+    index('run_starts_age').on(table.sliceAt),
+    ...policies(),
+  ],
 );
 
 /** What a step that holds no worker waits for. */
@@ -299,7 +400,9 @@ export type StepWait =
 export const runSteps = pgTable(
   'run_steps',
   {
-    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
     index: integer('index').notNull(),
     tenantId: tenantId(),
     status: text('status').$type<StepStatus>().notNull(),
@@ -322,7 +425,9 @@ export const runSteps = pgTable(
 export const effects = pgTable(
   'effects',
   {
-    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
     /** Which call of an agent's tools it belongs to; 0 for the step itself. */
@@ -341,7 +446,9 @@ export const approvals = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
     /** Which call of an agent's tools it belongs to; 0 for the step itself. */
@@ -360,22 +467,33 @@ export const approvals = pgTable(
     decidedAt: instant('decided_at'),
     note: text('note'),
     /** Email addresses of those who alone may decide; empty when whoever may manage automations does. */
-    approvers: text('approvers').array().notNull().default(sql`'{}'`),
+    approvers: text('approvers')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     /** How many of them must agree. */
     required: integer('required').notNull().default(1),
     /** From when on those in `escalateTo` may decide as well. */
     escalateAt: instant('escalate_at'),
-    escalateTo: text('escalate_to').array().notNull().default(sql`'{}'`),
+    escalateTo: text('escalate_to')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
     /** When to see whether somebody is to be mailed a link; null when nobody is, as far as is known. */
     mailDueAt: instant('mail_due_at').defaultNow(),
     createdAt: createdAt(),
   },
   (table) => [
-    index('approvals_mail_due').on(table.mailDueAt).where(sql`status = 'pending' and mail_due_at is not null`).concurrently(),
+    index('approvals_mail_due')
+      .on(table.mailDueAt)
+      .where(sql`status = 'pending' and mail_due_at is not null`)
+      .concurrently(),
     unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
     index('approvals_tenant').on(table.tenantId, table.id),
     index('approvals_tenant_status').on(table.tenantId, table.status, table.id),
-    index('approvals_expiry').on(table.expiresAt).where(sql`status = 'pending' and expires_at is not null`),
+    index('approvals_expiry')
+      .on(table.expiresAt)
+      .where(sql`status = 'pending' and expires_at is not null`),
     ...policies(),
   ],
 );
@@ -406,7 +524,11 @@ export const hookKeys = pgTable(
     expiresAt: instant('expires_at').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.key] }), index('hook_keys_expiry').on(table.expiresAt), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.key] }),
+    index('hook_keys_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
 );
 
 export const runLogs = pgTable(
@@ -414,7 +536,9 @@ export const runLogs = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     workflowId: uuid('workflow_id'),
     level: text('level').$type<'debug' | 'info' | 'warn' | 'error'>().notNull(),
@@ -454,7 +578,9 @@ export const messages = pgTable(
     index('messages_status').on(table.tenantId, table.status, table.id).concurrently(),
     index('messages_channel_status').on(table.tenantId, table.channel, table.status, table.id).concurrently(),
     index('messages_workflow_status').on(table.tenantId, table.workflowId, table.status, table.id).concurrently(),
-    index('messages_workflow_channel').on(table.tenantId, table.workflowId, table.channel, table.status, table.id).concurrently(),
+    index('messages_workflow_channel')
+      .on(table.tenantId, table.workflowId, table.channel, table.status, table.id)
+      .concurrently(),
     ...policies(),
   ],
 );
@@ -471,7 +597,14 @@ export const memoryEntries = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [index('memory_entries_expiry').on(table.expiresAt).where(sql`expires_at is not null`), index('memory_entries_session').on(table.tenantId, table.sessionId, table.id).concurrently(), unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(), ...policies()],
+  (table) => [
+    index('memory_entries_expiry')
+      .on(table.expiresAt)
+      .where(sql`expires_at is not null`),
+    index('memory_entries_session').on(table.tenantId, table.sessionId, table.id).concurrently(),
+    unique('memory_entries_key').on(table.tenantId, table.sessionId, table.key).nullsNotDistinct(),
+    ...policies(),
+  ],
 );
 
 export const nodes = pgTable(
@@ -496,9 +629,18 @@ export const nodes = pgTable(
   },
   (table) => [
     index('nodes_tenant').on(table.tenantId, table.id),
-    index('nodes_live').on(table.tenantId, table.id).where(sql`revoked_at is null`).concurrently(),
-    index('nodes_revoked').on(table.tenantId, table.id).where(sql`revoked_at is not null`).concurrently(),
-    index('nodes_unclaimed').on(table.pairingExpiresAt).where(sql`paired_at is null and revoked_at is null`).concurrently(),
+    index('nodes_live')
+      .on(table.tenantId, table.id)
+      .where(sql`revoked_at is null`)
+      .concurrently(),
+    index('nodes_revoked')
+      .on(table.tenantId, table.id)
+      .where(sql`revoked_at is not null`)
+      .concurrently(),
+    index('nodes_unclaimed')
+      .on(table.pairingExpiresAt)
+      .where(sql`paired_at is null and revoked_at is null`)
+      .concurrently(),
     ...policies(),
   ],
 );
@@ -512,8 +654,12 @@ export const nodeCommands = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    nodeId: uuid('node_id').notNull().references(() => nodes.id, { onDelete: 'cascade' }),
-    runId: uuid('run_id').notNull().references(() => runs.id, { onDelete: 'cascade' }),
+    nodeId: uuid('node_id')
+      .notNull()
+      .references(() => nodes.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
     /** Which call of an agent's tools it belongs to; 0 for the step itself. */
@@ -540,10 +686,17 @@ export const nodeCommands = pgTable(
   },
   (table) => [
     unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt, table.call),
-    index('node_commands_finished').on(table.tenantId, table.finishedAt).where(sql`status = 'succeeded'`),
-    index('node_commands_open').on(table.nodeId, table.id).where(sql`status in ('pending', 'leased')`),
+    index('node_commands_finished')
+      .on(table.tenantId, table.finishedAt)
+      .where(sql`status = 'succeeded'`),
+    index('node_commands_open')
+      .on(table.nodeId, table.id)
+      .where(sql`status in ('pending', 'leased')`),
     index('node_commands_node').on(table.nodeId).concurrently(),
-    index('node_commands_late').on(sql`least(${table.leaseExpiresAt}, ${table.expiresAt})`).where(sql`status in ('pending', 'leased')`).concurrently(),
+    index('node_commands_late')
+      .on(sql`least(${table.leaseExpiresAt}, ${table.expiresAt})`)
+      .where(sql`status in ('pending', 'leased')`)
+      .concurrently(),
     ...policies(),
   ],
 );
@@ -562,7 +715,11 @@ export const artifacts = pgTable(
     sha256: text('sha256').notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('artifacts_tenant').on(table.tenantId, table.id), index('artifacts_run').on(table.runId), ...policies()],
+  (table) => [
+    index('artifacts_tenant').on(table.tenantId, table.id),
+    index('artifacts_run').on(table.runId),
+    ...policies(),
+  ],
 );
 
 /**
@@ -580,8 +737,12 @@ export const artifactRoom = pgTable(
   },
   (table) => [
     index('artifact_room_tenant').on(table.tenantId),
-    uniqueIndex('artifact_room_total').on(table.tenantId).where(sql`folded`),
-    index('artifact_room_changes').on(table.id).where(sql`not folded`),
+    uniqueIndex('artifact_room_total')
+      .on(table.tenantId)
+      .where(sql`folded`),
+    index('artifact_room_changes')
+      .on(table.id)
+      .where(sql`not folded`),
     ...policies(),
   ],
 );
@@ -594,7 +755,9 @@ export const artifactUploads = pgTable(
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     nodeId: uuid('node_id').notNull(),
-    commandId: uuid('command_id').notNull().references(() => nodeCommands.id, { onDelete: 'cascade' }),
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => nodeCommands.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
     contentType: text('content_type').notNull(),
     /** Of the whole artefact, as the device announced it: so much of the workspace's room is taken. */
@@ -605,7 +768,12 @@ export const artifactUploads = pgTable(
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
-  (table) => [unique('artifact_uploads_name').on(table.commandId, table.name), index('artifact_uploads_tenant').on(table.tenantId), index('artifact_uploads_age').on(table.updatedAt), ...policies()],
+  (table) => [
+    unique('artifact_uploads_name').on(table.commandId, table.name),
+    index('artifact_uploads_tenant').on(table.tenantId),
+    index('artifact_uploads_age').on(table.updatedAt),
+    ...policies(),
+  ],
 );
 
 /** Facts of the whole installation, such as the fingerprint of the secret key; for the system role alone. */

@@ -12,7 +12,10 @@ export const appRole = pgRole('outrigger_app').existing();
 export const systemRole = pgRole('outrigger_system').existing();
 
 /** JSON as it is. The driver has parsed it already: Drizzle's own type would parse a JSON text once more, and make a number of "12". */
-export const jsonb = customType<{ data: unknown; driverData: unknown }>({ dataType: () => 'jsonb', toDriver: (value) => JSON.stringify(value) });
+export const jsonb = customType<{ data: unknown; driverData: unknown }>({
+  dataType: () => 'jsonb',
+  toDriver: (value) => JSON.stringify(value),
+});
 export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 export const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
 export const createdAt = () => instant('created_at').notNull().defaultNow();
@@ -28,7 +31,10 @@ export function policies(column: 'tenant_id' | 'id' = 'tenant_id') {
   ];
 }
 
-export const tenantId = () => uuid('tenant_id').notNull().references(() => tenants.id, { onDelete: 'cascade' });
+export const tenantId = () =>
+  uuid('tenant_id')
+    .notNull()
+    .references(() => tenants.id, { onDelete: 'cascade' });
 
 export const tenants = pgTable(
   'tenants',

@@ -12,7 +12,11 @@ export function isPublicAddress(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.kind() === 'ipv6') {
     const ipv6 = parsed as ipaddr.IPv6;
-    return !ipv6.isIPv4MappedAddress() && ipv6.range() === publicRange && ipv6.match(ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]);
+    return (
+      !ipv6.isIPv4MappedAddress() &&
+      ipv6.range() === publicRange &&
+      ipv6.match(ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number])
+    );
   }
   return parsed.range() === publicRange;
 }

@@ -24,10 +24,41 @@ afterAll(() => {
   server.close();
 });
 
-const request = { method: 'POST' as const, headers: { authorization: 'Bearer x', 'content-type': 'application/json' }, body: '{}', signal: new AbortController().signal, timeoutMs: 3_000, maxResponseBytes: 1_000 };
+const request = {
+  method: 'POST' as const,
+  headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+  body: '{}',
+  signal: new AbortController().signal,
+  timeoutMs: 3_000,
+  maxResponseBytes: 1_000,
+};
 
 describe('the egress guard', () => {
-  test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '127.0.0.1', '0.0.0.0', '169.254.169.254', '100.64.0.1', '198.18.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', 'fe80::1', 'fc00::1', 'fd00:ec2::254', 'ff02::1', '::ffff:127.0.0.1', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '2002:7f00:1::', '2001::1', '2001:db8::1', 'nonsense'])('counts %s as no public address', (address) => {
+  test.each([
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    '127.0.0.1',
+    '0.0.0.0',
+    '169.254.169.254',
+    '100.64.0.1',
+    '198.18.0.1',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fe80::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:8.8.8.8',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '2001::1',
+    '2001:db8::1',
+    'nonsense',
+  ])('counts %s as no public address', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
@@ -46,14 +77,33 @@ describe('the egress guard', () => {
       },
     });
     const before = seen.length;
-    for (let attempt = 0; attempt < 3; attempt += 1) await expect(egress.fetch(`https://rebound.example:${port}/`, request)).rejects.toThrow(EgressRefused);
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      await expect(egress.fetch(`https://rebound.example:${port}/`, request)).rejects.toThrow(EgressRefused);
     expect(asked).toBe(3);
     expect(seen.length).toBe(before);
-    await using mixed = createEgress({ allowHosts: [], resolve: async () => [{ address: '8.8.8.8', family: 4 }, { address: '192.168.0.1', family: 4 }] });
+    await using mixed = createEgress({
+      allowHosts: [],
+      resolve: async () => [
+        { address: '8.8.8.8', family: 4 },
+        { address: '192.168.0.1', family: 4 },
+      ],
+    });
     await expect(mixed.fetch('https://mixed.example/', request)).rejects.toThrow(/private, local or reserved/);
   });
 
-  test.each(['https://0x7f.1/', 'https://017700000001/', 'https://2130706433/', 'https://127.1/', 'https://[::ffff:7f00:1]/', 'https://127.0.0.1./', 'http://example.org/', 'gopher://example.org/', 'https://a:b@example.org/', '/relative', ''])('refuses %s without asking anybody', async (url) => {
+  test.each([
+    'https://0x7f.1/',
+    'https://017700000001/',
+    'https://2130706433/',
+    'https://127.1/',
+    'https://[::ffff:7f00:1]/',
+    'https://127.0.0.1./',
+    'http://example.org/',
+    'gopher://example.org/',
+    'https://a:b@example.org/',
+    '/relative',
+    '',
+  ])('refuses %s without asking anybody', async (url) => {
     await using egress = createEgress({ allowHosts: [], resolve: async () => Promise.reject(new Error('asked')) });
     await expect(egress.fetch(url, request)).rejects.toThrow(EgressRefused);
   });
@@ -63,7 +113,9 @@ describe('the egress guard', () => {
     await using egress = createEgress({ allowHosts: [here, `localhost:${port}`] });
     expect((await egress.fetch(`http://${here}/`, request)).body.toString()).toBe('ok');
     await expect(egress.fetch(`http://${here}/?to=http://[::1]:${port}/`, request)).rejects.toThrow(EgressRefused);
-    await expect(egress.fetch(`http://${here}/?to=https://169.254.169.254/latest`, request)).rejects.toThrow(EgressRefused);
+    await expect(egress.fetch(`http://${here}/?to=https://169.254.169.254/latest`, request)).rejects.toThrow(
+      EgressRefused,
+    );
     await egress.fetch(`http://${here}/?to=http://localhost:${port}/other`, request);
     expect(seen.at(-1)).toMatchObject({ url: '/other', method: 'GET' });
     expect(seen.at(-1)?.headers.authorization).toBeUndefined();
@@ -75,7 +127,9 @@ describe('the egress guard', () => {
     const here = `127.0.0.1:${port}`;
     await using egress = createEgress({ allowHosts: [here, '127.0.0.1:1'] });
     await expect(egress.fetch(`http://${here}/large`, request)).rejects.toThrow(/more than 1000 bytes/);
-    await expect(egress.fetch(`http://${here}/hang`, { ...request, timeoutMs: 200 })).rejects.toThrow(/did not answer within 0.2 s/);
+    await expect(egress.fetch(`http://${here}/hang`, { ...request, timeoutMs: 200 })).rejects.toThrow(
+      /did not answer within 0.2 s/,
+    );
     await expect(egress.fetch('http://127.0.0.1:1/', request)).rejects.toThrow(EgressFailed);
     const stop = new AbortController();
     const stopped = egress.fetch(`http://${here}/hang`, { ...request, signal: stop.signal });

@@ -54,7 +54,9 @@ const maxRedirects = 5;
 
 const resolveBySystem: Resolve = (hostname) =>
   new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
+    systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) =>
+      error === null ? resolve(addresses) : reject(error),
+    );
   });
 
 /**
@@ -63,7 +65,8 @@ const resolveBySystem: Resolve = (hostname) =>
  */
 export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOptions): Egress {
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
-  const isAllowed = (url: URL) => allowed.has(hostOf(url)) || allowed.has(`${hostOf(url)}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
+  const isAllowed = (url: URL) =>
+    allowed.has(hostOf(url)) || allowed.has(`${hostOf(url)}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
 
   const guarded = new Agent({
     connections: 64,
@@ -95,9 +98,12 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
     try {
       url = new URL(text, base);
     } catch {
-      throw new EgressRefused(`"${text.slice(0, 200)}" is not an absolute address; give one that begins with https://.`);
+      throw new EgressRefused(
+        `"${text.slice(0, 200)}" is not an absolute address; give one that begins with https://.`,
+      );
     }
-    if (url.username !== '' || url.password !== '') throw new EgressRefused('The address must not hold a user name or a password; send them as a header.');
+    if (url.username !== '' || url.password !== '')
+      throw new EgressRefused('The address must not hold a user name or a password; send them as a header.');
     if (isAllowed(url)) {
       if (url.protocol === 'http:' || url.protocol === 'https:') return url;
     } else if (url.protocol === 'https:') {
@@ -106,7 +112,9 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
       if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusal(host));
       return url;
     }
-    throw new EgressRefused(`${url.protocol}//${url.host} is refused: only https is allowed (or name the host in EGRESS_ALLOW_HOSTS for development).`);
+    throw new EgressRefused(
+      `${url.protocol}//${url.host} is refused: only https is allowed (or name the host in EGRESS_ALLOW_HOSTS for development).`,
+    );
   };
 
   return {
@@ -118,17 +126,33 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
       let headers = options.headers;
       try {
         for (let redirects = 0; ; redirects += 1) {
-          const response = await request(url, { method, headers, body: body ?? null, signal, dispatcher: isAllowed(url) ? open : guarded, headersTimeout: options.timeoutMs, bodyTimeout: options.timeoutMs });
+          const response = await request(url, {
+            method,
+            headers,
+            body: body ?? null,
+            signal,
+            dispatcher: isAllowed(url) ? open : guarded,
+            headersTimeout: options.timeoutMs,
+            bodyTimeout: options.timeoutMs,
+          });
           const location = response.headers['location'];
           if (response.statusCode < 300 || response.statusCode > 399 || typeof location !== 'string') {
-            return { status: response.statusCode, headers: flatten(response.headers), body: await readBounded(response.body, options.maxResponseBytes) };
+            return {
+              status: response.statusCode,
+              headers: flatten(response.headers),
+              body: await readBounded(response.body, options.maxResponseBytes),
+            };
           }
           await response.body.dump();
-          if (redirects === maxRedirects) throw new EgressFailed(`${hostOf(url)} redirected more than ${maxRedirects} times.`);
+          if (redirects === maxRedirects)
+            throw new EgressFailed(`${hostOf(url)} redirected more than ${maxRedirects} times.`);
           const next = check(location, url);
           // Whoever is redirected to must not learn what was meant for the first host.
           if (next.origin !== url.origin) headers = withoutCustom(headers);
-          if (response.statusCode === 303 || ((response.statusCode === 301 || response.statusCode === 302) && method === 'POST')) {
+          if (
+            response.statusCode === 303 ||
+            ((response.statusCode === 301 || response.statusCode === 302) && method === 'POST')
+          ) {
             method = 'GET';
             body = undefined;
           }
@@ -138,8 +162,12 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
         if (options.signal.aborted) throw options.signal.reason;
         if (error instanceof EgressRefused || error instanceof EgressFailed) throw error;
         if (error instanceof Error && error.cause instanceof EgressRefused) throw error.cause;
-        if (timeout.aborted) throw new EgressFailed(`${hostOf(url)} did not answer within ${options.timeoutMs / 1000} s.`, { cause: error });
-        const reason = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
+        if (timeout.aborted)
+          throw new EgressFailed(`${hostOf(url)} did not answer within ${options.timeoutMs / 1000} s.`, {
+            cause: error,
+          });
+        const reason =
+          error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
         throw new EgressFailed(`${hostOf(url)} could not be reached: ${reason}.`, { cause: error });
       }
     },
@@ -151,7 +179,10 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
 }
 
 function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  return url.hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
 }
 
 function refusal(host: string): string {
@@ -159,11 +190,17 @@ function refusal(host: string): string {
 }
 
 function withoutCustom(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => ['content-type', 'user-agent', 'accept'].includes(name.toLowerCase())));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => ['content-type', 'user-agent', 'accept'].includes(name.toLowerCase())),
+  );
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]])));
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
 }
 
 async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, maxBytes: number): Promise<Buffer> {

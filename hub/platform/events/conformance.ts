@@ -18,7 +18,13 @@ export interface EventsBackend {
 }
 
 /** What every adapter of the events must do; run for each backend, between two processes' worth of connections. */
-export function eventsConformance({ connect: connectLogged, restart, send, silence, maxTextLength }: EventsBackend): void {
+export function eventsConformance({
+  connect: connectLogged,
+  restart,
+  send,
+  silence,
+  maxTextLength,
+}: EventsBackend): void {
   const connect = () => connectLogged(pino({ level: 'silent' }));
   test('an event reaches every listener of its topic once, here and in other processes, and nobody else', async () => {
     await using here = await connect();
@@ -49,9 +55,11 @@ export function eventsConformance({ connect: connectLogged, restart, send, silen
     await using here = await connect();
     await using there = await connect();
     let woken = 0;
-    const subscriptions = Array.from({ length: 10_000 }, (_value, index) => there.subscribe(`node:${index}`, () => {
-      woken += 1;
-    }));
+    const subscriptions = Array.from({ length: 10_000 }, (_value, index) =>
+      there.subscribe(`node:${index}`, () => {
+        woken += 1;
+      }),
+    );
     await here.publish('node:77', { text: 'x'.repeat(20_000) });
     await expect.poll(() => woken).toBe(1);
     for (const subscription of subscriptions) subscription[Symbol.dispose]();
@@ -82,7 +90,10 @@ export function eventsConformance({ connect: connectLogged, restart, send, silen
 
   test('a message that is no event takes nobody down, reaches nobody, and is logged once and not for each', async () => {
     const lines: string[] = [];
-    const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) });
+    const logger = createLogger(
+      { level: 'info', format: 'json', color: false },
+      { write: (line: string) => void lines.push(line) },
+    );
     await using events = await connectLogged(logger);
     await using other = await connect();
     const heard: JsonObject[] = [];
@@ -90,10 +101,25 @@ export function eventsConformance({ connect: connectLogged, restart, send, silen
     using _proto = events.subscribe('toString', (payload) => heard.push(payload));
     const from = '01890a5d-ac96-774b-bcce-b302099a8057';
     const hostile = [
-      'hello', '', 'null', '7', '[]', '{}', '"topic"', '{"topic":"topic"', '\u0001\u007f\uFFFD\u202E', '{"__proto__":{"topic":"topic"}}',
-      JSON.stringify({ from, topic: 7, payload: {} }), JSON.stringify({ from, topic: 'topic', payload: null }), JSON.stringify({ from, topic: 'topic', payload: [1] }), JSON.stringify({ from: 'me', topic: 'topic', payload: {} }),
-      JSON.stringify({ topic: 'topic', payload: {} }), JSON.stringify({ from, topic: 'x'.repeat(300), payload: {} }),
-      '['.repeat(7_000), `{"from":"${from}","topic":"topic","payload":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`, 'x'.repeat(maxTextLength),
+      'hello',
+      '',
+      'null',
+      '7',
+      '[]',
+      '{}',
+      '"topic"',
+      '{"topic":"topic"',
+      '\u0001\u007f\uFFFD\u202E',
+      '{"__proto__":{"topic":"topic"}}',
+      JSON.stringify({ from, topic: 7, payload: {} }),
+      JSON.stringify({ from, topic: 'topic', payload: null }),
+      JSON.stringify({ from, topic: 'topic', payload: [1] }),
+      JSON.stringify({ from: 'me', topic: 'topic', payload: {} }),
+      JSON.stringify({ topic: 'topic', payload: {} }),
+      JSON.stringify({ from, topic: 'x'.repeat(300), payload: {} }),
+      '['.repeat(7_000),
+      `{"from":"${from}","topic":"topic","payload":${'{"a":'.repeat(1_000)}1${'}'.repeat(1_000)}`,
+      'x'.repeat(maxTextLength),
     ];
     for (const text of hostile) await send(text);
     await other.publish('topic', { n: 1 });
@@ -122,7 +148,10 @@ export function eventsConformance({ connect: connectLogged, restart, send, silen
 
   test('a connection that falls silent without ending is replaced, and who waits is told to look again', async () => {
     const lines: string[] = [];
-    const logger = createLogger({ level: 'info', format: 'json', color: false }, { write: (line: string) => void lines.push(line) });
+    const logger = createLogger(
+      { level: 'info', format: 'json', color: false },
+      { write: (line: string) => void lines.push(line) },
+    );
     await using events = await connectLogged(logger, { pingMs: 50, pingDeadlineMs: 300 });
     let again = 0;
     using _reconnect = events.onReconnect(() => {

@@ -8,10 +8,12 @@ import { eventsConformance } from './conformance.ts';
 import { PostgresEvents } from './postgres-events.ts';
 import { RedisEvents } from './redis-events.ts';
 
-
 describe('events over PostgreSQL', () => {
   let database: TestDatabase;
-  const listeners = () => database.query<{ pid: number }>("select pid from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()");
+  const listeners = () =>
+    database.query<{ pid: number }>(
+      "select pid from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()",
+    );
   beforeAll(async () => {
     database = await acquireDatabase();
   });

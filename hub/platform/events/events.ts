@@ -20,7 +20,11 @@ export interface Events extends AsyncDisposable {
 const maxMessageBytes = 7_500;
 
 /** What an adapter carries between processes. Whoever may use the store may send on its channel, so that anything may come in. */
-const envelope = z.object({ from: z.uuid(), topic: z.string().min(1).max(200), payload: z.record(z.string(), z.unknown()) });
+const envelope = z.object({
+  from: z.uuid(),
+  topic: z.string().min(1).max(200),
+  payload: z.record(z.string(), z.unknown()),
+});
 type Envelope = z.output<typeof envelope>;
 
 /** The message that carries an event; one that is too large to carry wakes without its payload. */
@@ -55,7 +59,11 @@ export class LocalEvents {
   /** Delivers what another process sent; ignores what this one did, and what is no event. */
   receive(text: string, ownId: string): void {
     const received = unpackEvent(text);
-    if (received === null) this.#logger.warn({ part: 'channel of the events', bytes: text.length }, 'a message that is no event was ignored');
+    if (received === null)
+      this.#logger.warn(
+        { part: 'channel of the events', bytes: text.length },
+        'a message that is no event was ignored',
+      );
     else if (received.from !== ownId) this.deliver(received.topic, received.payload as JsonObject);
   }
 

@@ -43,7 +43,11 @@ function startProcesses(tellEveryMs = 5) {
     });
     return new LiveTopics(counted, { tellEveryMs, lookMs: [day] });
   });
-  return { processes: processes as [LiveTopics, LiveTopics], published, [Symbol.dispose]: () => processes.forEach((each) => each[Symbol.dispose]()) };
+  return {
+    processes: processes as [LiveTopics, LiveTopics],
+    published,
+    [Symbol.dispose]: () => processes.forEach((each) => each[Symbol.dispose]()),
+  };
 }
 
 test('whoever follows hears of what was committed, here and in another process, and of nothing that was rolled back', async () => {
@@ -61,7 +65,8 @@ test('whoever follows hears of what was committed, here and in another process, 
       })
       .catch(() => undefined);
   const heard = { local: 0, remote: 0 };
-  for (const [name, follower] of Object.entries({ local, remote })) void follower.next(never).then(() => (heard[name as 'local' | 'remote'] += 1));
+  for (const [name, follower] of Object.entries({ local, remote }))
+    void follower.next(never).then(() => (heard[name as 'local' | 'remote'] += 1));
   await write('a', true);
   expect(started.published).toEqual([]);
   await expect

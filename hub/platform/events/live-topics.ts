@@ -39,7 +39,11 @@ export class LiveTopics implements Disposable {
     this.#events = events;
     this.#options = { tellEveryMs: 200, lookMs: [500, 1_000, 2_000, 5_000, 10_000], interestMs: 60_000, ...options };
     this.#owned = [
-      events.subscribe(interestTopic, ({ topic }) => void (typeof topic === 'string' && this.#interest.set(topic, performance.now() + this.#options.interestMs))),
+      events.subscribe(
+        interestTopic,
+        ({ topic }) =>
+          void (typeof topic === 'string' && this.#interest.set(topic, performance.now() + this.#options.interestMs)),
+      ),
       events.onReconnect(() => this.#local.forEach((wakes) => wakes.forEach((wake) => wake()))),
     ];
     this.#renewal = setInterval(() => this.#renew(), this.#options.interestMs / 3);

@@ -86,7 +86,13 @@ export class PostgresEvents implements Events {
 
   async #connect(): Promise<void> {
     const { pingMs, pingDeadlineMs } = this.#ping;
-    const client = new Client({ connectionString: this.#url, application_name: 'outrigger-events', keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: pingDeadlineMs });
+    const client = new Client({
+      connectionString: this.#url,
+      application_name: 'outrigger-events',
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+      query_timeout: pingDeadlineMs,
+    });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client));
     client.on('notification', ({ payload }) => this.#local.receive(payload ?? '', this.#processId));
@@ -109,7 +115,8 @@ export class PostgresEvents implements Events {
   async #askAgain(client: Client): Promise<void> {
     try {
       await client.query('SELECT 1');
-      if (this.#client === client && !this.#closed) this.#beat = setTimeout(() => void this.#askAgain(client), this.#ping.pingMs);
+      if (this.#client === client && !this.#closed)
+        this.#beat = setTimeout(() => void this.#askAgain(client), this.#ping.pingMs);
     } catch (error) {
       this.#lost(client, error);
     }
@@ -120,7 +127,10 @@ export class PostgresEvents implements Events {
     this.#client = undefined;
     clearTimeout(this.#beat);
     void this.#end(client);
-    this.#logger.warn({ part: 'database', ...(error === undefined ? {} : { err: error }) }, 'the connection for events was lost; connecting again');
+    this.#logger.warn(
+      { part: 'database', ...(error === undefined ? {} : { err: error }) },
+      'the connection for events was lost; connecting again',
+    );
     this.#reconnectLater();
   }
 

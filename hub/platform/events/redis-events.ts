@@ -21,7 +21,12 @@ export class RedisEvents implements Events {
     this.#logger = logger;
     this.#local = new LocalEvents(logger);
     // Whoever tells of something must not wait for a Redis that is away.
-    this.#publisher = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true, enableOfflineQueue: false, commandTimeout: pingDeadlineMs });
+    this.#publisher = new Redis(url, {
+      maxRetriesPerRequest: 1,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      commandTimeout: pingDeadlineMs,
+    });
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true });
     this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
   }
@@ -30,7 +35,8 @@ export class RedisEvents implements Events {
     const ping = { ...defaultPing, ...options };
     const events = new RedisEvents(url, logger, ping);
     try {
-      const onError = (error: Error) => logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error');
+      const onError = (error: Error) =>
+        logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error');
       await Promise.all([connectRedis(events.#publisher, onError), connectRedis(events.#subscriber, onError)]);
       await events.#subscriber.subscribe(channel);
     } catch (error) {
@@ -38,7 +44,14 @@ export class RedisEvents implements Events {
       throw error;
     }
     // Only once the channel is subscribed to again can nothing be missed between looking and hearing.
-    events.#subscriber.on('ready', () => void events.#subscriber.subscribe(channel).then(() => events.#local.reconnected(), () => undefined));
+    events.#subscriber.on(
+      'ready',
+      () =>
+        void events.#subscriber.subscribe(channel).then(
+          () => events.#local.reconnected(),
+          () => undefined,
+        ),
+    );
     events.#watch(ping);
     return events;
   }
@@ -75,7 +88,10 @@ export class RedisEvents implements Events {
           this.#logger.warn({ part: 'redis' }, 'the connection for events was lost: it fell silent; connecting again');
           client.disconnect(true);
         }, pingDeadlineMs);
-        client.ping().catch(() => undefined).finally(() => clearTimeout(late));
+        client
+          .ping()
+          .catch(() => undefined)
+          .finally(() => clearTimeout(late));
       }
     }, pingMs);
   }

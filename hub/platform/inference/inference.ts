@@ -79,7 +79,12 @@ async function modelOf(binding: ModelBinding, guarded: typeof fetch) {
     }
     case 'openai-compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      return createOpenAICompatible({ name: 'model', baseURL: binding.baseUrl ?? '', fetch: guarded, ...(apiKey === undefined ? {} : { apiKey }) }).chatModel(binding.model);
+      return createOpenAICompatible({
+        name: 'model',
+        baseURL: binding.baseUrl ?? '',
+        fetch: guarded,
+        ...(apiKey === undefined ? {} : { apiKey }),
+      }).chatModel(binding.model);
     }
   }
 }
@@ -99,18 +104,28 @@ export function createInference(egress: Egress): Inference {
           maxRetries: 0,
           abortSignal: signal,
         });
-        return { text: result.text, usage: { inputTokens: result.usage.inputTokens ?? 0, outputTokens: result.usage.outputTokens ?? 0 } };
+        return {
+          text: result.text,
+          usage: { inputTokens: result.usage.inputTokens ?? 0, outputTokens: result.usage.outputTokens ?? 0 },
+        };
       } catch (error) {
         signal.throwIfAborted();
         for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-          if (cause instanceof EgressRefused) throw new InferenceError(cause.message, { retryable: false, cause: error });
+          if (cause instanceof EgressRefused)
+            throw new InferenceError(cause.message, { retryable: false, cause: error });
           if (cause instanceof EgressFailed) throw new InferenceError(cause.message, { retryable: true, cause: error });
         }
         if (APICallError.isInstance(error)) {
           const status = error.statusCode ?? 0;
-          throw new InferenceError(`${binding.model} answered ${status === 0 ? 'nothing that could be read' : status}: ${error.message.slice(0, 300)}`, { retryable: status === 408 || status === 409 || status === 429 || status >= 500, cause: error });
+          throw new InferenceError(
+            `${binding.model} answered ${status === 0 ? 'nothing that could be read' : status}: ${error.message.slice(0, 300)}`,
+            { retryable: status === 408 || status === 409 || status === 429 || status >= 500, cause: error },
+          );
         }
-        throw new InferenceError(`${binding.model} gave no usable answer: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}`, { retryable: true, cause: error });
+        throw new InferenceError(
+          `${binding.model} gave no usable answer: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}`,
+          { retryable: true, cause: error },
+        );
       }
     },
   };

@@ -49,7 +49,15 @@ function addressOf(sender: string): string {
 
 /** Sends through an SMTP server, always as one sender. @param url smtp:// or smtps://, with user and password. @param from the sender of all mail. */
 export function createSmtpMailer({ url, from }: { url: string; from: string }): Mailer {
-  const transport = createTransport(url, { pool: true, maxConnections: 4, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, disableFileAccess: true, disableUrlAccess: true } as Parameters<typeof createTransport>[1]);
+  const transport = createTransport(url, {
+    pool: true,
+    maxConnections: 4,
+    connectionTimeout: 10_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 30_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  } as Parameters<typeof createTransport>[1]);
   return {
     async send(mail, signal) {
       signal.throwIfAborted();
@@ -75,11 +83,23 @@ export function createSmtpMailer({ url, from }: { url: string; from: string }): 
         return { messageId, accepted: addresses(accepted), rejected: addresses(rejected) };
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        const { responseCode, response, code, message } = error as Error & { responseCode?: number; response?: string; code?: string };
+        const { responseCode, response, code, message } = error as Error & {
+          responseCode?: number;
+          response?: string;
+          code?: string;
+        };
         const said = (response ?? message).slice(0, 300);
         const inDoubt = responseCode === undefined && !neverSentCodes.has(code ?? '') && !neverConnected.test(message);
-        if (inDoubt) throw new MailError(`The connection to the mail server broke while it took the mail: ${said}`, { retryable: false, inDoubt, cause: error });
-        throw new MailError(`The mail server did not take the mail: ${said}`, { retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500, cause: error });
+        if (inDoubt)
+          throw new MailError(`The connection to the mail server broke while it took the mail: ${said}`, {
+            retryable: false,
+            inDoubt,
+            cause: error,
+          });
+        throw new MailError(`The mail server did not take the mail: ${said}`, {
+          retryable: responseCode === undefined ? code !== 'EENVELOPE' : responseCode < 500,
+          cause: error,
+        });
       } finally {
         signal.removeEventListener('abort', onAbort);
         aborted.promise.catch(() => undefined);

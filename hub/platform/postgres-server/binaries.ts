@@ -30,7 +30,11 @@ export function findPostgresPrograms(): PostgresPrograms {
     native = join(dirname(packageFile), 'native');
     version = (require(packageFile) as { version: string }).version;
   } catch (error) {
-    throw new AppError('unavailable', `The embedded database has no build for ${platform()} ${arch()}; set DATABASE_URL to a PostgreSQL of your own.`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `The embedded database has no build for ${platform()} ${arch()}; set DATABASE_URL to a PostgreSQL of your own.`,
+      { cause: error },
+    );
   }
   const owner = process.getuid?.() === 0 ? systemAccount() : null;
   if (owner !== null && !canReach(native, owner)) native = copyPrograms(native, version);
@@ -52,7 +56,8 @@ export function canReach(path: string, { uid, gid }: { uid: number; gid: number 
 
 function accountIds(): { uid: number; gid: number } | null {
   try {
-    const read = (flag: string) => Number(execFileSync('id', [flag, accountName], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim());
+    const read = (flag: string) =>
+      Number(execFileSync('id', [flag, accountName], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim());
     return { uid: read('-u'), gid: read('-g') };
   } catch {
     return null;
@@ -63,15 +68,36 @@ function systemAccount(): { uid: number; gid: number } {
   const existing = accountIds();
   if (existing !== null) return existing;
   try {
-    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', accountName], { stdio: 'ignore' });
+    execFileSync(
+      'useradd',
+      [
+        '--system',
+        '--user-group',
+        '--no-create-home',
+        '--home-dir',
+        '/nonexistent',
+        '--shell',
+        '/usr/sbin/nologin',
+        accountName,
+      ],
+      { stdio: 'ignore' },
+    );
   } catch (error) {
     // Another process may have made it at the same moment.
     if (accountIds() === null) {
-      throw new AppError('unavailable', `PostgreSQL does not run as root, and the system account "${accountName}" could not be made; run the hub as another user, or set DATABASE_URL.`, { cause: error });
+      throw new AppError(
+        'unavailable',
+        `PostgreSQL does not run as root, and the system account "${accountName}" could not be made; run the hub as another user, or set DATABASE_URL.`,
+        { cause: error },
+      );
     }
   }
   const made = accountIds();
-  if (made === null) throw new AppError('unavailable', `The system account "${accountName}" could not be read; run the hub as another user, or set DATABASE_URL.`);
+  if (made === null)
+    throw new AppError(
+      'unavailable',
+      `The system account "${accountName}" could not be read; run the hub as another user, or set DATABASE_URL.`,
+    );
   return made;
 }
 

@@ -36,17 +36,26 @@ $$`;
  * and tables and can take on the two roles it works under; it is no superuser, so a statement that somebody smuggled in reads no file and no password.
  * @param admin signed in to the server as its superuser.
  */
-export async function prepareDatabase(admin: Client, options: { database: string; superuserUrl: string; hubPassword: string }): Promise<void> {
+export async function prepareDatabase(
+  admin: Client,
+  options: { database: string; superuserUrl: string; hubPassword: string },
+): Promise<void> {
   const exists = async (text: string, value: string) => (await admin.query(text, [value])).rowCount !== 0;
   const password = escapeLiteral(options.hubPassword);
-  if (!(await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', hubUser))) await admin.query(`CREATE ROLE ${hubUser} LOGIN NOSUPERUSER CREATEROLE NOCREATEDB NOINHERIT`);
+  if (!(await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', hubUser)))
+    await admin.query(`CREATE ROLE ${hubUser} LOGIN NOSUPERUSER CREATEROLE NOCREATEDB NOINHERIT`);
   await admin.query(`ALTER ROLE ${hubUser} PASSWORD ${password}`);
   const database = escapeIdentifier(options.database);
   if (!(await exists('SELECT 1 FROM pg_database WHERE datname = $1', options.database))) {
     await admin.query(`CREATE DATABASE ${database} OWNER ${hubUser}`);
     return;
   }
-  if (await exists('SELECT 1 FROM pg_database WHERE datname = $1 AND pg_get_userbyid(datdba) = current_user', options.database)) {
+  if (
+    await exists(
+      'SELECT 1 FROM pg_database WHERE datname = $1 AND pg_get_userbyid(datdba) = current_user',
+      options.database,
+    )
+  ) {
     const inside = new Client({ connectionString: options.superuserUrl, connectionTimeoutMillis: 2_000 });
     inside.on('error', () => undefined);
     await inside.connect();
@@ -60,8 +69,12 @@ export async function prepareDatabase(admin: Client, options: { database: string
       await inside.query(takeOver);
       // What the first migrations promised for tables to come holds for those of their new owner.
       if (await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', 'outrigger_app')) {
-        await inside.query(`ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${workRoles.join(', ')}`);
-        await inside.query(`ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT USAGE ON SEQUENCES TO ${workRoles.join(', ')}`);
+        await inside.query(
+          `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${workRoles.join(', ')}`,
+        );
+        await inside.query(
+          `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT USAGE ON SEQUENCES TO ${workRoles.join(', ')}`,
+        );
       }
       await inside.query(`ALTER DATABASE ${database} OWNER TO ${hubUser}`);
       await inside.query('COMMIT');

@@ -28,7 +28,13 @@ async function sign<Result>(url: string, work: (client: Client) => Promise<Resul
 async function expectToServe(url: string): Promise<void> {
   await migrateDatabase(url);
   await using db = new Database({ url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
-  await db.system((tx) => tx.query('x', `INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'kept ' || random(), '{}')`, []));
+  await db.system((tx) =>
+    tx.query(
+      'x',
+      `INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'kept ' || random(), '{}')`,
+      [],
+    ),
+  );
   await db.workspace('01890a5d-ac96-774b-bcce-b302099a8057', (tx) => tx.query('y', 'SELECT 1 FROM runs', []));
   const { rows: tables } = await sign(url, async (client) => {
     // Tables to come are open to both roles, as those of the first migrations are.
@@ -45,9 +51,20 @@ async function expectToServe(url: string): Promise<void> {
 
 async function expectNoPower(url: string): Promise<void> {
   await sign(url, async (client) => {
-    const { rows } = await client.query('SELECT rolname, rolsuper, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user');
-    expect(rows).toEqual([{ rolname: 'outrigger_hub', rolsuper: false, rolcreatedb: false, rolreplication: false, rolbypassrls: false }]);
-    for (const statement of ["SELECT pg_read_file('postgresql.conf')", 'SELECT * FROM pg_authid', "COPY tenants TO PROGRAM 'true'", 'ALTER ROLE outrigger_hub SUPERUSER', 'SET ROLE outrigger', "ALTER ROLE outrigger PASSWORD 'x'"]) {
+    const { rows } = await client.query(
+      'SELECT rolname, rolsuper, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user',
+    );
+    expect(rows).toEqual([
+      { rolname: 'outrigger_hub', rolsuper: false, rolcreatedb: false, rolreplication: false, rolbypassrls: false },
+    ]);
+    for (const statement of [
+      "SELECT pg_read_file('postgresql.conf')",
+      'SELECT * FROM pg_authid',
+      "COPY tenants TO PROGRAM 'true'",
+      'ALTER ROLE outrigger_hub SUPERUSER',
+      'SET ROLE outrigger',
+      "ALTER ROLE outrigger PASSWORD 'x'",
+    ]) {
       await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
     }
   });
@@ -72,10 +89,17 @@ describe('the embedded database', () => {
       });
       await migrateDatabase(superuserUrl);
       await sign(superuserUrl, async (admin) => {
-        await admin.query(`INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'from before', '{}')`);
-        await admin.query(`CREATE SCHEMA bullmq; CREATE TYPE bullmq.state AS ENUM ('a'); CREATE TABLE bullmq.job (id serial, state bullmq.state); CREATE FUNCTION bullmq.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1'; CREATE VIEW bullmq.v AS SELECT 1 AS one`);
+        await admin.query(
+          `INSERT INTO tenants (id, name, entitlements) VALUES (gen_random_uuid(), 'from before', '{}')`,
+        );
+        await admin.query(
+          `CREATE SCHEMA bullmq; CREATE TYPE bullmq.state AS ENUM ('a'); CREATE TABLE bullmq.job (id serial, state bullmq.state); CREATE FUNCTION bullmq.f(int) RETURNS int LANGUAGE sql AS 'SELECT $1'; CREATE VIEW bullmq.v AS SELECT 1 AS one`,
+        );
       });
-      const { port, password } = JSON.parse(readFileSync(join(home, 'postgres.json'), 'utf8')) as { port: number; password: string };
+      const { port, password } = JSON.parse(readFileSync(join(home, 'postgres.json'), 'utf8')) as {
+        port: number;
+        password: string;
+      };
       writeFileSync(join(home, 'postgres.json'), JSON.stringify({ port, password }));
     }
     for (let again = 0; again < 2; again += 1) {
@@ -84,7 +108,9 @@ describe('the embedded database', () => {
       if (again === 0) await expectToServe(server.url);
       await expectNoPower(server.url);
       const kept = await sign(server.url, async (client) => {
-        await client.query(`ALTER TABLE bullmq.job ADD COLUMN IF NOT EXISTS more int; ALTER TYPE bullmq.state ADD VALUE IF NOT EXISTS 'b'`);
+        await client.query(
+          `ALTER TABLE bullmq.job ADD COLUMN IF NOT EXISTS more int; ALTER TYPE bullmq.state ADD VALUE IF NOT EXISTS 'b'`,
+        );
         return (await client.query<{ name: string }>(`SELECT name FROM tenants WHERE name = 'from before'`)).rows;
       });
       expect(kept).toHaveLength(1);

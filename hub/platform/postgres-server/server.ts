@@ -1,7 +1,20 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, openSync, closeSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -86,7 +99,9 @@ const accessFile = (home: string) => join(home, 'postgres.json');
 export function readPostgresUrl(home: string): string | null {
   const known = readStateFile(accessFile(home), storedAccess);
   if (known === null) return null;
-  return known.hubPassword === undefined ? urlOf(known.port, superuser, known.password) : urlOf(known.port, hubUser, known.hubPassword);
+  return known.hubPassword === undefined
+    ? urlOf(known.port, superuser, known.password)
+    : urlOf(known.port, hubUser, known.hubPassword);
 }
 
 /**
@@ -102,10 +117,18 @@ export async function startPostgresServer(options: PostgresServerOptions): Promi
   await endLeftOver(data, options.onNotice);
   const known = readStateFile(accessFile(home), storedAccess);
   const isNew = !existsSync(join(data, 'PG_VERSION'));
-  if (!isNew && known === null) throw new AppError('unavailable', `${accessFile(home)} is missing or broken, and with it the password of the embedded database; put the right file back.`);
+  if (!isNew && known === null)
+    throw new AppError(
+      'unavailable',
+      `${accessFile(home)} is missing or broken, and with it the password of the embedded database; put the right file back.`,
+    );
   const newPassword = () => randomBytes(24).toString('base64url');
   const port = await freePort(known?.port);
-  const wanted: Access = { port, password: known?.password ?? newPassword(), hubPassword: known?.hubPassword ?? newPassword() };
+  const wanted: Access = {
+    port,
+    password: known?.password ?? newPassword(),
+    hubPassword: known?.hubPassword ?? newPassword(),
+  };
   // Before the database has them: a password that only the database knew would be lost with this process.
   writeStateFile(accessFile(home), JSON.stringify(wanted));
   if (isNew) {
@@ -149,8 +172,14 @@ class Server implements PostgresServer {
       if (outcome === 'ready') return;
       await this.#end();
       // After a kill the old backends hold the shared memory for a moment.
-      if (performance.now() + backoffMs > deadline || !/pre-existing shared memory|lock file|could not bind/.test(this.#logTail())) {
-        throw new AppError('unavailable', `The embedded database did not start: ${this.#logTail().split('\n').at(-1) ?? 'no reason given'} (log: ${this.#log})`);
+      if (
+        performance.now() + backoffMs > deadline ||
+        !/pre-existing shared memory|lock file|could not bind/.test(this.#logTail())
+      ) {
+        throw new AppError(
+          'unavailable',
+          `The embedded database did not start: ${this.#logTail().split('\n').at(-1) ?? 'no reason given'} (log: ${this.#log})`,
+        );
       }
       await delay(backoffMs);
       backoffMs = Math.min(backoffMs * 2, 2_000);
@@ -165,7 +194,10 @@ class Server implements PostgresServer {
   #spawn(): void {
     if (existsSync(this.#log) && statSync(this.#log).size > maxLogBytes) renameSync(this.#log, `${this.#log}.1`);
     const log = openSync(this.#log, 'a', 0o600);
-    const flags = Object.entries({ ...settings, ...this.#options.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const flags = Object.entries({ ...settings, ...this.#options.settings }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
     const command = [this.#programs.postgres, '-D', this.#data, '-p', String(this.#access.port), ...flags];
     const guard = spawn('sh', ['-c', guardScript, 'outrigger-postgres-guard', ...command], {
       stdio: ['pipe', log, log],
@@ -197,15 +229,27 @@ class Server implements PostgresServer {
     const guard = this.#guard;
     const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
     while (runs() && performance.now() < deadline) {
-      const client = new Client({ connectionString: urlOf(this.#access.port, superuser, this.#access.password, 'postgres'), connectionTimeoutMillis: 2_000 });
+      const client = new Client({
+        connectionString: urlOf(this.#access.port, superuser, this.#access.password, 'postgres'),
+        connectionTimeoutMillis: 2_000,
+      });
       client.on('error', () => undefined);
       try {
         await client.connect();
-        await prepareDatabase(client, { database, superuserUrl: this.superuserUrl, hubPassword: this.#access.hubPassword });
+        await prepareDatabase(client, {
+          database,
+          superuserUrl: this.superuserUrl,
+          hubPassword: this.#access.hubPassword,
+        });
         this.#wasReady = true;
         return 'ready';
       } catch (error) {
-        if ((error as { code?: string }).code === '28P01') throw new AppError('unavailable', `The embedded database refuses the password in postgres.json of the data folder; put the right file back.`, { cause: error });
+        if ((error as { code?: string }).code === '28P01')
+          throw new AppError(
+            'unavailable',
+            `The embedded database refuses the password in postgres.json of the data folder; put the right file back.`,
+            { cause: error },
+          );
         await delay(20);
       } finally {
         await client.end().catch(() => undefined);
@@ -220,10 +264,14 @@ class Server implements PostgresServer {
     if (guard === undefined) return;
     guard.stdin?.end();
     const over = new AbortController();
-    await Promise.race([this.#exited, delay(stopDeadlineMs, undefined, { signal: over.signal }).catch(() => undefined)]);
+    await Promise.race([
+      this.#exited,
+      delay(stopDeadlineMs, undefined, { signal: over.signal }).catch(() => undefined),
+    ]);
     // A timer that is left would hold up the end of this process.
     over.abort();
-    if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined) process.kill(-guard.pid, 'SIGKILL');
+    if (guard.exitCode === null && guard.signalCode === null && guard.pid !== undefined)
+      process.kill(-guard.pid, 'SIGKILL');
   }
 
   #logTail(): string {
@@ -254,7 +302,8 @@ function clusterBase(home: string, { owner }: PostgresPrograms): string {
 }
 
 async function initialise(programs: PostgresPrograms, base: string, data: string, password: string): Promise<void> {
-  for (const name of readdirSync(base)) if (name.startsWith('data.new-')) rmSync(join(base, name), { recursive: true, force: true });
+  for (const name of readdirSync(base))
+    if (name.startsWith('data.new-')) rmSync(join(base, name), { recursive: true, force: true });
   const temporary = join(base, `data.new-${process.pid}`);
   const passwordFile = join(base, `password-${process.pid}`);
   writeFileSync(passwordFile, password, { mode: 0o600 });
@@ -262,14 +311,34 @@ async function initialise(programs: PostgresPrograms, base: string, data: string
   try {
     await promisify(execFile)(
       programs.initdb,
-      ['-D', temporary, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
-      { cwd: '/', env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }, timeout: readyDeadlineMs, ...(programs.owner === null ? {} : programs.owner) },
+      [
+        '-D',
+        temporary,
+        '-U',
+        superuser,
+        '--auth=scram-sha-256',
+        `--pwfile=${passwordFile}`,
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
+      ],
+      {
+        cwd: '/',
+        env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
+        timeout: readyDeadlineMs,
+        ...(programs.owner === null ? {} : programs.owner),
+      },
     );
     renameSync(temporary, data);
   } catch (error) {
     rmSync(temporary, { recursive: true, force: true });
     const { stderr = '' } = error as { stderr?: string };
-    throw new AppError('unavailable', `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`, { cause: error });
+    throw new AppError(
+      'unavailable',
+      `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
+      { cause: error },
+    );
   } finally {
     rmSync(passwordFile, { force: true });
   }

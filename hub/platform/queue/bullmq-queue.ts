@@ -37,7 +37,13 @@ interface Backend extends AsyncDisposable {
 async function openPostgres(url: string, onError: (error: Error) => void): Promise<Backend> {
   // BullMQ sets a search_path only on pools that it makes itself, and it can make none from an ES module. The rows in this
   // schema are repaired from ours, so their commits need not wait for the disk.
-  const pool = new Pool({ connectionString: url, max: 12, keepAlive: true, application_name: 'outrigger-queue', options: `-c search_path=${postgresSchema} -c synchronous_commit=off` });
+  const pool = new Pool({
+    connectionString: url,
+    max: 12,
+    keepAlive: true,
+    application_name: 'outrigger-queue',
+    options: `-c search_path=${postgresSchema} -c synchronous_commit=off`,
+  });
   pool.on('error', onError);
   const client = await pool.connect();
   try {
@@ -46,9 +52,19 @@ async function openPostgres(url: string, onError: (error: Error) => void): Promi
     client.release();
   }
   return {
-    queue: (name) => new BullQueue(name, { connection: pool, defaultJobOptions: jobOptions }, createPostgresBackend) as unknown as BullQueue,
+    queue: (name) =>
+      new BullQueue(
+        name,
+        { connection: pool, defaultJobOptions: jobOptions },
+        createPostgresBackend,
+      ) as unknown as BullQueue,
     worker: (name, processor, concurrency) =>
-      new BullWorker(name, processor, { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 }, createPostgresBackend) as unknown as BullWorker,
+      new BullWorker(
+        name,
+        processor,
+        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 },
+        createPostgresBackend,
+      ) as unknown as BullWorker,
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }
@@ -65,17 +81,34 @@ function openRedis(address: string): Backend {
   };
   return {
     // A producer must not hang a request while Redis is away; a worker waits for it to come back.
-    queue: (name) => new BullQueue(name, { connection: { ...connection, maxRetriesPerRequest: 1 }, prefix: redisPrefix, defaultJobOptions: jobOptions }),
+    queue: (name) =>
+      new BullQueue(name, {
+        connection: { ...connection, maxRetriesPerRequest: 1 },
+        prefix: redisPrefix,
+        defaultJobOptions: jobOptions,
+      }),
     worker: (name, processor, concurrency) =>
-      new BullWorker(name, processor, { connection: { ...connection, maxRetriesPerRequest: null }, prefix: redisPrefix, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 }),
+      new BullWorker(name, processor, {
+        connection: { ...connection, maxRetriesPerRequest: null },
+        prefix: redisPrefix,
+        concurrency,
+        lockDuration: lockMs,
+        stalledInterval: lockMs / 2,
+      }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
 /** The queue over BullMQ, on PostgreSQL or on Redis. */
-export async function createBullMqQueue({ backend: { kind, url }, name, logger, closeDeadlineMs = 5_000 }: BullMqQueueOptions): Promise<Queue> {
+export async function createBullMqQueue({
+  backend: { kind, url },
+  name,
+  logger,
+  closeDeadlineMs = 5_000,
+}: BullMqQueueOptions): Promise<Queue> {
   const part = kind === 'postgres' ? 'database' : 'redis';
-  const onError = (error: Error) => logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects by itself');
+  const onError = (error: Error) =>
+    logger.warn({ err: error, part, queue: name }, 'the queue had an error; it reconnects by itself');
   const backend = kind === 'postgres' ? await openPostgres(url, onError) : openRedis(url);
   const queue = backend.queue(name);
   queue.on('error', onError);
@@ -89,7 +122,11 @@ export async function createBullMqQueue({ backend: { kind, url }, name, logger, 
         jobs.map((job) => ({
           name: job.name,
           data: job.data,
-          opts: { ...jobOptions, jobId: job.id, ...(job.notBefore === undefined ? {} : { delay: Math.max(0, job.notBefore.getTime() - Date.now()) }) },
+          opts: {
+            ...jobOptions,
+            jobId: job.id,
+            ...(job.notBefore === undefined ? {} : { delay: Math.max(0, job.notBefore.getTime() - Date.now()) }),
+          },
         })),
       );
       try {
@@ -115,7 +152,9 @@ export async function createBullMqQueue({ backend: { kind, url }, name, logger, 
       await Promise.all([...workers].map((worker) => worker.drain(5_000)));
       const close = () => queue.close().finally(() => backend[Symbol.asyncDispose]());
       // A store that fell silent takes no farewell either.
-      await withinDeadline(close(), closeDeadlineMs).catch((error: unknown) => logger.warn({ err: error }, 'the queue did not close cleanly'));
+      await withinDeadline(close(), closeDeadlineMs).catch((error: unknown) =>
+        logger.warn({ err: error }, 'the queue did not close cleanly'),
+      );
     },
   };
 }
@@ -130,16 +169,27 @@ class BullMqWorker implements QueueWorker {
     this.#logger = logger;
   }
 
-  static async start(backend: Backend, name: string, { concurrency, handler }: WorkOptions, logger: Logger, part: string): Promise<BullMqWorker> {
+  static async start(
+    backend: Backend,
+    name: string,
+    { concurrency, handler }: WorkOptions,
+    logger: Logger,
+    part: string,
+  ): Promise<BullMqWorker> {
     const process = async (job: Job) => {
       try {
         await handler({ name: job.name, id: job.id ?? '', data: job.data as JsonObject });
       } catch (error) {
-        logger.error({ err: error, job: job.name, jobId: job.id }, 'a job failed; the sweep brings back what is left to do');
+        logger.error(
+          { err: error, job: job.name, jobId: job.id },
+          'a job failed; the sweep brings back what is left to do',
+        );
       }
     };
     const worker = backend.worker(name, process, concurrency);
-    worker.on('error', (error) => logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself'));
+    worker.on('error', (error) =>
+      logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself'),
+    );
     await worker.waitUntilReady();
     return new BullMqWorker(worker, logger);
   }
@@ -173,5 +223,7 @@ async function withinDeadline<Result>(work: Promise<Result>, deadlineMs: number)
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+  return new Promise((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+  );
 }

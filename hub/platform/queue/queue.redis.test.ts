@@ -16,7 +16,12 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
 
   test('a queue whose store fell silent is closed all the same', async () => {
     await using silent = await startRedis();
-    const queue = await createBullMqQueue({ backend: { kind: 'redis', url: silent.url }, name: 'silent', logger: pino({ level: 'silent' }), closeDeadlineMs: 100 });
+    const queue = await createBullMqQueue({
+      backend: { kind: 'redis', url: silent.url },
+      name: 'silent',
+      logger: pino({ level: 'silent' }),
+      closeDeadlineMs: 100,
+    });
     silent.pause();
     await expect(queue[Symbol.asyncDispose]()).resolves.toBeUndefined();
     silent.resume();

@@ -17,7 +17,9 @@ function suite(pair: () => [RateLimiter, RateLimiter]): void {
   test('of two hundred at once from two processes exactly the limit is let through', async () => {
     const limiters = pair();
     const key = `k-${Math.random()}`;
-    const states = await Promise.all(Array.from({ length: 200 }, (_value, index) => limiters[index % 2 === 0 ? 0 : 1].take(key, limit)));
+    const states = await Promise.all(
+      Array.from({ length: 200 }, (_value, index) => limiters[index % 2 === 0 ? 0 : 1].take(key, limit)),
+    );
     expect(states.filter(({ allowed }) => allowed)).toHaveLength(60);
     expect(states.every(({ resetAt }) => resetAt.getTime() > Date.now())).toBe(true);
     expect(await limiters[0].peek(key, limit)).toMatchObject({ allowed: false, remaining: 0 });
@@ -38,7 +40,10 @@ describe('the rate limiter on PostgreSQL', () => {
   const pools: Database[] = [];
   beforeAll(async () => {
     database = await acquireDatabase();
-    for (let index = 0; index < 2; index += 1) pools.push(new Database({ url: database.url, maxConnections: 9, applicationName: 'test', onError: () => undefined }));
+    for (let index = 0; index < 2; index += 1)
+      pools.push(
+        new Database({ url: database.url, maxConnections: 9, applicationName: 'test', onError: () => undefined }),
+      );
   });
   afterAll(async () => {
     await Promise.all(pools.map((pool) => pool[Symbol.asyncDispose]()));
@@ -51,12 +56,20 @@ describe('the rate limiter on PostgreSQL', () => {
     const limit = { limit: 1, windowSeconds: 3_600 };
     await limiter.take('counts', limit);
     await limiter.take('is over', limit);
-    await database.query(`update rate_limits set window_start = window_start - interval '1 hour', expires_at = expires_at - interval '1 hour' where key = 'is over'`);
-    await database.query(`insert into rate_limits (key, window_start, count, expires_at) select 'address ' || n, now() - interval '61 seconds', 1, now() - interval '1 second' from generate_series(1, 2500) n`);
-    await database.query(`insert into rate_limits (key, window_start, count, expires_at) values ('comes back', now() - interval '2 hours', 7, now() - interval '1 hour')`);
+    await database.query(
+      `update rate_limits set window_start = window_start - interval '1 hour', expires_at = expires_at - interval '1 hour' where key = 'is over'`,
+    );
+    await database.query(
+      `insert into rate_limits (key, window_start, count, expires_at) select 'address ' || n, now() - interval '61 seconds', 1, now() - interval '1 second' from generate_series(1, 2500) n`,
+    );
+    await database.query(
+      `insert into rate_limits (key, window_start, count, expires_at) values ('comes back', now() - interval '2 hours', 7, now() - interval '1 hour')`,
+    );
     expect(await limiter.take('comes back', limit)).toMatchObject({ allowed: true, remaining: 0 });
     await limiter.prune();
-    const left = await database.query<{ key: string }>(`select key from rate_limits where key like 'address %' or key in ('counts', 'is over', 'comes back') order by key`);
+    const left = await database.query<{ key: string }>(
+      `select key from rate_limits where key like 'address %' or key in ('counts', 'is over', 'comes back') order by key`,
+    );
     expect(left.map(({ key }) => key)).toEqual(['comes back', 'counts']);
     expect(await limiter.peek('counts', limit)).toMatchObject({ allowed: false });
   });
@@ -67,7 +80,8 @@ describe.skipIf(!redisAvailable)('the rate limiter on Redis (needs redis-server)
   const limiters: RateLimiter[] = [];
   beforeAll(async () => {
     redis = await startRedis();
-    for (let index = 0; index < 2; index += 1) limiters.push(await createRedisRateLimiter(redis.url, pino({ level: 'silent' })));
+    for (let index = 0; index < 2; index += 1)
+      limiters.push(await createRedisRateLimiter(redis.url, pino({ level: 'silent' })));
   });
   afterAll(async () => {
     await Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));

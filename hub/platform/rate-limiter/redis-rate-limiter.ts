@@ -29,16 +29,29 @@ const restMs = 1_000;
  * meanwhile lets half of a limit through: never more than the limit for each process.
  * @throws when Redis can't be reached at the start.
  */
-export async function createRedisRateLimiter(url: string, logger: Logger, now: () => number = Date.now): Promise<RateLimiter> {
-  const redis = new Redis(url, { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: deadlineMs, lazyConnect: true });
-  const isAway = (error: unknown) => logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
+export async function createRedisRateLimiter(
+  url: string,
+  logger: Logger,
+  now: () => number = Date.now,
+): Promise<RateLimiter> {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: deadlineMs,
+    lazyConnect: true,
+  });
+  const isAway = (error: unknown) =>
+    logger.warn({ err: error, part: 'redis' }, 'rate limits are counted by each process for itself: Redis is away');
   await connectRedis(redis, isAway);
   const local = new LocalCounts(now);
   let restUntil = 0;
   const run = async (key: string, limit: RateLimit, add: 0 | 1): Promise<RateLimitState> => {
     if (redis.status === 'ready' && performance.now() >= restUntil) {
       try {
-        const [count, start] = (await redis.eval(script, 1, `outrigger:rate:${key}`, limit.windowSeconds, add)) as [number, number];
+        const [count, start] = (await redis.eval(script, 1, `outrigger:rate:${key}`, limit.windowSeconds, add)) as [
+          number,
+          number,
+        ];
         local.heard(key, count, start);
         return stateOf(count, limit, new Date((start + limit.windowSeconds) * 1000), add === 0);
       } catch (error) {

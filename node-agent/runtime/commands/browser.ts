@@ -19,7 +19,12 @@ const terminateMs = 2_000;
 /** Drives the companion's browser. */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
   /** Runs one command on its page, its errors turned into ones that say what to do. */
-  const on = async <Type extends BrowserCommand>(input: CommandInput<Type>, context: CommandContext, work: (entry: OpenPage, timeoutMs: number) => Promise<CommandReply<Type>>, newPage = false): Promise<CommandReply<Type>> =>
+  const on = async <Type extends BrowserCommand>(
+    input: CommandInput<Type>,
+    context: CommandContext,
+    work: (entry: OpenPage, timeoutMs: number) => Promise<CommandReply<Type>>,
+    newPage = false,
+  ): Promise<CommandReply<Type>> =>
     session.withPage(context.settings.browser, { pageId: input.pageId, newPage }, async (entry) => {
       const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
       entry.refused = null;
@@ -47,8 +52,15 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
 
     'browser.screenshot': (input, context) =>
       on<'browser.screenshot'>(input, context, async (entry, timeout) => {
-        const options = { type: input.format, timeout, ...(input.format === 'jpeg' ? { quality: input.quality } : {}) } as const;
-        const content = input.target === undefined ? await entry.page.screenshot({ ...options, fullPage: input.fullPage }) : await (await one(entry.page, input.target, timeout)).screenshot(options);
+        const options = {
+          type: input.format,
+          timeout,
+          ...(input.format === 'jpeg' ? { quality: input.quality } : {}),
+        } as const;
+        const content =
+          input.target === undefined
+            ? await entry.page.screenshot({ ...options, fullPage: input.fullPage })
+            : await (await one(entry.page, input.target, timeout)).screenshot(options);
         const contentType = `image/${input.format}`;
         const name = input.format === 'png' ? 'page.png' : 'page.jpg';
         context.attach({ name, contentType, content });
@@ -58,7 +70,9 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
 
     'browser.click': (input, context) =>
       on<'browser.click'>(input, context, async (entry, timeout) => {
-        await (await one(entry.page, input.target, timeout)).click({ button: input.button, clickCount: input.clickCount, timeout });
+        await (
+          await one(entry.page, input.target, timeout)
+        ).click({ button: input.button, clickCount: input.clickCount, timeout });
         return where(entry);
       }),
 
@@ -71,7 +85,10 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
       }),
 
     'browser.evaluate': (input, context) =>
-      on<'browser.evaluate'>(input, context, async (entry, timeoutMs) => ({ value: await evaluate(entry.page, input.expression, timeoutMs), ...(await where(entry)) })),
+      on<'browser.evaluate'>(input, context, async (entry, timeoutMs) => ({
+        value: await evaluate(entry.page, input.expression, timeoutMs),
+        ...(await where(entry)),
+      })),
 
     'browser.content': (input, context) =>
       on<'browser.content'>(input, context, async (entry, timeout) => {
@@ -81,7 +98,13 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const html = input.includeHtml ? await page.content() : undefined;
         const cut = (value: string) => toStorableText(value).slice(0, maxContentLength).toWellFormed();
         const truncated = [text, snapshot, html ?? ''].some((value) => value.length > maxContentLength);
-        return { ...(await where(entry)), text: cut(text), snapshot: cut(snapshot), ...(html === undefined ? {} : { html: cut(html) }), truncated };
+        return {
+          ...(await where(entry)),
+          text: cut(text),
+          snapshot: cut(snapshot),
+          ...(html === undefined ? {} : { html: cut(html) }),
+          truncated,
+        };
       }),
   };
 }
@@ -90,12 +113,17 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
  * Goes to an address. The error page of a navigation that was refused before may still be on its way, and would interrupt this one:
  * then it is tried again.
  */
-async function openPage(entry: OpenPage, url: string, options: { waitUntil: 'commit' | 'domcontentloaded' | 'load'; timeout: number }) {
+async function openPage(
+  entry: OpenPage,
+  url: string,
+  options: { waitUntil: 'commit' | 'domcontentloaded' | 'load'; timeout: number },
+) {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await entry.page.goto(url, options);
     } catch (error) {
-      const isInterrupted = /interrupted by another navigation|net::ERR_ABORTED/.test((error as Error).message) && entry.refused === null;
+      const isInterrupted =
+        /interrupted by another navigation|net::ERR_ABORTED/.test((error as Error).message) && entry.refused === null;
       if (!isInterrupted || attempt === 4) throw error;
       await delay(100 * attempt);
     }
@@ -114,20 +142,36 @@ async function one(page: Page, target: BrowserTarget, timeoutMs: number): Promis
   try {
     await locator.first().waitFor({ state: 'attached', timeout: timeoutMs });
   } catch (error) {
-    const remedy = 'ref' in target ? 'refs change with the page: read browser.content again' : 'look at the snapshot of browser.content';
-    if (error instanceof errors.TimeoutError || /No element|not found|Invalid ref|stale/i.test((error as Error).message)) {
-      throw new CommandError('target_not_found', `Nothing on the page matches ${JSON.stringify(target)}; ${remedy}.`, { cause: error });
+    const remedy =
+      'ref' in target
+        ? 'refs change with the page: read browser.content again'
+        : 'look at the snapshot of browser.content';
+    if (
+      error instanceof errors.TimeoutError ||
+      /No element|not found|Invalid ref|stale/i.test((error as Error).message)
+    ) {
+      throw new CommandError('target_not_found', `Nothing on the page matches ${JSON.stringify(target)}; ${remedy}.`, {
+        cause: error,
+      });
     }
     throw error;
   }
   const count = await locator.count();
-  if (count > 1) throw new CommandError('target_not_found', `${count} elements match ${JSON.stringify(target)}; name one of them, by role and name or by its ref.`);
+  if (count > 1)
+    throw new CommandError(
+      'target_not_found',
+      `${count} elements match ${JSON.stringify(target)}; name one of them, by role and name or by its ref.`,
+    );
   return locator;
 }
 
 function locate(page: Page, target: BrowserTarget): Locator {
   if ('ref' in target) return page.getByRef(target.ref);
-  if ('role' in target) return page.getByRole(target.role as Parameters<Page['getByRole']>[0], target.name === undefined ? {} : { name: target.name, exact: true });
+  if ('role' in target)
+    return page.getByRole(
+      target.role as Parameters<Page['getByRole']>[0],
+      target.name === undefined ? {} : { name: target.name, exact: true },
+    );
   if ('text' in target) return page.getByText(target.text, { exact: true });
   // `css=` keeps Playwright's other engines, such as xpath, out of reach.
   return page.locator(`css=${target.selector}`);
@@ -151,7 +195,14 @@ ${expression}
     const text = await Promise.race([evaluation, late.promise]);
     if (text !== 'late') return toStorableJson(JSON.parse(text));
   } catch (error) {
-    throw new CommandError('evaluation_failed', (error as Error).message.replace(/^page\.evaluate: /, '').split('\n')[0]?.slice(0, 1000) ?? 'it failed', { cause: error });
+    throw new CommandError(
+      'evaluation_failed',
+      (error as Error).message
+        .replace(/^page\.evaluate: /, '')
+        .split('\n')[0]
+        ?.slice(0, 1000) ?? 'it failed',
+      { cause: error },
+    );
   } finally {
     clearTimeout(timer);
   }
@@ -194,10 +245,21 @@ function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (entry.refused !== null) return new CommandError('denied_by_policy', `${entry.refused}.`, { cause: error });
   if (error instanceof CommandError || !(error instanceof Error)) return error;
   const [first = ''] = error.message.replace(/^[a-z]+\.[a-zA-Z]+: /, '').split('\n');
-  if (error instanceof errors.TimeoutError) return new CommandError('timeout', `The page did not get there within ${timeoutMs} ms: ${first.slice(0, 300)}`, { cause: error });
-  if (/strict mode violation/.test(error.message)) return new CommandError('target_not_found', first.slice(0, 500), { cause: error });
-  if (/net::|ERR_|NS_ERROR|Navigation failed|interrupted by another navigation/.test(error.message)) return new CommandError('navigation_failed', first.slice(0, 500), { cause: error });
-  if (/Target page, context or browser has been closed|crashed/.test(error.message)) return new CommandError('failed', 'The page or the browser was closed under way; open it again with browser.navigate.', { cause: error });
-  if (/selector|Unexpected token|Unknown engine/i.test(error.message)) return new CommandError('invalid_input', `The selector can't be used: ${first.slice(0, 300)}`, { cause: error });
+  if (error instanceof errors.TimeoutError)
+    return new CommandError('timeout', `The page did not get there within ${timeoutMs} ms: ${first.slice(0, 300)}`, {
+      cause: error,
+    });
+  if (/strict mode violation/.test(error.message))
+    return new CommandError('target_not_found', first.slice(0, 500), { cause: error });
+  if (/net::|ERR_|NS_ERROR|Navigation failed|interrupted by another navigation/.test(error.message))
+    return new CommandError('navigation_failed', first.slice(0, 500), { cause: error });
+  if (/Target page, context or browser has been closed|crashed/.test(error.message))
+    return new CommandError(
+      'failed',
+      'The page or the browser was closed under way; open it again with browser.navigate.',
+      { cause: error },
+    );
+  if (/selector|Unexpected token|Unknown engine/i.test(error.message))
+    return new CommandError('invalid_input', `The selector can't be used: ${first.slice(0, 300)}`, { cause: error });
   return new CommandError('failed', first.slice(0, 500), { cause: error });
 }

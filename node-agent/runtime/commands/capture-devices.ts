@@ -40,7 +40,18 @@ export async function listDisplays(guard: ProcessGuard, signal: AbortSignal): Pr
   return sorted.flatMap((display, index) => {
     const width = display.currentResX ?? display.resolutionX ?? 0;
     const height = display.currentResY ?? display.resolutionY ?? 0;
-    return width > 0 && height > 0 ? [{ index, name: display.model || `Display ${index}`, width, height, x: display.positionX, y: display.positionY }] : [];
+    return width > 0 && height > 0
+      ? [
+          {
+            index,
+            name: display.model || `Display ${index}`,
+            width,
+            height,
+            x: display.positionX,
+            y: display.positionY,
+          },
+        ]
+      : [];
   });
 }
 
@@ -49,23 +60,49 @@ async function listX11Displays(guard: ProcessGuard, signal: AbortSignal): Promis
   if (xrandr !== null) {
     const { stdout } = await runTool(guard, xrandr, ['--listmonitors'], { signal, timeoutMs: listTimeoutMs });
     // " 0: +*eDP-1 1920/344x1080/194+0+0  eDP-1"
-    const found = [...stdout.matchAll(/^\s*\d+: \+(\*?)(\S+) (\d+)\/\d+x(\d+)\/\d+\+(-?\d+)\+(-?\d+)/gm)].map(([, main, name, width, height, x, y]) => ({
-      main: main === '*',
-      display: { index: 0, name: name as string, width: Number(width), height: Number(height), x: Number(x), y: Number(y) },
-    }));
-    if (found.length > 0) return found.toSorted((left, right) => Number(right.main) - Number(left.main)).map(({ display }, index) => ({ ...display, index }));
+    const found = [...stdout.matchAll(/^\s*\d+: \+(\*?)(\S+) (\d+)\/\d+x(\d+)\/\d+\+(-?\d+)\+(-?\d+)/gm)].map(
+      ([, main, name, width, height, x, y]) => ({
+        main: main === '*',
+        display: {
+          index: 0,
+          name: name as string,
+          width: Number(width),
+          height: Number(height),
+          x: Number(x),
+          y: Number(y),
+        },
+      }),
+    );
+    if (found.length > 0)
+      return found
+        .toSorted((left, right) => Number(right.main) - Number(left.main))
+        .map(({ display }, index) => ({ ...display, index }));
   }
   const xdpyinfo = findTool('xdpyinfo');
   if (xdpyinfo === null) return [];
   const { stdout } = await runTool(guard, xdpyinfo, [], { signal, timeoutMs: listTimeoutMs });
   const size = /dimensions:\s+(\d+)x(\d+) pixels/.exec(stdout);
-  return size === null ? [] : [{ index: 0, name: process.env['DISPLAY'] ?? 'screen', width: Number(size[1]), height: Number(size[2]), x: 0, y: 0 }];
+  return size === null
+    ? []
+    : [
+        {
+          index: 0,
+          name: process.env['DISPLAY'] ?? 'screen',
+          width: Number(size[1]),
+          height: Number(size[2]),
+          x: 0,
+          y: 0,
+        },
+      ];
 }
 
 /** Cameras, as ffmpeg is told of them. */
 export async function listCameras(guard: ProcessGuard, signal: AbortSignal): Promise<MediaDevice[]> {
   if (process.platform === 'linux') {
-    return videoDevices().map((id) => ({ id: `/dev/${id}`, name: readText(`/sys/class/video4linux/${id}/name`) || id }));
+    return videoDevices().map((id) => ({
+      id: `/dev/${id}`,
+      name: readText(`/sys/class/video4linux/${id}/name`) || id,
+    }));
   }
   return listByFfmpeg(guard, signal, 'video');
 }
@@ -75,13 +112,26 @@ export async function listMicrophones(guard: ProcessGuard, signal: AbortSignal):
   if (process.platform !== 'linux') return listByFfmpeg(guard, signal, 'audio');
   const pactl = findTool('pactl');
   if (pactl === null) return [];
-  const { stdout, exitCode } = await runTool(guard, pactl, ['list', 'short', 'sources'], { signal, timeoutMs: listTimeoutMs });
-  return exitCode === 0 ? stdout.split('\n').flatMap((line) => (line.split('\t')[1] === undefined ? [] : [{ id: line.split('\t')[1] as string, name: line.split('\t')[1] as string }])) : [];
+  const { stdout, exitCode } = await runTool(guard, pactl, ['list', 'short', 'sources'], {
+    signal,
+    timeoutMs: listTimeoutMs,
+  });
+  return exitCode === 0
+    ? stdout
+        .split('\n')
+        .flatMap((line) =>
+          line.split('\t')[1] === undefined
+            ? []
+            : [{ id: line.split('\t')[1] as string, name: line.split('\t')[1] as string }],
+        )
+    : [];
 }
 
 function videoDevices(): string[] {
   try {
-    return readdirSync('/dev').filter((name) => /^video\d+$/.test(name)).toSorted();
+    return readdirSync('/dev')
+      .filter((name) => /^video\d+$/.test(name))
+      .toSorted();
   } catch {
     return [];
   }
@@ -99,32 +149,56 @@ async function listByFfmpeg(guard: ProcessGuard, signal: AbortSignal, kind: 'vid
   const ffmpeg = findTool('ffmpeg');
   if (ffmpeg === null) return [];
   const isMac = process.platform === 'darwin';
-  const { stderr } = await runTool(guard, ffmpeg, ['-hide_banner', '-f', isMac ? 'avfoundation' : 'dshow', '-list_devices', 'true', '-i', isMac ? '' : 'dummy'], { signal, timeoutMs: listTimeoutMs });
+  const { stderr } = await runTool(
+    guard,
+    ffmpeg,
+    ['-hide_banner', '-f', isMac ? 'avfoundation' : 'dshow', '-list_devices', 'true', '-i', isMac ? '' : 'dummy'],
+    { signal, timeoutMs: listTimeoutMs },
+  );
   if (isMac) {
     const section = stderr.split(/AVFoundation audio devices/)[kind === 'video' ? 0 : 1] ?? '';
-    return [...section.matchAll(/\] \[(\d+)\] (.+)$/gm)].flatMap(([, id = '', name = '']) => (name.startsWith('Capture screen') ? [] : [{ id, name }]));
+    return [...section.matchAll(/\] \[(\d+)\] (.+)$/gm)].flatMap(([, id = '', name = '']) =>
+      name.startsWith('Capture screen') ? [] : [{ id, name }],
+    );
   }
-  return [...stderr.matchAll(/"([^"]+)" \((video|audio)\)/g)].flatMap(([, name = '', found]) => (found === kind ? [{ id: name, name }] : []));
+  return [...stderr.matchAll(/"([^"]+)" \((video|audio)\)/g)].flatMap(([, name = '', found]) =>
+    found === kind ? [{ id: name, name }] : [],
+  );
 }
 
 /** Why the screen can't be captured, or null. */
 export function screenProblem(): { code: string; message: string } | null {
   if (process.platform === 'darwin') return null;
   if (process.platform === 'win32') return null;
-  if (process.env['WAYLAND_DISPLAY'] !== undefined && process.env['DISPLAY'] === undefined && findTool('grim') === null) {
+  if (
+    process.env['WAYLAND_DISPLAY'] !== undefined &&
+    process.env['DISPLAY'] === undefined &&
+    findTool('grim') === null
+  ) {
     return { code: 'tool_missing', message: `grim is not installed on this machine; get it with: ${toolHint('grim')}` };
   }
   if (process.env['WAYLAND_DISPLAY'] === undefined && process.env['DISPLAY'] === undefined) {
-    return { code: 'permission_needed', message: 'There is no screen here: start the companion in a desktop session, or with DISPLAY set.' };
+    return {
+      code: 'permission_needed',
+      message: 'There is no screen here: start the companion in a desktop session, or with DISPLAY set.',
+    };
   }
-  if (findTool('ffmpeg') === null && findTool('grim') === null) return { code: 'tool_missing', message: `ffmpeg is not installed on this machine; get it with: ${toolHint('ffmpeg')}` };
+  if (findTool('ffmpeg') === null && findTool('grim') === null)
+    return {
+      code: 'tool_missing',
+      message: `ffmpeg is not installed on this machine; get it with: ${toolHint('ffmpeg')}`,
+    };
   return null;
 }
 
 /** Describes what this machine can capture with; a part that can't be asked is empty. */
 export async function describeCapture(guard: ProcessGuard, signal: AbortSignal): Promise<CaptureDescription> {
   const orEmpty = <Item>(list: Promise<Item[]>): Promise<Item[]> => list.catch(() => []);
-  const [displays, cameras, microphones] = await Promise.all([orEmpty(listDisplays(guard, signal)), orEmpty(listCameras(guard, signal)), orEmpty(listMicrophones(guard, signal))]);
+  const [displays, cameras, microphones] = await Promise.all([
+    orEmpty(listDisplays(guard, signal)),
+    orEmpty(listCameras(guard, signal)),
+    orEmpty(listMicrophones(guard, signal)),
+  ]);
   const problem = screenProblem();
   return {
     displays,

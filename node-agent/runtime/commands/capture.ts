@@ -15,7 +15,9 @@ const cameraTimeoutMs = 25_000;
 const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
 
 /** Pictures of screens and cameras, and sound, by the tools that the system has. */
-export function captureHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'node.capture_screen' | 'node.capture_camera' | 'node.capture_audio'> {
+export function captureHandlers(
+  guard: ProcessGuard,
+): Pick<CommandHandlers, 'node.capture_screen' | 'node.capture_camera' | 'node.capture_audio'> {
   return {
     async 'node.capture_screen'({ display, format, quality }, context) {
       const problem = screenProblem();
@@ -24,11 +26,19 @@ export function captureHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'nod
       const displays = await listDisplays(guard, context.signal).catch(() => []);
       const chosen = displays.find(({ index }) => index === display);
       if (chosen === undefined && (display !== 0 || displays.length > 0)) {
-        throw new CommandError('not_found', `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`);
+        throw new CommandError(
+          'not_found',
+          `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
+        );
       }
       await grab(guard, context, chosen, { display, format, quality, file });
       const size = await imageSize(file);
-      return { artifact: attach(context, file, format === 'png' ? 'image/png' : 'image/jpeg'), contentType: format === 'png' ? 'image/png' : 'image/jpeg', bytes: (await stat(file)).size, ...size };
+      return {
+        artifact: attach(context, file, format === 'png' ? 'image/png' : 'image/jpeg'),
+        contentType: format === 'png' ? 'image/png' : 'image/jpeg',
+        bytes: (await stat(file)).size,
+        ...size,
+      };
     },
 
     async 'node.capture_camera'({ device }, context) {
@@ -37,65 +47,139 @@ export function captureHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'nod
       const camera = cameras.find(({ id, name }) => device === undefined || device === id || device === name);
       if (camera === undefined) throw new CommandError('not_found', noDevice('camera', device, cameras));
       const file = join(context.temporaryFolder, 'camera.jpg');
-      const input = { linux: ['-f', 'v4l2', '-i', camera.id], darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`], win32: ['-f', 'dshow', '-i', `video=${camera.id}`] }[process.platform as 'linux'];
+      const input = {
+        linux: ['-f', 'v4l2', '-i', camera.id],
+        darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
+        win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
+      }[process.platform as 'linux'];
       // The first frames of a camera are dark: the sixth is kept.
-      await ffmpegTo(guard, ffmpeg, [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file], context, cameraTimeoutMs);
-      return { artifact: attach(context, file, 'image/jpeg'), contentType: 'image/jpeg', bytes: (await stat(file)).size, ...(await imageSize(file)) };
+      await ffmpegTo(
+        guard,
+        ffmpeg,
+        [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file],
+        context,
+        cameraTimeoutMs,
+      );
+      return {
+        artifact: attach(context, file, 'image/jpeg'),
+        contentType: 'image/jpeg',
+        bytes: (await stat(file)).size,
+        ...(await imageSize(file)),
+      };
     },
 
     async 'node.capture_audio'({ seconds, device }, context) {
       const ffmpeg = requireTool('ffmpeg');
       const microphones = await listMicrophones(guard, context.signal);
       const microphone = microphones.find(({ id, name }) => device === undefined || device === id || device === name);
-      if (device !== undefined && microphone === undefined) throw new CommandError('not_found', noDevice('microphone', device, microphones));
+      if (device !== undefined && microphone === undefined)
+        throw new CommandError('not_found', noDevice('microphone', device, microphones));
       const file = join(context.temporaryFolder, 'audio.wav');
       const id = microphone?.id;
-      const input = { linux: ['-f', 'pulse', '-i', device === undefined ? 'default' : (id ?? 'default')], darwin: ['-f', 'avfoundation', '-i', `:${id ?? '0'}`], win32: ['-f', 'dshow', '-i', `audio=${id ?? ''}`] }[process.platform as 'linux'];
-      await ffmpegTo(guard, ffmpeg, [...input, '-t', String(seconds), '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', file], context, seconds * 1000 + 20_000);
+      const input = {
+        linux: ['-f', 'pulse', '-i', device === undefined ? 'default' : (id ?? 'default')],
+        darwin: ['-f', 'avfoundation', '-i', `:${id ?? '0'}`],
+        win32: ['-f', 'dshow', '-i', `audio=${id ?? ''}`],
+      }[process.platform as 'linux'];
+      await ffmpegTo(
+        guard,
+        ffmpeg,
+        [...input, '-t', String(seconds), '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', file],
+        context,
+        seconds * 1000 + 20_000,
+      );
       const bytes = (await stat(file)).size;
-      return { artifact: attach(context, file, 'audio/wav'), contentType: 'audio/wav', bytes, durationMs: await wavDurationMs(file) };
+      return {
+        artifact: attach(context, file, 'audio/wav'),
+        contentType: 'audio/wav',
+        bytes,
+        durationMs: await wavDurationMs(file),
+      };
     },
   };
 }
 
-async function grab(guard: ProcessGuard, context: CommandContext, chosen: Display | undefined, options: { display: number; format: 'png' | 'jpeg'; quality: number; file: string }): Promise<void> {
+async function grab(
+  guard: ProcessGuard,
+  context: CommandContext,
+  chosen: Display | undefined,
+  options: { display: number; format: 'png' | 'jpeg'; quality: number; file: string },
+): Promise<void> {
   const { format, quality, file } = options;
-  const run = (path: string, args: string[]) => runTool(guard, path, args, { signal: context.signal, timeoutMs: screenTimeoutMs });
+  const run = (path: string, args: string[]) =>
+    runTool(guard, path, args, { signal: context.signal, timeoutMs: screenTimeoutMs });
   if (process.platform === 'darwin') {
-    const { exitCode, stderr } = await run('/usr/sbin/screencapture', ['-x', '-D', String(options.display + 1), '-t', format === 'png' ? 'png' : 'jpg', file]);
-    if (exitCode !== 0) throw new CommandError('permission_needed', `macOS does not let the companion see the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`);
+    const { exitCode, stderr } = await run('/usr/sbin/screencapture', [
+      '-x',
+      '-D',
+      String(options.display + 1),
+      '-t',
+      format === 'png' ? 'png' : 'jpg',
+      file,
+    ]);
+    if (exitCode !== 0)
+      throw new CommandError(
+        'permission_needed',
+        `macOS does not let the companion see the screen; allow it in System Settings, Privacy & Security, Screen Recording. ${stderr.trim().slice(0, 200)}`,
+      );
     return;
   }
   if (process.platform === 'win32') {
     const script = `Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $s=[System.Windows.Forms.Screen]::AllScreens[${options.display}].Bounds; $b=New-Object System.Drawing.Bitmap $s.Width,$s.Height; $g=[System.Drawing.Graphics]::FromImage($b); $g.CopyFromScreen($s.Location,[System.Drawing.Point]::Empty,$s.Size); $b.Save('${file.replaceAll("'", "''")}',[System.Drawing.Imaging.ImageFormat]::${format === 'png' ? 'Png' : 'Jpeg'})`;
     const { exitCode, stderr } = await run('powershell.exe', ['-NoProfile', '-NonInteractive', '-Command', script]);
-    if (exitCode !== 0) throw new CommandError('failed', `The screen could not be captured: ${stderr.trim().slice(0, 300)}`);
+    if (exitCode !== 0)
+      throw new CommandError('failed', `The screen could not be captured: ${stderr.trim().slice(0, 300)}`);
     return;
   }
   const display = process.env['DISPLAY'];
   if (display === undefined) {
     const grim = findTool('grim') as string;
-    const { exitCode, stderr } = await run(grim, ['-t', format, ...(format === 'jpeg' ? ['-q', String(quality)] : []), ...(chosen === undefined ? [] : ['-o', chosen.name]), file]);
-    if (exitCode !== 0) throw new CommandError('permission_needed', `The compositor did not let the screen be captured: ${stderr.trim().slice(0, 300)}`);
+    const { exitCode, stderr } = await run(grim, [
+      '-t',
+      format,
+      ...(format === 'jpeg' ? ['-q', String(quality)] : []),
+      ...(chosen === undefined ? [] : ['-o', chosen.name]),
+      file,
+    ]);
+    if (exitCode !== 0)
+      throw new CommandError(
+        'permission_needed',
+        `The compositor did not let the screen be captured: ${stderr.trim().slice(0, 300)}`,
+      );
     return;
   }
   const region = chosen === undefined ? [] : ['-video_size', `${chosen.width}x${chosen.height}`];
   const origin = chosen === undefined ? '' : `+${chosen.x},${chosen.y}`;
   // ffmpeg's scale for JPEG runs from 2, the best, to 31.
   const encoding = format === 'png' ? [] : ['-q:v', String(Math.round(31 - (quality / 100) * 29))];
-  await ffmpegTo(guard, requireTool('ffmpeg'), ['-f', 'x11grab', ...region, '-i', `${display}${origin}`, '-frames:v', '1', ...encoding, file], context, screenTimeoutMs);
+  await ffmpegTo(
+    guard,
+    requireTool('ffmpeg'),
+    ['-f', 'x11grab', ...region, '-i', `${display}${origin}`, '-frames:v', '1', ...encoding, file],
+    context,
+    screenTimeoutMs,
+  );
 }
 
-async function ffmpegTo(guard: ProcessGuard, ffmpeg: string, args: string[], context: CommandContext, timeoutMs: number): Promise<void> {
+async function ffmpegTo(
+  guard: ProcessGuard,
+  ffmpeg: string,
+  args: string[],
+  context: CommandContext,
+  timeoutMs: number,
+): Promise<void> {
   const { exitCode, stderr } = await runTool(guard, ffmpeg, [...quiet, ...args], { signal: context.signal, timeoutMs });
   if (exitCode === 0) return;
   const reason = stderr.trim().split('\n').slice(-3).join(' ').slice(0, 500);
-  const code = /permission denied|not authorized|cannot open display|operation not permitted/i.test(reason) ? 'permission_needed' : 'failed';
+  const code = /permission denied|not authorized|cannot open display|operation not permitted/i.test(reason)
+    ? 'permission_needed'
+    : 'failed';
   throw new CommandError(code, `ffmpeg could not capture: ${reason === '' ? `exit code ${exitCode}` : reason}`);
 }
 
 function noDevice(kind: string, wanted: string | undefined, found: { id: string; name: string }[]): string {
-  const list = found.length === 0 ? `this machine has no ${kind}` : `this machine has ${found.map(({ name }) => name).join(', ')}`;
+  const list =
+    found.length === 0 ? `this machine has no ${kind}` : `this machine has ${found.map(({ name }) => name).join(', ')}`;
   return wanted === undefined ? `There is no ${kind}: ${list}.` : `There is no ${kind} "${wanted}": ${list}.`;
 }
 

@@ -21,8 +21,14 @@ export function fileHandlers(): Pick<CommandHandlers, 'node.files_list' | 'node.
 
 async function list(path: string | undefined, context: CommandContext) {
   if (path === undefined) {
-    const folders = await Promise.all(context.settings.sharedFolders.map(async (folder) => ({ folder, facts: await stat(folder).catch(() => null) })));
-    const entries = folders.flatMap(({ folder, facts }) => (facts === null ? [] : [{ name: toStorableText(folder), type: 'folder' as const, bytes: 0, modifiedAt: facts.mtime.toISOString() }]));
+    const folders = await Promise.all(
+      context.settings.sharedFolders.map(async (folder) => ({ folder, facts: await stat(folder).catch(() => null) })),
+    );
+    const entries = folders.flatMap(({ folder, facts }) =>
+      facts === null
+        ? []
+        : [{ name: toStorableText(folder), type: 'folder' as const, bytes: 0, modifiedAt: facts.mtime.toISOString() }],
+    );
     return { entries, truncated: false };
   }
   const folder = await resolveShared(path, context);
@@ -45,13 +51,20 @@ async function list(path: string | undefined, context: CommandContext) {
   return { entries: entries.toSorted((left, right) => (left.name < right.name ? -1 : 1)), truncated };
 }
 
-async function read({ path, offset, length }: { path: string; offset: number; length?: number | undefined }, context: CommandContext) {
+async function read(
+  { path, offset, length }: { path: string; offset: number; length?: number | undefined },
+  context: CommandContext,
+) {
   const file = await resolveShared(path, context);
   await using handle = await openFile(file, path, context);
   const facts = await handle.stat();
   if (!facts.isFile()) throw new CommandError('invalid_input', `${path} is not a file.`);
   const wanted = Math.min(length ?? Number.MAX_SAFE_INTEGER, Math.max(0, facts.size - offset));
-  if (wanted > maxArtifactBytes) throw new CommandError('too_large', `${path} has ${facts.size} bytes; read at most ${maxArtifactBytes} at once, with offset and length.`);
+  if (wanted > maxArtifactBytes)
+    throw new CommandError(
+      'too_large',
+      `${path} has ${facts.size} bytes; read at most ${maxArtifactBytes} at once, with offset and length.`,
+    );
   if (wanted <= inlineFileBytes) return await readInline(handle, offset, wanted, facts.size);
 
   const hash = createHash('sha256');
@@ -65,7 +78,13 @@ async function read({ path, offset, length }: { path: string; offset: number; le
   });
   await pipeline(source, createWriteStream(filePath, { mode: 0o600 }), { signal: context.signal });
   context.attach({ name, contentType: 'application/octet-stream', content: { filePath } });
-  return { encoding: 'artifact' as const, artifact: name, bytes, sha256: hash.digest('hex'), eof: offset + bytes >= facts.size };
+  return {
+    encoding: 'artifact' as const,
+    artifact: name,
+    bytes,
+    sha256: hash.digest('hex'),
+    eof: offset + bytes >= facts.size,
+  };
 }
 
 async function readInline(handle: FileHandle, offset: number, wanted: number, size: number) {
@@ -102,14 +121,23 @@ function isInside(folder: string, path: string): boolean {
   return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
 
-const outside = (path: string) => new CommandError('outside_shared_folders', `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`);
+const outside = (path: string) =>
+  new CommandError(
+    'outside_shared_folders',
+    `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`,
+  );
 
 /** Why a path that a command asked for is not shared by these settings, or null; nothing is wrong with one that is gone. */
 export async function whyNotShared(input: unknown, settings: LocalSettings): Promise<CommandError | null> {
   const { path } = input as { path?: string };
   if (path === undefined) return null;
-  const problem = await resolveShared(path, { settings }).then(() => null, (error: unknown) => error);
-  return problem instanceof CommandError && problem.code === 'outside_shared_folders' ? new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`) : null;
+  const problem = await resolveShared(path, { settings }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  return problem instanceof CommandError && problem.code === 'outside_shared_folders'
+    ? new CommandError('denied_by_device', `The owner of this machine took back the folder of ${path}.`)
+    : null;
 }
 
 /** The real path of what was asked for, all links resolved, if it lies under a shared folder. */
@@ -126,7 +154,10 @@ async function resolveShared(path: string, { settings }: Pick<CommandContext, 's
     // What is outside must not be told apart from what is missing.
     const { code } = error as NodeJS.ErrnoException;
     const isUnder = [...settings.sharedFolders, ...shared].some((folder) => isInside(folder, asked));
-    if (!isUnder || code !== 'ENOENT') throw isUnder ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error }) : outside(path);
+    if (!isUnder || code !== 'ENOENT')
+      throw isUnder
+        ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error })
+        : outside(path);
     throw new CommandError('not_found', `${path} is not there.`, { cause: error });
   }
   if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
@@ -153,7 +184,9 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
     if (!facts.isFile()) throw refuse();
     // Awaited here, as what names the file is closed when this block is left.
     return await open(`/proc/self/fd/${named.fd}`, flags).catch((error: NodeJS.ErrnoException) => {
-      throw new CommandError('permission_needed', `${real} can't be opened (${error.code ?? 'error'}).`, { cause: error });
+      throw new CommandError('permission_needed', `${real} can't be opened (${error.code ?? 'error'}).`, {
+        cause: error,
+      });
     });
   }
   if (!(await lstat(real)).isFile()) throw refuse();
@@ -172,7 +205,11 @@ async function openShared(real: string, { settings }: CommandContext, flags: num
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOTDIR') throw new CommandError('invalid_input', `${real} is not a folder.`, { cause: error });
     if (code === 'ELOOP') throw outside(real);
-    throw new CommandError(code === 'ENOENT' ? 'not_found' : 'permission_needed', `${real} can't be opened (${code ?? 'error'}).`, { cause: error });
+    throw new CommandError(
+      code === 'ENOENT' ? 'not_found' : 'permission_needed',
+      `${real} can't be opened (${code ?? 'error'}).`,
+      { cause: error },
+    );
   }
   try {
     const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real);

@@ -26,7 +26,10 @@ export interface CommandContext {
   attach(artifact: ResultArtifact): void;
 }
 
-export type CommandHandler<Type extends CommandType> = (input: CommandInput<Type>, context: CommandContext) => Promise<CommandReply<Type>>;
+export type CommandHandler<Type extends CommandType> = (
+  input: CommandInput<Type>,
+  context: CommandContext,
+) => Promise<CommandReply<Type>>;
 
 /** A handler for each command that this build knows: leaving one out is a type error. */
 export type CommandHandlers = { [Type in CommandType]: CommandHandler<Type> };

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
 /** Width and height of a PNG or JPEG file, in pixels, from its own header; nothing when it is neither. */
-export async function imageSize(file: string | Buffer): Promise<{ width: number; height: number } | Record<never, never>> {
+export async function imageSize(
+  file: string | Buffer,
+): Promise<{ width: number; height: number } | Record<never, never>> {
   const bytes = typeof file === 'string' ? await readFile(file) : file;
-  if (bytes.length > 24 && bytes.readUInt32BE(0) === 0x89504e47) return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+  if (bytes.length > 24 && bytes.readUInt32BE(0) === 0x89504e47)
+    return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return {};
   for (let at = 2; at + 9 < bytes.length; at += 2 + bytes.readUInt16BE(at + 2)) {
     const marker = bytes.readUInt16BE(at);

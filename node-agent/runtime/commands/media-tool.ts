@@ -38,7 +38,8 @@ export function toolHint(name: string): string {
 /** @throws CommandError `tool_missing` that says how to get it. */
 export function requireTool(name: string): string {
   const path = findTool(name);
-  if (path === null) throw new CommandError('tool_missing', `${name} is not installed on this machine; get it with: ${toolHint(name)}`);
+  if (path === null)
+    throw new CommandError('tool_missing', `${name} is not installed on this machine; get it with: ${toolHint(name)}`);
   return path;
 }
 
@@ -51,12 +52,22 @@ export interface ToolRun {
 const maxTextBytes = 256 * 1024;
 
 /** Runs a capture tool to its end; it never outlives its signal, its deadline or the companion. */
-export async function runTool(guard: ProcessGuard, path: string, args: string[], options: { signal: AbortSignal; timeoutMs: number }): Promise<ToolRun> {
+export async function runTool(
+  guard: ProcessGuard,
+  path: string,
+  args: string[],
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<ToolRun> {
   const mark = randomUUID();
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = AbortSignal.any([options.signal, timeout]);
   signal.throwIfAborted();
-  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: process.platform !== 'win32', env: { ...process.env, [commandMarker]: mark }, windowsHide: true });
+  const child = spawn(path, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32',
+    env: { ...process.env, [commandMarker]: mark },
+    windowsHide: true,
+  });
   await using _owned = guard.adopt(child, mark);
   let stdout = '';
   let stderr = '';
@@ -67,11 +78,17 @@ export async function runTool(guard: ProcessGuard, path: string, args: string[],
     stderr = (stderr + chunk.toString('utf8')).slice(-maxTextBytes);
   });
   const ended = Promise.withResolvers<number | null>();
-  child.once('error', (error) => ended.reject(new CommandError('failed', `${path} could not be started: ${error.message}`, { cause: error })));
+  child.once('error', (error) =>
+    ended.reject(new CommandError('failed', `${path} could not be started: ${error.message}`, { cause: error })),
+  );
   child.once('close', (code) => ended.resolve(code));
   const onAbort = () => {
     void guard.end(child, mark);
-    ended.reject(timeout.aborted ? new CommandError('timeout', `${path} took longer than ${options.timeoutMs / 1000} s.`) : (options.signal.reason as Error));
+    ended.reject(
+      timeout.aborted
+        ? new CommandError('timeout', `${path} took longer than ${options.timeoutMs / 1000} s.`)
+        : (options.signal.reason as Error),
+    );
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -10,7 +10,10 @@ import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
 import { codeVariable } from './variables.ts';
 
-const defaultPath = process.platform === 'win32' ? (process.env['PATH'] ?? '') : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const defaultPath =
+  process.platform === 'win32'
+    ? (process.env['PATH'] ?? '')
+    : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** After a program ended, what its children may still write to its output. */
 const drainMs = 250;
 
@@ -20,7 +23,11 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
     'system.run': async (input, context) => {
       const { argv, cwd = homedir(), env = {}, stdin } = input;
       const variable = codeVariable(env);
-      if (variable !== null) throw new CommandError('denied_by_policy', `The variable ${variable} may not be set: it can make a program run other code than was approved. Put what it says into argv, where the approver sees it.`);
+      if (variable !== null)
+        throw new CommandError(
+          'denied_by_policy',
+          `The variable ${variable} may not be set: it can make a program run other code than was approved. Put what it says into argv, where the approver sees it.`,
+        );
       checkFolder(cwd);
       const program = findProgram(argv[0] as string);
       context.signal.throwIfAborted();
@@ -44,7 +51,15 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       child.stdin.on('error', () => undefined);
       child.stdin.end(stdin ?? '');
       const exited = Promise.withResolvers<{ exitCode: number | null; signal: string | null }>();
-      child.once('error', (error) => exited.reject(new CommandError('failed', `${argv[0]} could not be started: ${(error as NodeJS.ErrnoException).code ?? error.message}`, { cause: error })));
+      child.once('error', (error) =>
+        exited.reject(
+          new CommandError(
+            'failed',
+            `${argv[0]} could not be started: ${(error as NodeJS.ErrnoException).code ?? error.message}`,
+            { cause: error },
+          ),
+        ),
+      );
       child.once('exit', (exitCode, signal) => exited.resolve({ exitCode, signal }));
       const closed = new Promise<void>((done) => child.once('close', () => done()));
       const onAbort = () => void guard.end(child, mark);
@@ -58,7 +73,13 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
         const timer = setTimeout(drained.resolve, drainMs);
         await Promise.race([closed, drained.promise]);
         clearTimeout(timer);
-        return { ...outcome, stdout: stdout.text, stderr: stderr.text, truncated: stdout.truncated || stderr.truncated, durationMs: Math.round(performance.now() - startedAt) };
+        return {
+          ...outcome,
+          stdout: stdout.text,
+          stderr: stderr.text,
+          truncated: stdout.truncated || stderr.truncated,
+          durationMs: Math.round(performance.now() - startedAt),
+        };
       } finally {
         context.signal.removeEventListener('abort', onAbort);
       }
@@ -70,7 +91,9 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
 export function programProblem(name: string, programs: string[]): string | null {
   if (programs.length === 0 || programs.includes(name)) return null;
   const program = findProgram(name);
-  return programs.includes(program) ? null : `The owner of this machine allows only ${programs.map((path) => basename(path)).join(', ')}; ${program} is not among them.`;
+  return programs.includes(program)
+    ? null
+    : `The owner of this machine allows only ${programs.map((path) => basename(path)).join(', ')}; ${program} is not among them.`;
 }
 
 class BoundedText {
@@ -92,7 +115,14 @@ class BoundedText {
 }
 
 function minimalEnvironment(): Record<string, string> {
-  return { PATH: defaultPath, HOME: homedir(), USER: userInfo().username, LANG: 'C.UTF-8', TMPDIR: tmpdir(), ...(process.platform === 'win32' ? { SYSTEMROOT: process.env['SYSTEMROOT'] ?? 'C:\\Windows' } : {}) };
+  return {
+    PATH: defaultPath,
+    HOME: homedir(),
+    USER: userInfo().username,
+    LANG: 'C.UTF-8',
+    TMPDIR: tmpdir(),
+    ...(process.platform === 'win32' ? { SYSTEMROOT: process.env['SYSTEMROOT'] ?? 'C:\\Windows' } : {}),
+  };
 }
 
 function checkFolder(cwd: string): void {
@@ -107,9 +137,11 @@ function checkFolder(cwd: string): void {
 
 /** The program that a name means, as a shell would find it on the minimal PATH. */
 function findProgram(name: string): string {
-  const candidates = name.includes('/') || isAbsolute(name) ? [name] : defaultPath.split(delimiter).map((folder) => join(folder, name));
+  const candidates =
+    name.includes('/') || isAbsolute(name) ? [name] : defaultPath.split(delimiter).map((folder) => join(folder, name));
   for (const candidate of candidates) {
-    if (!isAbsolute(candidate)) throw new CommandError('invalid_input', 'input.argv[0] must be a bare name or an absolute path.');
+    if (!isAbsolute(candidate))
+      throw new CommandError('invalid_input', 'input.argv[0] must be a bare name or an absolute path.');
     for (const path of process.platform === 'win32' ? [candidate, `${candidate}.exe`] : [candidate]) {
       try {
         accessSync(path, constants.X_OK);

@@ -50,7 +50,11 @@ export interface ChannelAdapter {
   /** What a call says; empty for what is no message. */
   parse(body: JsonObject): InboundMessage[];
   /** Sends a message; answers the provider's id of it. @throws AppError. */
-  send(config: ChannelConfig, message: OutboundMessage, context: SendContext): Promise<{ providerMessageId: string | null }>;
+  send(
+    config: ChannelConfig,
+    message: OutboundMessage,
+    context: SendContext,
+  ): Promise<{ providerMessageId: string | null }>;
 }
 
 /** Compares two secrets without telling by its time how far they agree. */
@@ -91,24 +95,48 @@ export function listAt(value: JsonValue | undefined, ...path: (string | number)[
 const sendTimeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
 /** Failures to connect: nothing was sent, so that a further try does no harm. */
-const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'EHOSTUNREACH', 'ENETUNREACH']);
+const neverSent = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
 
 /**
  * POSTs JSON to a provider.
  * @throws AppError `skill_failed` on 429 and 5xx with the provider's own delay, `delivery_refused` on another refusal,
  *   `outcome_unknown` when the connection broke after the message may have gone.
  */
-export async function postJson(context: SendContext, url: string, headers: Record<string, string>, body: JsonValue, delayOf: (answer: JsonValue) => number | undefined = () => undefined): Promise<JsonValue> {
+export async function postJson(
+  context: SendContext,
+  url: string,
+  headers: Record<string, string>,
+  body: JsonValue,
+  delayOf: (answer: JsonValue) => number | undefined = () => undefined,
+): Promise<JsonValue> {
   let response: EgressResponse;
   const host = URL.canParse(url) ? new URL(url).host : url;
   try {
-    response = await context.egress.fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers }, body: JSON.stringify(body), signal: context.signal, timeoutMs: sendTimeoutMs, maxResponseBytes });
+    response = await context.egress.fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'Outrigger', ...headers },
+      body: JSON.stringify(body),
+      signal: context.signal,
+      timeoutMs: sendTimeoutMs,
+      maxResponseBytes,
+    });
   } catch (error) {
     if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
     if (!(error instanceof EgressFailed)) throw error;
     const { code } = (error.cause ?? {}) as { code?: string };
     if (code !== undefined && neverSent.has(code)) throw new AppError('skill_failed', error.message, { cause: error });
-    throw new AppError('outcome_unknown', `${error.message} Nobody knows whether the message arrived; look there before you send it again.`, { cause: error });
+    throw new AppError(
+      'outcome_unknown',
+      `${error.message} Nobody knows whether the message arrived; look there before you send it again.`,
+      { cause: error },
+    );
   }
   const text = response.body.toString('utf8');
   let answer: JsonValue = text;
@@ -127,7 +155,12 @@ export async function postJson(context: SendContext, url: string, headers: Recor
 }
 
 /** Whether a header is the hex HMAC-SHA256 of a text, with a prefix. */
-export function isHmac(key: string | undefined, content: string | Buffer, presented: string | undefined, prefix: string): boolean {
+export function isHmac(
+  key: string | undefined,
+  content: string | Buffer,
+  presented: string | undefined,
+  prefix: string,
+): boolean {
   if (key === undefined || presented === undefined) return false;
   return equalSecrets(`${prefix}${createHmac('sha256', key).update(content).digest('hex')}`, presented.toLowerCase());
 }

@@ -10,8 +10,18 @@ const maxAgeSeconds = 300;
 export const slack: ChannelAdapter = {
   isSigned(config, { headers, rawBody }) {
     const timestamp = header(headers, 'x-slack-request-timestamp');
-    if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > maxAgeSeconds) return false;
-    return isHmac(config['signingSecret'], `v0:${timestamp}:${rawBody.toString('utf8')}`, header(headers, 'x-slack-signature'), 'v0=');
+    if (
+      timestamp === undefined ||
+      !/^\d{1,12}$/.test(timestamp) ||
+      Math.abs(Date.now() / 1000 - Number(timestamp)) > maxAgeSeconds
+    )
+      return false;
+    return isHmac(
+      config['signingSecret'],
+      `v0:${timestamp}:${rawBody.toString('utf8')}`,
+      header(headers, 'x-slack-signature'),
+      'v0=',
+    );
   },
 
   challenge: (body) => (textAt(body, 'type') === 'url_verification' ? (textAt(body, 'challenge') ?? null) : null),
@@ -24,18 +34,52 @@ export const slack: ChannelAdapter = {
     const text = textAt(event, 'text');
     // A bot's own messages come back as events; answering them would never end.
     const isOwn = valueAt(event, 'bot_id') !== undefined || valueAt(event, 'subtype') !== undefined;
-    if ((type !== 'message' && type !== 'app_mention') || channel === undefined || from === undefined || text === undefined || isOwn) return [];
+    if (
+      (type !== 'message' && type !== 'app_mention') ||
+      channel === undefined ||
+      from === undefined ||
+      text === undefined ||
+      isOwn
+    )
+      return [];
     const timestamp = textAt(event, 'ts');
     // One message that mentions the app comes as two events with ids of their own; its place in the channel is the same.
     const messageId = timestamp === undefined ? (textAt(body, 'event_id') ?? null) : `${channel}:${timestamp}`;
-    return [{ messageId, from, replyTo: channel, text, scope: textAt(event, 'channel_type') === 'im' ? 'dm' : 'group', sessionKey: channel, title: channel }];
+    return [
+      {
+        messageId,
+        from,
+        replyTo: channel,
+        text,
+        scope: textAt(event, 'channel_type') === 'im' ? 'dm' : 'group',
+        sessionKey: channel,
+        title: channel,
+      },
+    ];
   },
 
   async send(config, { to, text, mediaUrl }, context) {
-    const blocks: JsonObject = mediaUrl === undefined ? {} : { blocks: [{ type: 'section', text: { type: 'mrkdwn', text: text.slice(0, 3000) } }, { type: 'image', image_url: mediaUrl, alt_text: text.slice(0, 200) }] };
-    const answer = await postJson(context, `${config['apiBaseUrl']}/chat.postMessage`, { authorization: `Bearer ${config['botToken']}` }, { channel: to, text, ...blocks });
+    const blocks: JsonObject =
+      mediaUrl === undefined
+        ? {}
+        : {
+            blocks: [
+              { type: 'section', text: { type: 'mrkdwn', text: text.slice(0, 3000) } },
+              { type: 'image', image_url: mediaUrl, alt_text: text.slice(0, 200) },
+            ],
+          };
+    const answer = await postJson(
+      context,
+      `${config['apiBaseUrl']}/chat.postMessage`,
+      { authorization: `Bearer ${config['botToken']}` },
+      { channel: to, text, ...blocks },
+    );
     // Slack answers 200 to what it refuses, too.
-    if (valueAt(answer, 'ok') !== true) throw new AppError('delivery_refused', `Slack refused the message: ${textAt(answer, 'error') ?? 'it gave no reason'}.`);
+    if (valueAt(answer, 'ok') !== true)
+      throw new AppError(
+        'delivery_refused',
+        `Slack refused the message: ${textAt(answer, 'error') ?? 'it gave no reason'}.`,
+      );
     return { providerMessageId: textAt(answer, 'ts') ?? null };
   },
 };

@@ -10,7 +10,17 @@ export function parsePlain(body: JsonObject): InboundMessage[] {
   if (text === undefined) return [];
   const from = textAt(body, 'from') ?? 'unknown';
   const sessionKey = textAt(body, 'sessionKey') ?? from;
-  return [{ messageId: textAt(body, 'messageId') ?? null, from, replyTo: textAt(body, 'replyTo') ?? from, text, scope: 'dm', sessionKey, title: from }];
+  return [
+    {
+      messageId: textAt(body, 'messageId') ?? null,
+      from,
+      replyTo: textAt(body, 'replyTo') ?? from,
+      text,
+      scope: 'dm',
+      sessionKey,
+      title: from,
+    },
+  ];
 }
 
 /** Any program that speaks JSON over HTTP. */
@@ -21,11 +31,20 @@ export const webhook: ChannelAdapter = {
 
   async send(config, { to, text, mediaUrl }, context) {
     const url = config['url'];
-    if (url === undefined) throw new AppError('validation_failed', 'This channel has no url to send to; set config.url.');
+    if (url === undefined)
+      throw new AppError('validation_failed', 'This channel has no url to send to; set config.url.');
     const body = { to, text, mediaUrl: mediaUrl ?? null, messageId: context.idempotencyKey };
     const timestamp = String(Math.floor(Date.now() / 1000));
     const secret = config['signingSecret'];
-    const signature: Record<string, string> = secret === undefined ? {} : { 'x-service-timestamp': timestamp, 'x-service-signature': createHmac('sha256', secret).update(`${timestamp}.${JSON.stringify(body)}`).digest('hex') };
+    const signature: Record<string, string> =
+      secret === undefined
+        ? {}
+        : {
+            'x-service-timestamp': timestamp,
+            'x-service-signature': createHmac('sha256', secret)
+              .update(`${timestamp}.${JSON.stringify(body)}`)
+              .digest('hex'),
+          };
     const answer = await postJson(context, url, { 'idempotency-key': context.idempotencyKey, ...signature }, body);
     return { providerMessageId: textAt(answer, 'id') ?? null };
   },

@@ -8,18 +8,32 @@ export interface InstalledBrowser {
   path: string;
 }
 
-const linuxNames = ['google-chrome-stable', 'google-chrome', 'chromium', 'chromium-browser', 'microsoft-edge-stable', 'microsoft-edge'];
+const linuxNames = [
+  'google-chrome-stable',
+  'google-chrome',
+  'chromium',
+  'chromium-browser',
+  'microsoft-edge-stable',
+  'microsoft-edge',
+];
 const macApps = ['Google Chrome', 'Microsoft Edge', 'Chromium'];
-const windowsPaths = ['Google\\Chrome\\Application\\chrome.exe', 'Microsoft\\Edge\\Application\\msedge.exe', 'Chromium\\Application\\chrome.exe'];
+const windowsPaths = [
+  'Google\\Chrome\\Application\\chrome.exe',
+  'Microsoft\\Edge\\Application\\msedge.exe',
+  'Chromium\\Application\\chrome.exe',
+];
 
 /** The browser that the owner named, else the first of Chrome, Chromium and Edge that is installed; null when there is none. */
 export function findBrowser(executablePath: string | undefined): InstalledBrowser | null {
-  if (executablePath !== undefined) return existsSync(executablePath) ? { name: executablePath, path: executablePath } : null;
+  if (executablePath !== undefined)
+    return existsSync(executablePath) ? { name: executablePath, path: executablePath } : null;
   const candidates =
     process.platform === 'darwin'
       ? macApps.map((app) => ({ name: app, path: `/Applications/${app}.app/Contents/MacOS/${app}` }))
       : process.platform === 'win32'
-        ? ['PROGRAMFILES', 'PROGRAMFILES(X86)', 'LOCALAPPDATA'].flatMap((variable) => windowsPaths.map((path) => ({ name: path, path: join(process.env[variable] ?? 'C:\\', path) })))
+        ? ['PROGRAMFILES', 'PROGRAMFILES(X86)', 'LOCALAPPDATA'].flatMap((variable) =>
+            windowsPaths.map((path) => ({ name: path, path: join(process.env[variable] ?? 'C:\\', path) })),
+          )
         : linuxNames.flatMap((name) => {
             const path = findTool(name);
             return path === null ? [] : [{ name, path }];

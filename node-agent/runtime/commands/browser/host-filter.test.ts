@@ -20,10 +20,13 @@ test.each([
   expect(navigationProblem('http://other.example/', { allowHosts: [], blockHosts: [pattern] })).toBeNull();
 });
 
-test.each(['https://example.org', 'example.org:8080', 'example.org/path', '*', 'example.*', 'user@example.org', ''])('a pattern that names no host, %j, is an error in the settings', (pattern) => {
-  expect(localSettings.safeParse({ browser: { blockHosts: [pattern] } }).success).toBe(false);
-  expect(localSettings.safeParse({ browser: { allowHosts: [pattern] } }).success).toBe(false);
-});
+test.each(['https://example.org', 'example.org:8080', 'example.org/path', '*', 'example.*', 'user@example.org', ''])(
+  'a pattern that names no host, %j, is an error in the settings',
+  (pattern) => {
+    expect(localSettings.safeParse({ browser: { blockHosts: [pattern] } }).success).toBe(false);
+    expect(localSettings.safeParse({ browser: { allowHosts: [pattern] } }).success).toBe(false);
+  },
+);
 
 test('an answer that goes on ends when its host is not allowed any more', async () => {
   const far = createServer((_request, response) => response.write('one'));

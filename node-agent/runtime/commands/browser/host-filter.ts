@@ -5,7 +5,15 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** Headers that belong to one connection and not to what goes over it. */
-const hopHeaders = new Set(['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'te', 'trailer', 'upgrade']);
+const hopHeaders = new Set([
+  'connection',
+  'proxy-connection',
+  'proxy-authorization',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+]);
 
 /** Why the browser may not go to an address, or null when it may. */
 export type AddressProblem = (address: string) => string | null;
@@ -23,8 +31,12 @@ export class HostFilter implements AsyncDisposable {
   private constructor(problemOf: AddressProblem) {
     this.#problemOf = problemOf;
     this.#server.on('connection', (socket: Socket) => this.#own(socket, null));
-    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#forward(request, response));
-    this.#server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#tunnel(request, socket, head));
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+      this.#forward(request, response),
+    );
+    this.#server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#tunnel(request, socket, head),
+    );
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
@@ -44,7 +56,8 @@ export class HostFilter implements AsyncDisposable {
 
   /** Ends tunnels to hosts that are not allowed any more, and answers from them. */
   recheck(): void {
-    for (const [socket, address] of this.#sockets) if (address !== null && this.#problemOf(address) !== null) socket.destroy();
+    for (const [socket, address] of this.#sockets)
+      if (address !== null && this.#problemOf(address) !== null) socket.destroy();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

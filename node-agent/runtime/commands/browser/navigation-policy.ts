@@ -11,7 +11,11 @@ export function hostOfPattern(pattern: string): string | null {
   return /[*/?#@\\\s]/.test(name) || !URL.canParse(address) ? null : plainHost(new URL(address));
 }
 
-const plainHost = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+const plainHost = ({ hostname }: URL) =>
+  hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
 
 /** Whether a host is what a pattern names: itself, or for `*.example.org` any host below example.org. */
 function matches(pattern: string, host: string): boolean {
@@ -26,11 +30,14 @@ export function hasHostLists({ allowHosts, blockHosts }: HostLists): boolean {
 
 /** Why the browser may not go to an address, or null when it may. */
 export function navigationProblem(address: string, { allowHosts, blockHosts }: HostLists): string | null {
-  if (!URL.canParse(address)) return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
+  if (!URL.canParse(address))
+    return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
   const url = new URL(address);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return `${url.protocol} addresses are not opened; only http and https are`;
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return `${url.protocol} addresses are not opened; only http and https are`;
   const host = plainHost(url);
   if (blockHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine blocks ${host}`;
-  if (allowHosts.length > 0 && !allowHosts.some((pattern) => matches(pattern, host))) return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
+  if (allowHosts.length > 0 && !allowHosts.some((pattern) => matches(pattern, host)))
+    return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
   return null;
 }

@@ -13,7 +13,12 @@ const launchTimeoutMs = 30_000;
 const reapEveryMs = 1_000;
 const maxPages = 20;
 /** Nothing finds a way past the filter: no name is looked up, and calls between browsers go through it too. */
-const filteredArguments = ['--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--force-webrtc-ip-handling-policy=disable_non_proxied_udp', '--webrtc-ip-handling-policy=disable_non_proxied_udp', '--dns-prefetch-disable'];
+const filteredArguments = [
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--dns-prefetch-disable',
+];
 
 interface OpenPage {
   id: string;
@@ -50,7 +55,11 @@ export class BrowserSession implements AsyncDisposable {
    * Lends a page to a command: the one it names, else the one used last, else a new one.
    * @throws CommandError `not_found` for a page that is closed, `tool_missing` without a browser.
    */
-  async withPage<Result>(settings: LocalSettings['browser'], choice: { pageId?: string | undefined; newPage?: boolean }, work: (entry: OpenPage) => Promise<Result>): Promise<Result> {
+  async withPage<Result>(
+    settings: LocalSettings['browser'],
+    choice: { pageId?: string | undefined; newPage?: boolean },
+    work: (entry: OpenPage) => Promise<Result>,
+  ): Promise<Result> {
     const entry = await this.#choose(settings, choice);
     entry.busy += 1;
     try {
@@ -72,14 +81,21 @@ export class BrowserSession implements AsyncDisposable {
     const { allowHosts, blockHosts } = settings;
     if (settings.allowed) {
       if (JSON.stringify([allowHosts, blockHosts]) === JSON.stringify([current.allowHosts, current.blockHosts])) return;
-      const shown = [...this.#pages.values()].flatMap(({ page }) => page.frames().map((frame) => frame.url())).filter((url) => /^https?:/.test(url));
+      const shown = [...this.#pages.values()]
+        .flatMap(({ page }) => page.frames().map((frame) => frame.url()))
+        .filter((url) => /^https?:/.test(url));
       const problem = shown.map((url) => navigationProblem(url, settings)).find((found) => found !== null);
       if (problem === undefined && (this.#filter !== undefined || !hasHostLists(settings))) {
         this.#settings = { ...current, allowHosts, blockHosts };
         this.#filter?.recheck();
         return;
       }
-      onDenied(new CommandError('denied_by_device', `${problem ?? 'The owner of this machine limited the hosts of the browser'}; open the page again where it is allowed.`));
+      onDenied(
+        new CommandError(
+          'denied_by_device',
+          `${problem ?? 'The owner of this machine limited the hosts of the browser'}; open the page again where it is allowed.`,
+        ),
+      );
     }
     await this[Symbol.asyncDispose]();
   }
@@ -95,16 +111,24 @@ export class BrowserSession implements AsyncDisposable {
     await filter?.[Symbol.asyncDispose]();
   }
 
-  async #choose(settings: LocalSettings['browser'], { pageId, newPage = false }: { pageId?: string | undefined; newPage?: boolean }): Promise<OpenPage> {
+  async #choose(
+    settings: LocalSettings['browser'],
+    { pageId, newPage = false }: { pageId?: string | undefined; newPage?: boolean },
+  ): Promise<OpenPage> {
     const context = await this.#open(settings);
     if (pageId !== undefined) {
       const named = this.#pages.get(pageId);
-      if (named === undefined) throw new CommandError('not_found', `There is no page ${pageId}; it was closed, or idle for ${settings.idleSeconds} s. Open one with browser.navigate.`);
+      if (named === undefined)
+        throw new CommandError(
+          'not_found',
+          `There is no page ${pageId}; it was closed, or idle for ${settings.idleSeconds} s. Open one with browser.navigate.`,
+        );
       return named;
     }
     const latest = [...this.#pages.values()].toSorted((left, right) => right.usedAt - left.usedAt)[0];
     if (latest !== undefined && !newPage) return latest;
-    if (this.#pages.size >= maxPages) throw new CommandError('failed', `${maxPages} pages are open; name one with pageId.`);
+    if (this.#pages.size >= maxPages)
+      throw new CommandError('failed', `${maxPages} pages are open; name one with pageId.`);
     return this.#adopt(await context.newPage());
   }
 
@@ -125,14 +149,24 @@ export class BrowserSession implements AsyncDisposable {
   async #launch(settings: LocalSettings['browser']): Promise<BrowserContext> {
     const browser = findBrowser(settings.executablePath);
     if (browser === null) {
-      throw new CommandError('tool_missing', settings.executablePath === undefined ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium' : `There is no browser at ${settings.executablePath}.`);
+      throw new CommandError(
+        'tool_missing',
+        settings.executablePath === undefined
+          ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium'
+          : `There is no browser at ${settings.executablePath}.`,
+      );
     }
     const unsafe = sandboxProblem(settings);
     if (unsafe !== null) throw new CommandError('denied_by_device', unsafe);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
-    const canShow = process.platform !== 'linux' || process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
+    const canShow =
+      process.platform !== 'linux' ||
+      process.env['DISPLAY'] !== undefined ||
+      process.env['WAYLAND_DISPLAY'] !== undefined;
     // Playwright itself sees documents and some of what they load; the filter sees all that leaves.
-    const filter = hasHostLists(settings) ? await HostFilter.listen((address) => navigationProblem(address, this.#settings ?? settings)) : undefined;
+    const filter = hasHostLists(settings)
+      ? await HostFilter.listen((address) => navigationProblem(address, this.#settings ?? settings))
+      : undefined;
     this.#filter = filter;
     let context: BrowserContext;
     try {
@@ -150,7 +184,13 @@ export class BrowserSession implements AsyncDisposable {
         ...(filter === undefined ? {} : { proxy: { server: filter.url, bypass: '<-loopback>' } }),
         args: [
           ...(filter === undefined ? [] : filteredArguments),
-          '--disable-gpu', '--disable-quic', '--no-first-run', '--no-default-browser-check', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+          '--disable-gpu',
+          '--disable-quic',
+          '--no-first-run',
+          '--no-default-browser-check',
+          '--disable-background-networking',
+          '--disable-component-update',
+          '--disable-sync',
         ],
       });
     } catch (error) {
@@ -158,13 +198,23 @@ export class BrowserSession implements AsyncDisposable {
       this.#filter = undefined;
       const text = (error as Error).message;
       const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
-      throw new CommandError('failed', inUse ? `The browser profile ${this.#profile} is in use by another browser; close it.` : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`, { cause: error });
+      throw new CommandError(
+        'failed',
+        inUse
+          ? `The browser profile ${this.#profile} is in use by another browser; close it.`
+          : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`,
+        { cause: error },
+      );
     }
     context.on('close', () => this.#forget(context));
     context.on('page', (page) => this.#adopt(page));
     // Playwright sees the first request of every page, also of one that a page opens; the rest is the work of `#guard`.
     if (hasHostLists(settings)) {
-      await context.route('**/*', (route) => this.#admit(route, this.#settings ?? settings).catch(() => route.abort('blockedbyclient').catch(() => undefined)));
+      await context.route('**/*', (route) =>
+        this.#admit(route, this.#settings ?? settings).catch(() =>
+          route.abort('blockedbyclient').catch(() => undefined),
+        ),
+      );
     }
     for (const page of context.pages()) this.#adopt(page);
     this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
@@ -208,22 +258,39 @@ export class BrowserSession implements AsyncDisposable {
   #adopt(page: Page): OpenPage {
     const known = [...this.#pages.values()].find((entry) => entry.page === page);
     if (known !== undefined) return known;
-    const entry: OpenPage = { id: `page-${this.#nextPage}`, page, usedAt: performance.now(), busy: 0, refused: null, guarded: Promise.resolve() };
+    const entry: OpenPage = {
+      id: `page-${this.#nextPage}`,
+      page,
+      usedAt: performance.now(),
+      busy: 0,
+      refused: null,
+      guarded: Promise.resolve(),
+    };
     this.#nextPage += 1;
     this.#pages.set(entry.id, entry);
     page.on('close', () => this.#pages.delete(entry.id));
     page.on('crash', () => this.#pages.delete(entry.id));
     // Who asks whether to leave a page would keep it for ever; whatever else is asked is answered with no.
-    page.on('dialog', (dialog) => void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined));
+    page.on(
+      'dialog',
+      (dialog) => void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined),
+    );
     page.on('framenavigated', (frame) => {
-      if (frame !== page.mainFrame() || this.#settings === undefined || frame.url() === 'about:blank' || frame.url() === '') return;
+      if (
+        frame !== page.mainFrame() ||
+        this.#settings === undefined ||
+        frame.url() === 'about:blank' ||
+        frame.url() === ''
+      )
+        return;
       if (frame.url().startsWith('chrome-error:')) return;
       const problem = navigationProblem(frame.url(), this.#settings);
       if (problem === null) return;
       this.#refuse(page, problem);
       void page.goto('about:blank').catch(() => undefined);
     });
-    if (this.#settings !== undefined && hasHostLists(this.#settings)) entry.guarded = this.#guard(entry, this.#settings);
+    if (this.#settings !== undefined && hasHostLists(this.#settings))
+      entry.guarded = this.#guard(entry, this.#settings);
     return entry;
   }
 
@@ -234,10 +301,15 @@ export class BrowserSession implements AsyncDisposable {
       session.on('Fetch.requestPaused', ({ requestId, request }) => {
         const problem = navigationProblem(request.url, this.#settings ?? settings);
         if (problem !== null) this.#refuse(entry.page, problem);
-        const answer = problem === null ? session.send('Fetch.continueRequest', { requestId }) : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
+        const answer =
+          problem === null
+            ? session.send('Fetch.continueRequest', { requestId })
+            : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
         answer.catch(() => undefined);
       });
-      await session.send('Fetch.enable', { patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }] });
+      await session.send('Fetch.enable', {
+        patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }],
+      });
     } catch {
       // Without its guard a page is not let loose on the owner's lists.
       await entry.page.close().catch(() => undefined);
