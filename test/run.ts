@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What `npm test` does: gets the tools, then type-checks, lints and runs every test, and closes with one line that counts them.
+ * What `npm test` does: gets the tools, then checks format and types, lints and runs every test, and closes with one line that
+ * counts them.
  * Arguments go to vitest, and then only the tests that they choose are run.
  */
 
@@ -69,6 +70,7 @@ async function main(): Promise<number> {
   say('== tools');
   await run('bash', ['test/setup.sh']);
   if (chosen.length === 0) {
+    await check(tally, 'format', 'oxfmt', ['--check']);
     await check(tally, 'types', 'tsc', ['-b']);
     await check(tally, 'lint', 'oxlint', ['--deny-warnings']);
     await check(tally, 'unused code', 'knip', []);
