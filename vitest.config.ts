@@ -5,8 +5,6 @@ export default defineConfig({
   test: {
     globalSetup: ['test/fixtures/global-setup.ts'],
     pool: 'forks',
-    // More than the cores of a small machine: much of it waits.
-    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
@@ -19,6 +17,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'in process',
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
           include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'test/*.test.ts', 'test/api/**/*.test.ts'],
           // Loading the hub takes longer than most of these files: a worker loads it once.
           isolate: false,
@@ -28,6 +28,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'processes',
+          // More than the cores of a small machine: most of them wait.
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
           include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'],
         },
       },

@@ -38,6 +38,7 @@ export const errorCodes = {
   method_not_allowed: { status: 405, retryable: false },
   request_timeout: { status: 408, retryable: true },
   conflict: { status: 409, retryable: false },
+  version_conflict: { status: 409, retryable: false },
   email_taken: { status: 409, retryable: false },
   workspace_name_taken: { status: 409, retryable: false },
   command_ended: { status: 409, retryable: false },

@@ -69,6 +69,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   }
   if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
   if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
+  if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
   if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
@@ -122,9 +123,18 @@ const idempotencyKey: Json = {
   schema: { type: 'string', maxLength: 255 },
 };
 
+const ifMatch: Json = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of what is changed: refused with `version_conflict` when it was changed meanwhile',
+  schema: { type: 'string', maxLength: 255 },
+};
+
 /** Parameters that many operations have, by their names in the document. */
 const sharedParameters: Record<string, Json> = {
   IdempotencyKey: idempotencyKey,
+  IfMatch: ifMatch,
   ...Object.fromEntries(
     ['Limit', 'Cursor'].map((name) => [
       name,
@@ -160,6 +170,7 @@ function parametersOf(operation: Operation): Json[] {
     ...parametersIn('path', operation.params),
     ...parametersIn('query', operation.query),
     ...(takesKey ? [idempotencyKey] : []),
+    ...(operation.ifMatch === true ? [ifMatch] : []),
   ];
   return parameters.map((parameter) => {
     const shared = sharedParameterNames.get(JSON.stringify(parameter));
@@ -167,7 +178,9 @@ function parametersOf(operation: Operation): Json[] {
   });
 }
 
-function descriptionOf(operation: Operation, codes: readonly ErrorCode[]): string {
+/** What it does, what it needs, and the errors that are its own; those of every call stand at the responses. */
+function descriptionOf(operation: Operation): string {
+  const codes = [...(operation.errors ?? []), ...(operation.ifMatch === true ? ['version_conflict'] : [])].toSorted();
   const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
   const ofSession =
     operation.role === undefined
@@ -179,7 +192,7 @@ function descriptionOf(operation: Operation, codes: readonly ErrorCode[]): strin
       : (ofToken ?? ofSession) === undefined
         ? undefined
         : `Needs ${ofToken ?? ofSession}.`;
-  const errors = codes.length === 0 ? undefined : `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
+  const errors = codes.length === 0 ? undefined : `Its own errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
   return [operation.description, needs, errors].filter((part) => part !== undefined).join('\n\n');
 }
 
@@ -243,7 +256,7 @@ export function openApiDocument(): Json {
       operationId: operation.id,
       tags: [operation.tag],
       summary: operation.summary,
-      description: descriptionOf(operation, codes),
+      description: descriptionOf(operation),
       security: operation.callers.flatMap((caller) => callerSecurity[caller]),
       ...(parameters.length === 0 ? {} : { parameters }),
       ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
@@ -255,9 +268,7 @@ export function openApiDocument(): Json {
       },
     };
   }
-  const used = new Set(
-    operations.flatMap((operation) => errorCodesOf(operation).map((code) => errorCodes[code].status)),
-  );
+  const used = Map.groupBy(new Set(operations.flatMap(errorCodesOf)), (code) => errorCodes[code].status);
   const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   return {
     openapi: '3.0.3',
@@ -285,7 +296,10 @@ export function openApiDocument(): Json {
       responses: Object.fromEntries(
         [...errorResponses]
           .filter(([status]) => used.has(status))
-          .map(([status, name]) => [name, { description: reasonPhrase(status), content: error }]),
+          .map(([status, name]) => {
+            const codes = (used.get(status) ?? []).toSorted().map((code) => `\`${code}\``);
+            return [name, { description: `${reasonPhrase(status)}: ${codes.join(', ')}`, content: error }];
+          }),
       ),
       schemas,
     },

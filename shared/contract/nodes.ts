@@ -276,6 +276,7 @@ export const nodes = defineResource({
     method: 'POST',
     path: '/v1/automations/nodes/{id}/heartbeat',
     summary: 'Report facts and extend the leases of running commands (the device calls this)',
+    description: 'A device that sends none for three times the pace that the hub asks for counts as offline.',
     params: idParams,
     body: z.object({
       facts: deviceFacts.optional(),

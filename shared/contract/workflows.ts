@@ -62,6 +62,20 @@ export const workflow = named(
 );
 export type Workflow = z.output<typeof workflow>;
 
+const versionSummaryShape = { version: z.int().min(1), name: z.string(), createdAt: timestamp };
+const workflowVersionSummary = named('WorkflowVersionSummary', z.object(versionSummaryShape));
+const workflowVersion = named('WorkflowVersion', z.object({ ...versionSummaryShape, stepsJson: z.array(step) }));
+export type WorkflowVersion = z.output<typeof workflowVersion>;
+
+const versionParams = z.strictObject({
+  id,
+  version: z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(2_147_483_647, 'must be at most 2147483647'),
+});
+
 const createBody = named(
   'CreateWorkflow',
   z.strictObject({
@@ -145,13 +159,54 @@ export const workflows = defineResource({
   createAutomationAlias: { ...create, path: '/v1/automations', summary: 'Create a workflow (alias)' },
   listAutomationWorkflows: { ...list, path: '/v1/automations/workflows' },
   createAutomationWorkflow: { ...create, path: '/v1/automations/workflows' },
+  getAutomationWorkflow: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}',
+    summary: 'Read a workflow',
+    description:
+      '`ETag` is its version; a change that sends it as `If-Match` is refused when somebody changed it meanwhile.',
+    params: idParams,
+    response: workflow,
+  },
+  listAutomationWorkflowVersions: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}/versions',
+    summary: 'List the versions of a workflow',
+    description: 'Newest first: the newest 100, and those that runs have.',
+    params: idParams,
+    query: listQuery,
+    response: page(workflowVersionSummary),
+  },
+  getAutomationWorkflowVersion: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}/versions/{version}',
+    summary: 'Read a version of a workflow',
+    params: versionParams,
+    response: workflowVersion,
+  },
+  restoreAutomationWorkflowVersion: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/workflows/{id}/versions/{version}/restore',
+    summary: 'Restore a version of a workflow',
+    description:
+      'Makes a new version with the name and the steps of that one, checked as in any change; trigger, limits and whether it is active stay.',
+    params: versionParams,
+    ifMatch: true,
+    response: workflow,
+    errors: ['workflow_invalid', 'product_not_entitled'],
+  },
   updateAutomationWorkflow: {
     ...manage,
     method: 'PATCH',
     path: '/v1/automations/workflows/{id}',
     summary: 'Change a workflow',
     description:
-      'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have.',
+      'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have. `ETag` is the new version.',
+    ifMatch: true,
     params: idParams,
     body: z
       .strictObject({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -85,4 +85,102 @@ test('a version that was current within the last minute stays, because a start m
   await age(id, 150, 140);
   await api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'hastier' } });
   expect(await versionsOf(id)).toEqual(range(10, 151));
+});
+
+describe('the history of a workflow', () => {
+  const log = (message: string) => [{ type: 'log' as const, message }];
+  const read = async (id: string) => {
+    const response = await fetch(`${hub.url}/v1/automations/workflows/${id}`, {
+      headers: { 'x-api-key': workspace.key },
+    });
+    return { etag: response.headers.get('etag'), body: (await response.json()) as { version: number; name: string } };
+  };
+  const change = async (method: string, path: string, ifMatch: string | null, body?: unknown) => {
+    const response = await fetch(`${hub.url}/v1/automations/workflows/${path}`, {
+      method,
+      headers: {
+        'x-api-key': workspace.key,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(ifMatch === null ? {} : { 'if-match': ifMatch }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      etag: response.headers.get('etag'),
+      body: (await response.json()) as Record<string, unknown>,
+    };
+  };
+
+  test('can be read page by page, and any version of it restored as a new one', async () => {
+    const { api } = workspace;
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'one', stepsJson: log('1'), limits: { maxConcurrentRuns: 2 } },
+    });
+    await api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'two', stepsJson: log('2') } });
+    await api.call('updateAutomationWorkflow', { params: { id }, body: { active: false } });
+    const first = await api.call('listAutomationWorkflowVersions', { params: { id }, query: { limit: 2 } });
+    expect(first.data.map(({ version, name }) => [version, name])).toEqual([
+      [3, 'two'],
+      [2, 'two'],
+    ]);
+    const rest = await api.call('listAutomationWorkflowVersions', {
+      params: { id },
+      query: { limit: 2, cursor: first.meta.nextCursor as string },
+    });
+    expect([rest.data.map(({ version }) => version), rest.meta.nextCursor]).toEqual([[1], null]);
+    expect(await api.call('getAutomationWorkflowVersion', { params: { id, version: 1 } })).toMatchObject({
+      name: 'one',
+      stepsJson: log('1'),
+    });
+    const restored = await api.call('restoreAutomationWorkflowVersion', { params: { id, version: 1 } });
+    // What is not of a version stays as it is.
+    expect(restored).toMatchObject({
+      version: 4,
+      name: 'one',
+      stepsJson: log('1'),
+      active: false,
+      limits: { maxConcurrentRuns: 2 },
+    });
+    expect(await api.call('getAutomationWorkflow', { params: { id } })).toEqual(restored);
+    for (const operation of ['getAutomationWorkflowVersion', 'restoreAutomationWorkflowVersion'] as const) {
+      await expect(api.call(operation, { params: { id, version: 9 } })).rejects.toMatchObject({
+        status: 404,
+        code: 'not_found',
+      });
+    }
+  });
+
+  test('is changed by one of two who read the same version, and the other is told of the newer one', async () => {
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'shared', stepsJson: log('x') },
+    });
+    const { etag } = await read(id);
+    expect(etag).toBe('"1"');
+    const answers = await Promise.all(['a', 'b'].map((name) => change('PATCH', id, etag, { name })));
+    const [done, refused] = answers.toSorted((left, right) => left.status - right.status);
+    expect(done).toMatchObject({ status: 200, etag: '"2"', body: { version: 2 } });
+    expect(refused).toMatchObject({ status: 409, etag: '"2"', body: { code: 'version_conflict' } });
+    expect((await read(id)).body).toMatchObject({ version: 2, name: done?.body['name'] });
+    expect(await change('POST', `${id}/versions/1/restore`, '"1"')).toMatchObject({ status: 409 });
+    expect(await change('POST', `${id}/versions/1/restore`, '"7", W/"2"')).toMatchObject({ status: 200, etag: '"3"' });
+    expect(await change('PATCH', id, '*', { name: 'c' })).toMatchObject({ status: 200 });
+    expect(await change('PATCH', id, 'newest', { name: 'd' })).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed', details: [{ path: 'headers.if-match' }] },
+    });
+  });
+
+  test('is nobody else’s', async () => {
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'mine', stepsJson: log('x') },
+    });
+    const { api } = await hub.workspace();
+    await expect(api.call('listAutomationWorkflowVersions', { params: { id } })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    await expect(api.call('getAutomationWorkflowVersion', { params: { id, version: 1 } })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
 });

@@ -12,6 +12,7 @@ import type { Sequences } from '../../modules/sequences/index.ts';
 import { depthHeader, runHeader } from '../../modules/webhooks/index.ts';
 import type { Workflows } from '../../modules/workflows/index.ts';
 import { streamEvents } from '../event-stream.ts';
+import { expectedVersions, tagged } from '../if-match.ts';
 import { actorOf, implement, runCallerOf } from '../implement.ts';
 import type { OperationRequest, Principal } from '../implement.ts';
 
@@ -27,8 +28,28 @@ export function workflowRoutes(workflows: Workflows) {
     listAutomationWorkflows: list,
     createAutomationAlias: create,
     createAutomationWorkflow: create,
-    updateAutomationWorkflow: ({ principal, params, body }) =>
-      workflows.update(principal.tenantId, params.id, body, runCallerOf(principal)),
+    getAutomationWorkflow: async ({ principal, params, raw: { response } }) =>
+      tagged(response, await workflows.get(principal.tenantId, params.id)),
+    listAutomationWorkflowVersions: ({ principal, params, query }) =>
+      workflows.listVersions(principal.tenantId, params.id, query),
+    getAutomationWorkflowVersion: ({ principal, params }) =>
+      workflows.getVersion(principal.tenantId, params.id, params.version),
+    restoreAutomationWorkflowVersion: async ({ principal, params, headers, raw: { response } }) =>
+      tagged(
+        response,
+        await workflows.restoreVersion(
+          principal.tenantId,
+          params.id,
+          params.version,
+          runCallerOf(principal),
+          expectedVersions(headers),
+        ),
+      ),
+    updateAutomationWorkflow: async ({ principal, params, body, headers, raw: { response } }) =>
+      tagged(
+        response,
+        await workflows.update(principal.tenantId, params.id, body, runCallerOf(principal), expectedVersions(headers)),
+      ),
     deleteAutomationWorkflow: ({ principal, params }) =>
       workflows.delete(principal.tenantId, params.id, actorOf(principal)),
     runAutomationWorkflow: ({ principal, params, query, body }) =>

@@ -4,7 +4,7 @@ import type { Step } from '../../../shared/contract/steps.ts';
 import type { Trigger } from '../../../shared/contract/triggers.ts';
 import { isUsableInstant } from '../../../shared/contract/common.ts';
 import { workflows as resource } from '../../../shared/contract/workflows.ts';
-import type { DryRun, Workflow, WorkflowLimits } from '../../../shared/contract/workflows.ts';
+import type { DryRun, Workflow, WorkflowLimits, WorkflowVersion } from '../../../shared/contract/workflows.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { canonicalJson } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
@@ -31,11 +31,13 @@ import type { StepValidator } from './startable.ts';
 import {
   findByOrigin,
   findStartable,
+  findVersion,
   findWorkflow,
   insertDerivedWorkflow,
   insertWorkflow,
   listChannelWorkflows,
   listDerivedIds,
+  listVersions,
   listWorkflows,
   markDeleted,
   maxHookWorkflows,
@@ -43,7 +45,7 @@ import {
   readWebhookToken,
   updateWorkflow,
 } from './store.ts';
-import type { WorkflowContent, WorkflowRow } from './store.ts';
+import type { VersionRow, WorkflowContent, WorkflowRow } from './store.ts';
 
 export interface WorkflowsDependencies {
   db: Database;
@@ -64,6 +66,7 @@ export interface WorkflowsDependencies {
 type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
 type ListQuery = z.output<typeof resource.listAutomationWorkflows.query>;
+type VersionsQuery = z.output<typeof resource.listAutomationWorkflowVersions.query>;
 type RunBody = z.output<typeof resource.runAutomationWorkflow.body>;
 type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
 
@@ -73,6 +76,9 @@ export interface DerivedWorkflow {
   name: string;
   steps: Step[];
 }
+
+/** Versions of which a change expects the newest to be one; null for any. */
+export type ExpectedVersion = readonly number[] | null;
 
 const tokenPurpose = 'webhook-token';
 
@@ -89,6 +95,55 @@ export class Workflows {
     const read = (limit: number, before: string | undefined) =>
       this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
     return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) => this.#present(row));
+  }
+
+  /** @throws AppError `not_found`. */
+  async get(tenantId: string, id: string): Promise<Workflow> {
+    const row = await this.#deps.db.workspace(tenantId, (tx) => findWorkflow(tx, tenantId, id));
+    if (row === null) throw notFound(id);
+    return this.#present(row);
+  }
+
+  /** @throws AppError `not_found`, `invalid_cursor`. */
+  async listVersions(tenantId: string, id: string, query: VersionsQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, async (tx) => {
+        if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound(id);
+        const rows = await listVersions(
+          tx,
+          tenantId,
+          id,
+          limit,
+          before === undefined ? undefined : versionOfCursor(before),
+        );
+        return rows.map((row) => ({ ...row, id: cursorOfVersion(row.version) }));
+      });
+    return readPage(this.#deps.cursors, `workflow-versions:${tenantId}:${id}`, query, read, presentVersionSummary);
+  }
+
+  /** @throws AppError `not_found`. */
+  async getVersion(tenantId: string, id: string, version: number): Promise<WorkflowVersion> {
+    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
+      if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound(id);
+      return findVersion(tx, tenantId, id, version);
+    });
+    if (row === null) throw noVersion(id, version);
+    return { ...presentVersionSummary(row), stepsJson: row.steps };
+  }
+
+  /**
+   * Makes a new version with the name and steps of an earlier one.
+   * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`.
+   */
+  async restoreVersion(
+    tenantId: string,
+    id: string,
+    version: number,
+    caller: RunCaller,
+    expected: ExpectedVersion,
+  ): Promise<Workflow> {
+    const found = await this.getVersion(tenantId, id, version);
+    return this.update(tenantId, id, { name: found.name, stepsJson: found.stepsJson }, caller, expected);
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
@@ -127,11 +182,18 @@ export class Workflows {
     return this.#present(row);
   }
 
-  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
-  async update(tenantId: string, id: string, body: UpdateBody, caller: RunCaller): Promise<Workflow> {
+  /** @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
+  async update(
+    tenantId: string,
+    id: string,
+    body: UpdateBody,
+    caller: RunCaller,
+    expected: ExpectedVersion = null,
+  ): Promise<Workflow> {
     const { row, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
       if (before === null) throw notFound(id);
+      if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
       if (body.stepsJson !== undefined) await this.#validate(tx, tenantId, body.stepsJson, id);
       const trigger = body.triggerJson ?? this.#openTrigger(before.trigger);
       const limits = body.limits === undefined ? before.limits : body.limits;
@@ -391,6 +453,37 @@ async function joinToken(tx: Transaction, tenantId: string, id: string, content:
 
 export function createWorkflows(dependencies: WorkflowsDependencies): Workflows {
   return new Workflows(dependencies);
+}
+
+const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps'>) => ({
+  version,
+  name,
+  createdAt: createdAt.toISOString(),
+});
+
+/** A version in the form that cursors have: they carry ids. */
+const cursorOfVersion = (version: number) => `00000000-0000-0000-0000-${version.toString(16).padStart(12, '0')}`;
+const versionOfCursor = (cursor: string) => Number.parseInt(cursor.slice(-12), 16);
+
+function noVersion(id: string, version: number): AppError {
+  return new AppError(
+    'not_found',
+    `The workflow ${id} has no version ${version}, or it was pruned; list its versions.`,
+    {
+      details: [{ path: 'params.version', message: 'is not there' }],
+    },
+  );
+}
+
+function versionConflict(id: string, newest: number): AppError {
+  return new AppError(
+    'version_conflict',
+    `The workflow ${id} was changed meanwhile and is at version ${newest}; read it, and change that one.`,
+    {
+      headers: { ETag: `"${newest}"` },
+      details: [{ path: 'headers.if-match', message: `the newest version is ${newest}` }],
+    },
+  );
 }
 
 function invalid(path: string, message: string): AppError {

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, isNull, lt, sql } from 'drizzle-orm';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Step } from '../../../shared/contract/steps.ts';
 import type { Trigger } from '../../../shared/contract/triggers.ts';
@@ -254,6 +254,50 @@ export async function updateWorkflow(
     .values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
   await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
+}
+
+export type VersionRow = typeof workflowVersions.$inferSelect;
+
+/** Versions of a workflow, newest first, from before one of them on. */
+export async function listVersions(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  limit: number,
+  before: number | undefined,
+): Promise<Omit<VersionRow, 'steps'>[]> {
+  const { steps: _steps, ...columns } = getTableColumns(workflowVersions);
+  return tx
+    .select(columns)
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        before === undefined ? undefined : lt(workflowVersions.version, before),
+      ),
+    )
+    .orderBy(desc(workflowVersions.version))
+    .limit(limit);
+}
+
+export async function findVersion(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  version: number,
+): Promise<VersionRow | null> {
+  const [row] = await tx
+    .select()
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        eq(workflowVersions.version, version),
+      ),
+    );
+  return row ?? null;
 }
 
 /** Versions of a workflow that are kept, whether or not a run has them. */
