@@ -9,7 +9,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
-import { authorization, pathOf, send } from '../fixtures/requests.ts';
+import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 import type { Judge } from '../fixtures/statements.ts';
 
@@ -105,11 +105,13 @@ const lists = operations.filter(
 );
 
 test('every list finds its page by an index, whatever it is filtered by', { timeout: 180_000 }, async () => {
+  const ids: Record<string, string> = {
+    getAutomationSession: crowd.session,
+    listAutomationWorkflowVersions: crowd.busyWorkflow,
+    listContacts: crowd.contactList,
+  };
   for (const operation of lists) {
-    const params = {
-      tenantId: workspace.tenantId,
-      id: operation.id === 'getAutomationSession' ? crowd.session : crowd.contactList,
-    };
+    const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };
     const headers = authorization(operation, workspace);
     for (const query of queriesOf(operation)) {
       const path = `${pathOf(operation, params)}?${new URLSearchParams({ limit: '20', ...query }).toString()}`;
