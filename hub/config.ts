@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import ipaddr from 'ipaddr.js';
 import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
+import { isAddressBlock } from './platform/address-block.ts';
 
 /** Where a setting's text comes from: the environment, and a file for `NAME_FILE`. */
 export interface SettingSources {
@@ -37,10 +37,6 @@ const list = (check: (item: string) => boolean, message: string) =>
 
 const address = (protocols: string[], message: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
-const isCidr = (text: string) =>
-  text.includes('/')
-    ? ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
-    : ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
 /** Every setting, once: validation, defaults, and the table in the README come from here. */
 const settings = {
@@ -103,7 +99,7 @@ const settings = {
     description: '`open` lets anybody who reaches the hub make a workspace',
   },
   TRUSTED_PROXIES: {
-    schema: list(isCidr, 'must be addresses or CIDR blocks joined by commas'),
+    schema: list(isAddressBlock, 'must be addresses or CIDR blocks joined by commas'),
     default: '',
     description: 'Proxies whose X-Forwarded-For is believed',
   },

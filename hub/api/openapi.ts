@@ -64,9 +64,9 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
       'ip_not_allowed',
       'rate_limited',
     );
-    if (operation.method === 'POST')
-      add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   }
+  if (takesIdempotencyKey(operation))
+    add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
   if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
   if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
@@ -164,12 +164,15 @@ function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined):
   });
 }
 
+/** Those whose caller has keys of its own: see `idempotentCallerOf`. */
+const takesIdempotencyKey = (operation: Operation) =>
+  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
+
 function parametersOf(operation: Operation): Json[] {
-  const takesKey = operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
   const parameters = [
     ...parametersIn('path', operation.params),
     ...parametersIn('query', operation.query),
-    ...(takesKey ? [idempotencyKey] : []),
+    ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === true ? [ifMatch] : []),
   ];
   return parameters.map((parameter) => {

@@ -88,12 +88,13 @@ export class FolderLock implements Disposable {
         const grave = `${path}.${process.pid}`;
         try {
           renameSync(path, grave);
-          // One that was taken meanwhile is put back.
+          // One that was taken meanwhile is put back, unless a third took the folder at that moment.
           const moved = readStateFile(grave, folderOwner);
           if (moved !== null && isAlive(moved)) linkSync(grave, path);
-          rmSync(grave, { force: true });
         } catch (moveError) {
-          if ((moveError as NodeJS.ErrnoException).code !== 'ENOENT') throw moveError;
+          if (!['ENOENT', 'EEXIST'].includes((moveError as NodeJS.ErrnoException).code ?? '')) throw moveError;
+        } finally {
+          rmSync(grave, { force: true });
         }
       }
     }

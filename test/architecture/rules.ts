@@ -166,7 +166,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/config',
     from: 'hub/config.ts',
-    allowed: ['shared/**', 'zod', 'ipaddr.js'],
+    allowed: ['shared/**', 'hub/platform/address-block.ts', 'zod'],
     forbids: { from: 'hub/config.ts', target: 'node:fs' },
   },
   {

@@ -17,7 +17,7 @@ import type { TestRedis } from '../fixtures/redis.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { until } from '../fixtures/until.ts';
 import { freePort } from '../fixtures/free-port.ts';
-import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { cli, endsWithThisProcess, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
 
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
@@ -105,7 +105,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const exits: string[] = [];
     const startCompanion = (): ChildProcess => {
       const child = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], {
-        env: companionEnv,
+        env: { ...companionEnv, ...endsWithThisProcess() },
         stdio: ['ignore', companionLog, companionLog],
       });
       // It ends when it is killed; one that gives up by itself would leave every later command waiting.

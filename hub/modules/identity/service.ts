@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import ipaddr from 'ipaddr.js';
 import { jwtVerify, SignJWT } from 'jose';
 import type { z } from 'zod';
 import { productPermissions } from '../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
 import { identity as resource } from '../../../shared/contract/identity.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { isAddressBlock } from '../../platform/address-block.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import { violatedConstraint } from '../../platform/db/database.ts';
@@ -496,12 +496,6 @@ export class Identity {
     }
   }
 }
-
-/** An address or a CIDR block as everybody writes it: not `1.2.3`, which would be 1.2.0.3, nor `010.0.0.1`, which would be 8.0.0.1. */
-const isAddressBlock = (block: string) =>
-  block.includes('/')
-    ? ipaddr.IPv4.isValidCIDRFourPartDecimal(block) || ipaddr.IPv6.isValidCIDR(block)
-    : ipaddr.IPv4.isValidFourPartDecimal(block) || ipaddr.IPv6.isValid(block);
 
 function checkToken(body: CreateTokenBody): void {
   const refuse = (path: string, message: string) => {
