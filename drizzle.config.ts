@@ -2,6 +2,6 @@ import { defineConfig } from 'drizzle-kit';
 
 export default defineConfig({
   dialect: 'postgresql',
-  schema: ['./hub/platform/db/tenancy.ts', './hub/platform/db/schema.ts', './hub/platform/db/automation-schema.ts'],
+  schema: ['./hub/platform/db/tenancy.ts', './hub/{platform,engine,products}/**/schema.ts'],
   out: './migrations',
 });

@@ -5,10 +5,10 @@ import { delimiter, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Client, Fetch } from '../../shared/contract/client.ts';
-import type { Run } from '../../shared/contract/runs.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { servePage } from './page.ts';
 import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
@@ -26,7 +26,7 @@ an approval, a command. The pictures stay in .outrigger/demo.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'hub/outrigger.js');
-const hubCli = join(root, 'hub/cli.ts');
+const hubCli = join(root, 'hub/cli/cli.ts');
 const companionCli = join(root, 'node-agent/runtime/cli.ts');
 const say = (line = '') => process.stdout.write(`${line}\n`);
 

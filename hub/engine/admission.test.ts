@@ -3,26 +3,20 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
-import { NodeCommands } from '../modules/nodes/index.ts';
-import {
-  acceptRuns,
-  admitClaimedRun,
-  admitWaitingRuns,
-  createRuns,
-  reopenLines,
-  wakeForgottenLines,
-} from '../modules/runs/index.ts';
-import type { PromisedJob } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { defineSkill } from '../skills/define.ts';
+import { createRuns } from '../products/automations/runs/index.ts';
+import { admitClaimedRun } from './admission.ts';
 import { Engine } from './engine.ts';
+import { acceptRuns, admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
+import type { PromisedJob } from './index.ts';
+import { defineSkill } from './skill.ts';
 import { claimRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
-import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -130,15 +124,9 @@ class Worker {
       db,
       events,
       skills: { find: () => skill, list: () => [skill] },
-      nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+      ...enginePorts(db, events),
       logger,
       dispatch: (jobs) => this.jobs.push(...jobs),
-      onFinished: () => undefined,
-      startChild: () => Promise.reject(new Error('no child is started here')),
-      generate: () => Promise.reject(new Error('no model is asked here')),
-      findAgent: async () => null,
-      findToolProfile: async () => null,
-      mark: unmarked,
     });
   }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { ToolProfile } from '../../shared/contract/automations/agents.ts';
+import { matchesGlob } from '../../shared/glob.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonValue } from '../../shared/json.ts';
-import type { Skill } from '../skills/define.ts';
+import type { Skill } from './skill.ts';
 
 /**
  * How agents speak: a model calls tools by lines `TOOL_CALL:<skillId>|<json>` and ends with `FINAL:<text>`; what came of its calls
@@ -170,4 +172,10 @@ export function toolsText(tools: readonly Skill[]): string {
 function inputSchema(tool: Skill): unknown {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(tool.input, { io: 'input', unrepresentable: 'any' });
   return schema;
+}
+
+/** Whether a profile lets a skill be called: allowed, and not denied. */
+export function allowsSkill(profile: Pick<ToolProfile, 'allow' | 'deny'>, skillId: string): boolean {
+  const matches = (patterns: readonly string[]) => patterns.some((pattern) => matchesGlob(pattern, skillId));
+  return matches(profile.allow) && !matches(profile.deny);
 }

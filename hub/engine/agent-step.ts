@@ -1,32 +1,22 @@
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { renderTemplates } from '../../shared/template.ts';
-import { allowsSkill } from '../modules/agents/index.ts';
-import { readPolicy } from '../modules/policies/index.ts';
-import { readEntitlements } from '../modules/workflows/index.ts';
-import {
-  appendMessage,
-  findSession,
-  keptMessages,
-  readUnsummarised,
-  summariseAfterMessages,
-  writeSummary,
-} from '../modules/sessions/index.ts';
-import type { SessionRow } from '../modules/sessions/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import type { StepWait } from '../platform/db/schema.ts';
-import type { Skill } from '../skills/define.ts';
-import { maxToolDepth, parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
+import { readEntitlements } from '../platform/db/tenancy.ts';
+import { allowsSkill, maxToolDepth, parseTurn, toolResultText, toolsText } from './agent-protocol.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
+import type { Conversation } from './ports.ts';
 import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
+import type { StepWait } from './schema.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
+import type { Skill } from './skill.ts';
 import { advanceRun, isStepState, writeReceipt, writeStep } from './store.ts';
 
 type AgentStep = Extract<Step, { type: 'agent' }>;
@@ -63,6 +53,10 @@ interface AgentState {
   activeMs: number;
 }
 
+/** Messages that a conversation keeps word for word before the older ones are summed up. */
+const summariseAfterMessages = 40;
+/** How many stay word for word then. */
+const keptMessages = 20;
 const maxHistoryCharacters = 60_000;
 
 /**
@@ -119,7 +113,7 @@ class AgentLoop {
   #instructions = '';
   #model: string | null = null;
   #tools: Skill[] = [];
-  #session: SessionRow | null = null;
+  #session: Conversation | null = null;
   #history: { role: 'user' | 'assistant'; content: string }[] = [];
 
   private constructor(
@@ -173,11 +167,11 @@ class AgentLoop {
   async #load(tx: Transaction): Promise<void> {
     const { tenant_id: tenantId, trigger } = this.#held.run;
     const { agentId, toolProfileId } = this.#step;
-    const agent = agentId === undefined ? null : await this.#deps.findAgent(tx, tenantId, agentId);
+    const agent = agentId === undefined ? null : await this.#deps.agents.findAgent(tx, tenantId, agentId);
     if (agentId !== undefined && agent === null)
       throw new StepFailure('unknown_agent', `There is no agent ${agentId} any more.`, { retryable: false });
     const profileId = toolProfileId ?? agent?.toolProfileId ?? null;
-    const profile = profileId === null ? null : await this.#deps.findToolProfile(tx, tenantId, profileId);
+    const profile = profileId === null ? null : await this.#deps.agents.findToolProfile(tx, tenantId, profileId);
     if (profileId !== null && profile === null)
       throw new StepFailure('unknown_tool_profile', `There is no tool profile ${profileId} any more.`, {
         retryable: false,
@@ -194,20 +188,23 @@ class AgentLoop {
               (skill) =>
                 allowsSkill(profile, skill.id) && skill.requires.every((entitlement) => entitlements[entitlement]),
             );
-    const policy = await readPolicy(tx, tenantId);
+    const policy = await this.#deps.readPolicy(tx, tenantId);
     const { sessionId: template } = this.#step;
     const sessionId =
       template === undefined
         ? trigger['sessionId']
         : this.#working(() => renderTemplates(template, scopeOf(this.#held, this.#index)));
     if (typeof sessionId === 'string' && sessionId !== '') {
-      this.#session = /^[0-9a-f-]{36}$/i.test(sessionId) ? await findSession(tx, tenantId, sessionId) : null;
+      this.#session = /^[0-9a-f-]{36}$/i.test(sessionId)
+        ? await this.#deps.agents.conversations.find(tx, tenantId, sessionId)
+        : null;
       if (this.#session === null)
         throw new StepFailure('unknown_session', `There is no session ${sessionId.slice(0, 100)} in this workspace.`, {
           retryable: false,
         });
     }
-    const said = this.#session === null ? [] : await readUnsummarised(tx, this.#session);
+    const said =
+      this.#session === null ? [] : await this.#deps.agents.conversations.readUnsummarised(tx, this.#session);
     this.#history = [];
     let room = maxHistoryCharacters;
     const history = said
@@ -276,7 +273,7 @@ class AgentLoop {
       const ask = () =>
         throughOutages(either, () =>
           this.#working(() =>
-            this.#deps.generate({
+            this.#deps.agents.generate({
               tenantId: run.tenant_id,
               preferredModel: this.#model,
               instructions: this.#instructions,
@@ -455,31 +452,32 @@ class AgentLoop {
       persist: async (tx) => {
         // A message of a channel stands in the transcript already.
         if (this.#held.run.trigger['sessionId'] !== session.id)
-          await appendMessage(tx, tenantId, session.id, {
+          await this.#deps.agents.conversations.append(tx, tenantId, session.id, {
             role: 'user',
             content: prompt.slice(0, 50_000),
             runId: this.#held.runId,
           });
-        await appendMessage(tx, tenantId, session.id, {
+        await this.#deps.agents.conversations.append(tx, tenantId, session.id, {
           role: 'assistant',
           content: final.slice(0, 50_000),
           runId: this.#held.runId,
         });
-        if (summary !== null) await writeSummary(tx, session, summary.text, summary.throughId);
+        if (summary !== null)
+          await this.#deps.agents.conversations.writeSummary(tx, session, summary.text, summary.throughId);
       },
     };
   }
 
   /** Sums up the older part of a long transcript; null when it is short, or no model answers now. */
-  async #summarise(session: SessionRow): Promise<{ text: string; throughId: string } | null> {
+  async #summarise(session: Conversation): Promise<{ text: string; throughId: string } | null> {
     const { tenant_id: tenantId } = this.#held.run;
-    const said = await this.#held.read((tx) => readUnsummarised(tx, session));
+    const said = await this.#held.read((tx) => this.#deps.agents.conversations.readUnsummarised(tx, session));
     if (said.length < summariseAfterMessages) return null;
     const older = said.slice(0, said.length - keptMessages);
     const lines = older.map(({ role, content }) => `${role}: ${content.slice(0, 2000)}`).join('\n');
     try {
       const { text } = await this.#held.place.outside(() =>
-        this.#deps.generate({
+        this.#deps.agents.generate({
           tenantId,
           preferredModel: this.#model,
           instructions:

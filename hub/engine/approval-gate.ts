@@ -1,19 +1,22 @@
 import { canonicalJson } from '../../shared/json.ts';
-import { createApproval, findApproval } from '../modules/approvals/index.ts';
-import type { ApprovalRow } from '../modules/approvals/index.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallSite, Waiting } from './call.ts';
 import { StepFailure } from './failure.ts';
-import type { HeldRun } from './held-run.ts';
+import type { EngineDependencies, HeldRun } from './held-run.ts';
+import type { Approval, NewApproval } from './ports.ts';
+
+/** An approval that anybody decides who manages automations. */
+export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
 
 /** How long an approval that no step words itself waits, in seconds. */
 export const approvalSeconds = 86_400;
 
 /** Asks for an approval, once for each call. */
 export function askApproval(
+  deps: Pick<EngineDependencies, 'approvals'>,
   held: HeldRun,
   site: CallSite,
-  approval: Omit<Parameters<typeof createApproval>[1], 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call'>,
+  approval: Omit<NewApproval, 'tenantId' | 'runId' | 'stepIndex' | 'attempt' | 'call'>,
 ): Asked {
   const { run } = held;
   const { index: stepIndex, attempt, call } = site;
@@ -24,7 +27,7 @@ export function askApproval(
     requestHash: approval.requestHash ?? hashOf(canonicalJson(approval.request)),
     begin: async (tx) => ({
       kind: 'approval',
-      approvalId: await createApproval(tx, {
+      approvalId: await deps.approvals.create(tx, {
         tenantId: run.tenant_id,
         runId: run.id,
         stepIndex,
@@ -37,8 +40,12 @@ export function askApproval(
 }
 
 /** The approval of a call once it was given; the wait for it while it is open; null when it was never asked for. @throws StepFailure when it was refused or came too late. */
-export async function settledApproval(held: HeldRun, site: CallSite): Promise<{ row: ApprovalRow } | Waiting | null> {
-  const row = await held.read((tx) => findApproval(tx, held.runId, site.index, site.attempt, site.call));
+export async function settledApproval(
+  deps: Pick<EngineDependencies, 'approvals'>,
+  held: HeldRun,
+  site: CallSite,
+): Promise<{ row: Approval } | Waiting | null> {
+  const row = await held.read((tx) => deps.approvals.find(tx, held.runId, site.index, site.attempt, site.call));
   if (row === null) return null;
   if (row.status === 'pending')
     return {

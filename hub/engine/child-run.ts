@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { lockLimits, maxRunDepth } from '../modules/runs/index.ts';
-import type { SpawnSkill } from '../skills/define.ts';
+import { maxRunDepth } from './accept-runs.ts';
 import type { CallOutcome } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import { lockLimits } from './run-rows.ts';
+import type { SpawnSkill } from './skill.ts';
 
 /** How often a run looks after the one that it waits for, should nobody wake it, in seconds. */
 const childGraceSeconds = 300;

@@ -1,12 +1,12 @@
-import type { DryRun } from '../../shared/contract/workflows.ts';
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import type { DryRun } from '../../shared/contract/automations/workflows.ts';
+import { AppError } from '../../shared/errors.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { AppError } from '../../shared/errors.ts';
 import { RenderBudget, TemplateError, isTruthy, renderKnownTemplates } from '../../shared/template.ts';
 import type { KnownScope } from '../../shared/template.ts';
-import { describeEffect } from '../skills/define.ts';
-import type { Skill, SkillCatalog } from '../skills/define.ts';
+import { describeEffect } from './skill.ts';
+import type { Skill, SkillCatalog } from './skill.ts';
 import { callOf } from './steps.ts';
 
 type DryStep = DryRun['steps'][number];

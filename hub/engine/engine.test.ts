@@ -2,21 +2,20 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
-import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRun } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { defineSkill } from '../skills/define.ts';
-import type { DirectSkill } from '../skills/define.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
+import { acceptRun } from './index.ts';
+import { defineSkill } from './skill.ts';
+import type { DirectSkill } from './skill.ts';
 import { claimRun, releaseRun, renewLease, suspendRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
-import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 let database: TestDatabase;
@@ -46,15 +45,8 @@ function engineWith(skill: DirectSkill): Engine {
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
-    nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+    ...enginePorts(db, events),
     logger,
-    dispatch: () => undefined,
-    onFinished: () => undefined,
-    startChild: () => Promise.reject(new Error('no child is started here')),
-    generate: () => Promise.reject(new Error('no model is asked here')),
-    findAgent: async () => null,
-    findToolProfile: async () => null,
-    mark: unmarked,
   });
 }
 

@@ -1,18 +1,20 @@
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { admitWaitingRuns, lockLimits, runTopic, wakeRun } from '../modules/runs/index.ts';
-import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import type { RunFailure } from '../platform/db/schema.ts';
-import { admitClaimed } from './admission.ts';
+import { runTopic, wakeRun } from './accept-runs.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import { admitWaitingRuns } from './admission.ts';
+import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-step.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
+import { lockLimits } from './run-rows.ts';
+import type { RunFailure } from './schema.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,

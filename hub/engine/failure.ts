@@ -1,7 +1,7 @@
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import { UnstorableError } from '../../shared/json.ts';
 import { TemplateError } from '../../shared/template.ts';
-import type { RunFailure } from '../platform/db/schema.ts';
+import type { RunFailure } from './schema.ts';
 
 /** Why a step failed, and whether a further try could help. */
 export class StepFailure extends Error {

@@ -2,16 +2,14 @@ import { approvedRequestText, systemRun } from '../../shared/commands/system.ts'
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { openApproval } from '../modules/approvals/index.ts';
-import { assertNodeUsable, textOfOutput } from '../modules/nodes/index.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import { splitNodeInput } from '../skills/define.ts';
-import type { NodeSkill } from '../skills/define.ts';
-import { approvalSeconds, askApproval } from './approval-gate.ts';
+import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';
 import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import { splitNodeInput } from './skill.ts';
+import type { NodeSkill } from './skill.ts';
 
 /** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
 const commandGraceSeconds = 60;
@@ -28,10 +26,10 @@ export async function beginCommand(
   const { nodeId } = splitNodeInput(input);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
   if (command.needsApproval || site.call > 0)
-    await held.read((tx) => assertNodeUsable(tx, held.run.tenant_id, nodeId, command));
+    await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
   if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
   const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
-  return askApproval(held, site, {
+  return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${(input['argv'] as string[]).join(' ')}`.slice(0, 500),
@@ -63,10 +61,10 @@ export function dispatch(
     status: 'running',
     wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
     begin: async (tx) => {
-      await assertNodeUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
+      await deps.nodes.assertUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
         throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
       });
-      const { commandId } = await deps.nodeCommands.dispatch(tx, {
+      const { commandId } = await deps.nodes.dispatch(tx, {
         tenantId: run.tenant_id,
         nodeId,
         runId: run.id,
@@ -81,14 +79,14 @@ export function dispatch(
       });
       return { kind: 'node_command', commandId };
     },
-    committed: () => deps.nodeCommands.announce(nodeId),
+    committed: () => deps.nodes.announce(nodeId),
     durable: skill.command.acts,
   };
 }
 
 /** Goes on once a command ended. @throws StepFailure when it failed. */
 export async function resumeCommand(deps: EngineDependencies, held: HeldRun, commandId: string): Promise<CallOutcome> {
-  const command = await throughOutages(held.signal, () => deps.nodeCommands.readOutcome(held.run.tenant_id, commandId));
+  const command = await throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId));
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
     return {
@@ -103,5 +101,5 @@ export async function resumeCommand(deps: EngineDependencies, held: HeldRun, com
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
       : commandFailure(command.error);
   }
-  return { kind: 'done', output: command.output, outputText: textOfOutput(command.output), effect: 'pure' };
+  return { kind: 'done', output: command.output, outputText: deps.nodes.textOf(command.output), effect: 'pure' };
 }

@@ -1,32 +1,31 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
 import { Client } from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
+import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
-import { Channels } from '../modules/channels/index.ts';
-import { Email } from '../modules/email/index.ts';
-import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRun, wakeRun } from '../modules/runs/index.ts';
-import { WorkspaceLimits } from '../modules/workspace-limits/index.ts';
 import { createCursors } from '../platform/cursor.ts';
 import { Database } from '../platform/db/database.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { createSecrets } from '../platform/secrets.ts';
-import { defineSkill } from '../skills/define.ts';
-import type { Skill } from '../skills/define.ts';
-import { messageSkills } from '../skills/message.ts';
+import { Channels } from '../products/automations/channels/index.ts';
+import { channelSkills } from '../products/automations/channels/skills.ts';
+import { Email } from '../products/automations/email/index.ts';
+import { WorkspaceLimits } from '../products/core/limits/index.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
+import { acceptRun, wakeRun } from './index.ts';
+import { defineSkill } from './skill.ts';
+import type { Skill } from './skill.ts';
 import { LeaseWatch } from './sweeper.ts';
-import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -64,15 +63,8 @@ function engineWith(skill: Skill, more: Partial<EngineDependencies> = {}): Engin
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
-    nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+    ...enginePorts(db, events),
     logger,
-    dispatch: () => undefined,
-    onFinished: () => undefined,
-    startChild: () => Promise.reject(new Error('no child is started here')),
-    generate: () => Promise.reject(new Error('no model is asked here')),
-    findAgent: async () => null,
-    findToolProfile: async () => null,
-    mark: unmarked,
     ...more,
   });
 }
@@ -320,9 +312,7 @@ async function channelTo(answer: (response: ServerResponse) => void) {
     },
     'test',
   );
-  const skill = messageSkills({ ...parts, channels, marketing: null as never }).find(
-    (known) => known.id === 'channel.deliver',
-  ) as Skill;
+  const skill = channelSkills(channels)[0] as Skill;
   return {
     skill,
     step: { type: 'skill', skillId: skill.id, input: { channelId: id, to: 'you', text: 'hello' } },

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import type { EffectKind, SkillOutcome } from '../skills/define.ts';
 import type { Waiting } from './call.ts';
 import type { StepFailure } from './failure.ts';
+import type { EffectKind, SkillOutcome } from './skill.ts';
 
 /** How one visit to a step went. */
 export type StepOutcome =

@@ -1,4 +1,4 @@
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import { hasTemplate, splitTemplate } from '../../shared/template.ts';
 import type { StepRow } from './store.ts';
 

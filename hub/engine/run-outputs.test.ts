@@ -1,21 +1,20 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
-import { NodeCommands } from '../modules/nodes/index.ts';
-import { acceptRun } from '../modules/runs/index.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { defineSkill } from '../skills/define.ts';
 import { Engine } from './engine.ts';
+import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
 import { maxRunOutputBytes } from './run-outputs.ts';
+import { defineSkill } from './skill.ts';
 import { claimRun } from './store.ts';
 import type { StepRow } from './store.ts';
-import { unmarked } from './working-marks.ts';
 
 const logger = pino({ level: 'silent' });
 const never = new AbortController().signal;
@@ -56,15 +55,8 @@ function engine(): Engine {
     db,
     events,
     skills: { find: () => skill, list: () => [skill] },
-    nodeCommands: new NodeCommands({ db, events, dispatch: () => undefined }),
+    ...enginePorts(db, events),
     logger,
-    dispatch: () => undefined,
-    onFinished: () => undefined,
-    startChild: () => Promise.reject(new Error('no child is started here')),
-    generate: () => Promise.reject(new Error('no model is asked here')),
-    findAgent: async () => null,
-    findToolProfile: async () => null,
-    mark: unmarked,
   });
 }
 

@@ -2,21 +2,20 @@ import { approvedRequestText, systemRun } from '../../shared/commands/system.ts'
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson, toStorableJson, toStorableText } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { findApprovedRequest, openApproval } from '../modules/approvals/index.ts';
-import type { ApprovalRow } from '../modules/approvals/index.ts';
-import { beyondGrants } from '../modules/packs/index.ts';
 import { DatabaseOutage } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import type { StepWait } from '../platform/db/schema.ts';
-import { splitNodeInput } from '../skills/define.ts';
-import type { DirectSkill, Skill, SkillContext } from '../skills/define.ts';
-import { approvalSeconds, askApproval, settledApproval } from './approval-gate.ts';
+import { approvalSeconds, askApproval, openApproval, settledApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallOutcome, CallSite } from './call.ts';
 import { beginChild, resumeChild } from './child-run.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
+import { beyondGrants } from './grants.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { beginCommand, dispatch, resumeCommand } from './node-call.ts';
+import type { Approval } from './ports.ts';
+import type { StepWait } from './schema.ts';
+import { splitNodeInput } from './skill.ts';
+import type { DirectSkill, Skill, SkillContext } from './skill.ts';
 import { advanceRun, readEffect, writeIntent, writeStep } from './store.ts';
 
 const maxOutputBytes = 4 * 1024 * 1024;
@@ -56,7 +55,7 @@ export async function beginCall(
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
     return askOnce(deps, held, site, skill, () =>
-      held.working(site.index, () => askForSkill(held, site, skill, rendered)),
+      held.working(site.index, () => askForSkill(deps, held, site, skill, rendered)),
     );
   return carryOut(deps, held, site, skill, input);
 }
@@ -69,14 +68,16 @@ export async function askOnce(
   skill: Skill,
   ask: () => Asked,
 ): Promise<CallOutcome> {
-  const settled = await settledApproval(held, site);
+  const settled = await settledApproval(deps, held, site);
   if (settled === null) {
     const waiting = ask();
     // A further try of the very same thing was approved with the first one.
     const earlier =
       site.attempt === 1
         ? null
-        : await held.read((tx) => findApprovedRequest(tx, held.runId, site.index, site.call, waiting.requestHash));
+        : await held.read((tx) =>
+            deps.approvals.findApproved(tx, held.runId, site.index, site.call, waiting.requestHash),
+          );
     return earlier === null ? waiting : carryOutApproved(deps, held, site, skill, earlier);
   }
   return 'row' in settled ? carryOutApproved(deps, held, site, skill, settled.row) : settled;
@@ -97,7 +98,7 @@ export async function resumeCall(
     case 'run':
       return resumeChild(held, wait.runId);
     case 'approval': {
-      const approval = await settledApproval(held, site);
+      const approval = await settledApproval(deps, held, site);
       if (approval === null) return again();
       if (!('row' in approval)) return approval;
       return carryOutApproved(deps, held, site, skill, approval.row);
@@ -120,10 +121,16 @@ export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Ski
     );
 }
 
-function askForSkill(held: HeldRun, site: CallSite, skill: Skill, rendered: JsonValue): Asked {
+function askForSkill(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+  rendered: JsonValue,
+): Asked {
   const message = `The policy of this workspace asks for an approval before ${skill.id}. What runs is exactly what is shown.`;
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
-  return askApproval(held, site, {
+  return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'step',
     title: `${site.label ?? skill.title}`.slice(0, 500),
@@ -140,7 +147,7 @@ async function carryOutApproved(
   held: HeldRun,
   site: CallSite,
   skill: Skill,
-  approval: ApprovalRow,
+  approval: Approval,
 ): Promise<CallOutcome> {
   const mismatch = () =>
     new StepFailure('approval_mismatch', 'The request is not the one that was approved.', { retryable: false });

@@ -1,11 +1,10 @@
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import { canonicalJson, toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { TemplateError, isTruthy, renderTemplates } from '../../shared/template.ts';
 import type { TemplateScope } from '../../shared/template.ts';
-import { findApproval, openApproval } from '../modules/approvals/index.ts';
 import { runAgentStep } from './agent-step.ts';
-import { askApproval, settledApproval } from './approval-gate.ts';
+import { askApproval, openApproval, settledApproval } from './approval-gate.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -43,7 +42,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
         row?.wait?.kind === 'retry' ? null : (row?.state ?? null),
         row?.wait ?? null,
       );
-    if (step.type === 'approval') return await runApprovalStep(held, index, step, attempt, row);
+    if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
   } catch (error) {
     // The try that failed must be known to whoever counts tries.
@@ -120,7 +119,7 @@ async function runSkillStep(
   const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
   if (missing !== undefined) throw notEntitled(skill.id, missing);
   const begin = async () => {
-    const approved = await approvedBefore(held, index);
+    const approved = await approvedBefore(deps, held, index);
     const [rendered, isAsShown] = held.working(index, () => {
       const call = renderCall(step, scopeOf(held, index, approved?.at));
       return [
@@ -134,7 +133,14 @@ async function runSkillStep(
       const request = { skillId: skill.id, input: toStorableJson(rendered) };
       const title = `${step.name ?? skill.title} (changed)`.slice(0, 500);
       return askOnce(deps, held, site, skill, () =>
-        askApproval(held, site, { ...approved.terms, kind: 'step', title, message, request, onTimeout: 'reject' }),
+        askApproval(deps, held, site, {
+          ...approved.terms,
+          kind: 'step',
+          title,
+          message,
+          request,
+          onTimeout: 'reject',
+        }),
       );
     }
     return beginCall(deps, held, site, skill, rendered);
@@ -151,6 +157,7 @@ type ApprovalStep = Extract<Step, { type: 'approval' }>;
 
 /** An approval step shows, and binds, what the step after it would do, as far as that is known. */
 async function runApprovalStep(
+  deps: EngineDependencies,
   held: HeldRun,
   index: number,
   step: ApprovalStep,
@@ -158,7 +165,7 @@ async function runApprovalStep(
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: undefined, state: null };
-  const settled = row?.wait?.kind === 'approval' ? await settledApproval(held, site) : null;
+  const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, held, site) : null;
   if (settled !== null && 'row' in settled) {
     const { decidedBy, decidedAt, note } = settled.row;
     return {
@@ -188,7 +195,7 @@ async function runApprovalStep(
     escalateAfterSeconds: step.escalateAfterSeconds,
     escalateTo: step.escalateTo ?? [],
   };
-  return { ...held.working(index, () => askApproval(held, site, approval)), attempt, state: null };
+  return { ...held.working(index, () => askApproval(deps, held, site, approval)), attempt, state: null };
 }
 
 /** What the step after an approval would do; null when that depends on the approval itself, or can't be told yet. */
@@ -211,11 +218,11 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
 }
 
 /** What the approval step just before this one showed of it; null when there is none, or it showed nothing. */
-async function approvedBefore(held: HeldRun, index: number) {
+async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: number) {
   const before = held.run.steps[index - 1];
   const result = held.results.get(index - 1);
   if (before?.type !== 'approval' || result?.status !== 'succeeded') return null;
-  const row = await held.read((tx) => findApproval(tx, held.runId, index - 1, result.attempts, 0));
+  const row = await held.read((tx) => deps.approvals.find(tx, held.runId, index - 1, result.attempts, 0));
   const next = row?.request['next'];
   if (row === null || typeof next !== 'object' || next === null || Array.isArray(next)) return null;
   const { skillId, input, at } = next;

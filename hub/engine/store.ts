@@ -1,13 +1,14 @@
+import type { StepStatus } from '../../shared/contract/automations/run-status.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { Entitlement } from '../../shared/contract/define.ts';
-import type { StepStatus } from '../../shared/contract/run-status.ts';
-import type { Step } from '../../shared/contract/steps.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
-import type { RunFailure, StepWait } from '../platform/db/schema.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
-import { endsLock, insertOutbox, runJobId, runRowsTopic } from '../modules/runs/index.ts';
-import type { PromisedJob } from '../modules/runs/index.ts';
+import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import { endsLock } from './admission.ts';
 import { LeaseLost } from './failure.ts';
+import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
 
 /** How long a worker may be silent before its run is given to another, in seconds. */

@@ -1,5 +1,5 @@
-import type { PromisedJob } from '../modules/runs/index.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { PromisedJob } from './accept-runs.ts';
 import { renewalSeconds } from './store.ts';
 
 const repairBatch = 500;

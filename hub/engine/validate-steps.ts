@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { Entitlement } from '../../shared/contract/define.ts';
-import type { Step } from '../../shared/contract/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { ErrorDetail } from '../../shared/errors.ts';
 import { findTemplateProblems, hasTemplate } from '../../shared/template.ts';
-import type { SkillCatalog } from '../skills/define.ts';
+import type { SkillCatalog } from './skill.ts';
 import { callOf } from './steps.ts';
 
 type Path = readonly PropertyKey[];

@@ -1,13 +1,13 @@
-import { Redis } from 'ioredis';
 import { eq, sql } from 'drizzle-orm';
+import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
 import { fetch as undiciFetch, Headers } from 'undici';
-import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { AppError } from '../../shared/errors.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../test/fixtures/redis.ts';
-import { AppError } from '../../shared/errors.ts';
 import { Database } from './db/database.ts';
 import { hubSettings } from './db/schema.ts';
 import { describeError, explainError } from './describe-error.ts';

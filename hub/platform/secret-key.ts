@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
 import { AppError } from '../../shared/errors.ts';
+import type { Database } from './db/database.ts';
+import { hubSettings } from './db/schema.ts';
 import { createStateFile } from './state-file.ts';
 
 /** The secret key of a data folder; made, readable by its owner alone, when there is none. @throws AppError when the file is broken. */
@@ -22,4 +25,20 @@ export function loadSecretKey(home: string): Buffer {
       `${path} does not hold a secret key; put the right file back, or set SECRET_KEY.`,
     );
   return Buffer.from(text, 'hex');
+}
+
+/** All processes of an installation must share one key; with another, sealed secrets could not be opened. */
+export async function assertSecretKey(db: Database, fingerprint: string): Promise<void> {
+  await db.system(async (tx) => {
+    await tx.insert(hubSettings).values({ key: 'secret_key_fingerprint', value: fingerprint }).onConflictDoNothing();
+    const [row] = await tx
+      .select({ value: hubSettings.value })
+      .from(hubSettings)
+      .where(eq(hubSettings.key, 'secret_key_fingerprint'));
+    if (row?.value !== fingerprint)
+      throw new AppError(
+        'unavailable',
+        'SECRET_KEY is not the one that this database was set up with; give every process of an installation the same key.',
+      );
+  });
 }

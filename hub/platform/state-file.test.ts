@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { z } from 'zod';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
 import { FolderLock, readFolderOwner, waitForFolder } from './data-folder.ts';
 import { createStateFile, readStateFile, writeStateFile } from './state-file.ts';
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { describeCapture } from './commands/capture-devices.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
+import { describeCapture } from './commands/capture-devices.ts';
 import type { DataFolder } from './data-folder.ts';
 import { HubClient } from './hub-client.ts';
 import { askStatus } from './owner.ts';

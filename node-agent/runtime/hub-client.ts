@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { errorBody } from '../../shared/contract/common.ts';
-import { nodes } from '../../shared/contract/nodes.ts';
 import type { Operation, OperationCall } from '../../shared/contract/define.ts';
+import { nodes } from '../../shared/contract/nodes/nodes.ts';
 import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
 

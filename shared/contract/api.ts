@@ -1,23 +1,24 @@
-import { agents, toolProfiles } from './agents.ts';
-import { approvals } from './approvals.ts';
-import { channels } from './channels.ts';
+import { modelConfigurations } from './ai/models.ts';
+import { agents, toolProfiles } from './automations/agents.ts';
+import { approvals } from './automations/approvals.ts';
+import { channels } from './automations/channels.ts';
+import { flows } from './automations/flows.ts';
+import { growth } from './automations/growth.ts';
+import { insight } from './automations/insight.ts';
+import { logs } from './automations/logs.ts';
+import { memory } from './automations/memory.ts';
+import { packs } from './automations/packs.ts';
+import { policies } from './automations/policies.ts';
+import { hooks, runs } from './automations/runs.ts';
+import { sequences } from './automations/sequences.ts';
+import { sessions } from './automations/sessions.ts';
+import { workflows } from './automations/workflows.ts';
+import { audit } from './core/audit.ts';
+import { identity } from './core/identity.ts';
+import { system } from './core/system.ts';
 import type { Operation } from './define.ts';
-import { flows } from './flows.ts';
-import { growth } from './growth.ts';
-import { identity } from './identity.ts';
-import { insight } from './insight.ts';
-import { logs } from './logs.ts';
-import { marketing } from './marketing.ts';
-import { memory } from './memory.ts';
-import { modelConfigurations } from './models.ts';
-import { artifacts, nodes } from './nodes.ts';
-import { packs } from './packs.ts';
-import { policies } from './policies.ts';
-import { hooks, runs } from './runs.ts';
-import { sequences } from './sequences.ts';
-import { sessions } from './sessions.ts';
-import { system } from './system.ts';
-import { workflows } from './workflows.ts';
+import { marketing } from './marketing/marketing.ts';
+import { artifacts, nodes } from './nodes/nodes.ts';
 
 /** Every operation of the hub, by id. */
 export const api = {
@@ -40,6 +41,7 @@ export const api = {
   ...nodes,
   ...artifacts,
   ...growth,
+  ...audit,
   ...marketing,
   ...identity,
   ...system,

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import type { ErrorDetail } from '../errors.ts';
 import { api } from './api.ts';
 import type { Api, OperationId } from './api.ts';
 import type { Operation, OperationAnswer, OperationCall } from './define.ts';
-import type { ErrorDetail } from '../errors.ts';
 
 /** What the client needs of `fetch`, so that it runs wherever there is one. */
 export type Fetch = (

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Run } from '../../shared/contract/runs.ts';
-import type { Step } from '../../shared/contract/steps.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { ApiError } from '../../shared/contract/client.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../shared/contract/api.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, pathOf, send } from '../fixtures/requests.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../hub/api/openapi.ts';
+import { openApiDocument } from '../../hub/platform/http/openapi/document.ts';
 import { operations } from '../../shared/contract/api.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';

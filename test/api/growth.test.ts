@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startedRun } from '../../shared/contract/workflows.ts';
-import { growthResources } from '../../shared/contract/growth.ts';
+import { growthResources } from '../../shared/contract/automations/growth.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openApiDocument } from '../../hub/api/openapi.ts';
+import { openApiDocument } from '../../hub/platform/http/openapi/document.ts';
 import { operations } from '../../shared/contract/api.ts';
 import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';

@@ -1,8 +1,8 @@
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startHub } from '../fixtures/hub.ts';

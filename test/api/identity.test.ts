@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { contains } from '../../hub/api/auth.ts';
-import { newApiKey, parseApiKey } from '../../hub/modules/identity/keys.ts';
+import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
+import { contains } from '../../hub/platform/http/auth.ts';
 import { ApiError } from '../../shared/contract/client.ts';
 import { products } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { operations } from '../../shared/contract/api.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Operation } from '../../shared/contract/define.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { fillCrowd } from '../fixtures/crowd.ts';
 import type { Crowd } from '../fixtures/crowd.ts';
 import { startHub } from '../fixtures/hub.ts';

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { idBefore, newId } from '../../hub/platform/ids.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
-import { idBefore, newId } from '../../hub/platform/ids.ts';
 
 let hub: TestHub;
 let second: TestHub;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ChatEventPayload } from '../../shared/contract/chat-events.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
-import type { Step } from '../../shared/contract/steps.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';

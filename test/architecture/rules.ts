@@ -11,8 +11,30 @@ export interface Rule {
   forbids: Import;
 }
 
-const faces = 'hub/modules/*/index.ts';
 const node = 'node:*';
+/** What a feature shows of itself: its `index.ts`; its tables, for foreign keys and joins; and what its product is put together from. */
+const faces = (product: string) => [
+  `hub/products/${product}/index.ts`,
+  `hub/products/${product}/schema.ts`,
+  `hub/products/${product}/*/index.ts`,
+  `hub/products/${product}/*/schema.ts`,
+];
+const engineFaces = ['hub/engine/index.ts', 'hub/engine/skill.ts', 'hub/engine/schema.ts'];
+
+/** The products, and which others each of them knows. */
+const products: Record<string, readonly string[]> = {
+  core: [],
+  nodes: ['core'],
+  ai: ['core'],
+  chat: [],
+  automations: ['core', 'nodes', 'ai', 'chat', 'marketing'],
+  marketing: ['core', 'automations'],
+};
+const productLibraries: Record<string, readonly string[]> = {
+  core: ['jose', '@node-rs/argon2'],
+  nodes: ['@fastify/busboy'],
+};
+
 const testing = ['vitest', 'fast-check', 'test/fixtures/*.ts'];
 
 export const rules: Rule[] = [
@@ -64,6 +86,26 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/platform/queue/conformance.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'hub/platform/http',
+    from: 'hub/platform/http/**',
+    allowed: [
+      'shared/**',
+      'hub/platform/**',
+      node,
+      'express',
+      'helmet',
+      '@fastify/busboy',
+      'cookie',
+      'proxy-addr',
+      'lru-cache',
+      'prom-client',
+      'ipaddr.js',
+      'drizzle-orm',
+      'zod',
+    ],
+    forbids: { from: 'hub/platform/http/server.ts', target: 'bullmq' },
+  },
+  {
     name: 'hub/platform',
     from: 'hub/platform/**',
     allowed: [
@@ -78,6 +120,7 @@ export const rules: Rule[] = [
       'undici',
       'pino',
       'pino-pretty',
+      'prom-client',
       'uuid',
       'ipaddr.js',
       'cron-parser',
@@ -86,82 +129,38 @@ export const rules: Rule[] = [
       '@ai-sdk/*',
       'zod',
     ],
-    forbids: { from: 'hub/platform/ids.ts', target: 'hub/modules/runs/index.ts' },
-  },
-  {
-    name: 'hub/modules',
-    from: 'hub/modules/**',
-    // Its own files too: `sameModule` below lets a module see itself and of the others only the face.
-    allowed: [
-      'shared/**',
-      'hub/platform/**',
-      faces,
-      node,
-      'drizzle-orm',
-      'lru-cache',
-      'zod',
-      'jose',
-      '@node-rs/argon2',
-      'ipaddr.js',
-    ],
-    forbids: { from: 'hub/modules/runs/service.ts', target: 'hub/modules/nodes/store.ts' },
+    forbids: { from: 'hub/platform/ids.ts', target: 'hub/engine/index.ts' },
   },
   {
     name: 'hub/engine',
     from: 'hub/engine/**',
-    allowed: ['shared/**', 'hub/platform/**', faces, 'hub/engine/**', 'hub/skills/define.ts', node, 'zod'],
-    forbids: { from: 'hub/engine/steps.ts', target: 'hub/skills/node.ts' },
+    allowed: ['shared/**', 'hub/platform/**', 'hub/engine/**', node, 'lru-cache', 'drizzle-orm', 'zod'],
+    forbids: { from: 'hub/engine/steps.ts', target: 'hub/products/nodes/index.ts' },
   },
-  {
-    name: 'hub/skills/define',
-    from: 'hub/skills/define.ts',
-    allowed: ['shared/**', 'hub/platform/db/database.ts', 'zod'],
-    forbids: { from: 'hub/skills/define.ts', target: 'hub/modules/runs/index.ts' },
-  },
-  {
-    name: 'hub/skills',
-    from: 'hub/skills/**',
-    allowed: ['shared/**', faces, 'hub/skills/**', 'zod'],
-    forbids: { from: 'hub/skills/log.ts', target: 'hub/platform/db/database.ts' },
-  },
-  {
-    name: 'hub/api',
-    from: 'hub/api/**',
+  ...Object.entries(products).map(([product, others]): Rule => ({
+    name: `hub/products/${product}`,
+    from: `hub/products/${product}/**`,
+    // Its own files too: `sameFeature` below lets a feature see itself, and of the others of its product only the face.
     allowed: [
       'shared/**',
       'hub/platform/**',
-      faces,
-      'hub/engine/**',
-      'hub/skills/registry.ts',
-      'hub/api/**',
+      ...engineFaces,
+      'hub/product.ts',
+      ...faces(product),
+      ...others.flatMap(faces),
       node,
-      'express',
-      'helmet',
-      '@fastify/busboy',
-      'cookie',
-      'proxy-addr',
-      'lru-cache',
-      'prom-client',
-      'ipaddr.js',
-      'zod',
-    ],
-    forbids: { from: 'hub/api/server.ts', target: 'bullmq' },
-  },
-  {
-    name: 'hub/jobs',
-    from: 'hub/jobs/**',
-    allowed: [
-      'shared/**',
-      'hub/platform/**',
-      faces,
-      'hub/engine/**',
-      'hub/skills/registry.ts',
-      'hub/jobs/**',
-      node,
-      'zod',
       'drizzle-orm',
+      'lru-cache',
+      'zod',
+      ...(productLibraries[product] ?? []),
     ],
-    forbids: { from: 'hub/jobs/outbox.ts', target: 'hub/api/server.ts' },
+    forbids: { from: `hub/products/${product}/a.ts`, target: 'express' },
+  })),
+  {
+    name: 'hub/product',
+    from: 'hub/product.ts',
+    allowed: ['hub/engine/skill.ts', 'hub/platform/**'],
+    forbids: { from: 'hub/product.ts', target: 'hub/products/nodes/index.ts' },
   },
   {
     name: 'hub/config',
@@ -178,7 +177,15 @@ export const rules: Rule[] = [
   {
     name: 'hub/app',
     from: 'hub/app.ts',
-    allowed: ['shared/**', 'hub/*/**', 'hub/config.ts', node, 'drizzle-orm', 'prom-client'],
+    allowed: [
+      'shared/**',
+      'hub/platform/**',
+      'hub/engine/**',
+      'hub/products/*/index.ts',
+      'hub/product.ts',
+      'hub/config.ts',
+      node,
+    ],
     forbids: { from: 'hub/app.ts', target: 'node-agent/runtime/cli.ts' },
   },
   // The process owns the data folder and the log, so it also knows these two of the platform.
@@ -197,11 +204,11 @@ export const rules: Rule[] = [
       'hub/platform/start-garbage.ts',
       node,
     ],
-    forbids: { from: 'hub/main.ts', target: 'hub/modules/runs/index.ts' },
+    forbids: { from: 'hub/main.ts', target: 'hub/products/core/index.ts' },
   },
   {
     name: 'hub/cli',
-    from: 'hub/cli.ts',
+    from: 'hub/cli/**',
     allowed: [
       'shared/**',
       'hub/app.ts',
@@ -212,24 +219,14 @@ export const rules: Rule[] = [
       'hub/platform/describe-error.ts',
       'hub/platform/logger.ts',
       'hub/platform/postgres-server/server.ts',
-      'hub/terminal.ts',
-      'hub/workflow-files.ts',
+      'hub/products/automations/index.ts',
+      'hub/cli/**',
       node,
       'commander',
+      'diff',
+      'zod',
     ],
-    forbids: { from: 'hub/cli.ts', target: 'hub/modules/identity/service.ts' },
-  },
-  {
-    name: 'hub/terminal',
-    from: 'hub/terminal.ts',
-    allowed: ['shared/**', node],
-    forbids: { from: 'hub/terminal.ts', target: 'hub/app.ts' },
-  },
-  {
-    name: 'hub/workflow-files',
-    from: 'hub/workflow-files.ts',
-    allowed: ['shared/**', faces, node, 'zod', 'diff'],
-    forbids: { from: 'hub/workflow-files.ts', target: 'hub/platform/db/database.ts' },
+    forbids: { from: 'hub/cli/cli.ts', target: 'hub/products/core/identity/service.ts' },
   },
   {
     name: 'hub/demo',
@@ -279,9 +276,12 @@ export const rules: Rule[] = [
   },
 ];
 
-function sameModule({ from, target }: Import): boolean {
-  const moduleOf = (path: string) => /^hub\/modules\/([^/]+)\//.exec(path)?.[1];
-  return moduleOf(from) !== undefined && moduleOf(from) === moduleOf(target);
+/** Whether both files are of one feature, or one puts the product of the other together. */
+function sameFeature({ from, target }: Import): boolean {
+  const placeOf = (path: string) => /^hub\/products\/([^/]+)\/(?:([^/]+)\/)?/.exec(path);
+  const [own, other] = [placeOf(from), placeOf(target)];
+  if (own === null || other === null || own[1] !== other[1]) return false;
+  return own[2] === other[2] || (from.endsWith('/product.ts') && own[2] === undefined);
 }
 
 /** Why an import is refused, or null when a rule allows it. */
@@ -290,7 +290,7 @@ export function refusal(found: Import): string | null {
   if (rule === undefined) return `${found.from} is under no rule; add one to test/architecture/rules.ts`;
   if (
     found.target !== '?' &&
-    (sameModule(found) ||
+    (sameFeature(found) ||
       rule.allowed.some((pattern) => found.target === pattern || matchesGlob(found.target, pattern)))
   )
     return null;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Client as PgClient } from 'pg';
 import { Agent, request } from 'undici';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
@@ -62,7 +62,7 @@ async function timePages(
 }
 
 async function signIn(hub: BenchHub): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli.ts'), 'link'], {
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli/cli.ts'), 'link'], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: hub.home },
   });
   const code = new URL(stdout.trim()).searchParams.get('code') as string;

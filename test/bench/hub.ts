@@ -53,7 +53,7 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
   });
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [resolve('hub/cli.ts'), 'token', 'create', '--product', 'automations'],
+    [resolve('hub/cli/cli.ts'), 'token', 'create', '--product', 'automations'],
     { env: settings },
   );
   const key = stdout.trim();

@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { spawn, execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
@@ -12,8 +12,8 @@ import { Client as PgClient } from 'pg';
 import { chromium } from 'playwright-core';
 import { Agent, request } from 'undici';
 import { v7 } from 'uuid';
-import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile, printTable } from './table.ts';

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Fetch } from '../../shared/contract/client.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { startCompanion } from '../fixtures/companion.ts';
+import { freePort } from '../fixtures/free-port.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { freePort } from '../fixtures/free-port.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 test(

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
+import type { step } from '../../shared/contract/automations/steps.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Fetch } from '../../shared/contract/client.ts';
-import type { step } from '../../shared/contract/steps.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { until } from '../fixtures/until.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
 
 type StepInput = z.input<typeof step>;
 

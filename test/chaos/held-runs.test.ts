@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { createClient } from '../../shared/contract/client.ts';
 import type { Fetch } from '../../shared/contract/client.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
-import { until } from '../fixtures/until.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
 
 const held = 10_000;
 /** How long the database is watched; statistics come a second late. */

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { NodeCommands } from '../../hub/modules/nodes/index.ts';
-import { sayReachable } from '../../hub/modules/nodes/reachability.ts';
 import { Database } from '../../hub/platform/db/database.ts';
+import { NodeCommands } from '../../hub/products/nodes/index.ts';
+import { sayReachable } from '../../hub/products/nodes/reachability.ts';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../../shared/contract/client.ts';
-import type { Run } from '../../shared/contract/runs.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { reasonPhrase } from '../../shared/errors.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
 import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startedRun } from '../../shared/contract/workflows.ts';
-import { acquireDatabase } from '../fixtures/postgres.ts';
-import type { TestDatabase } from '../fixtures/postgres.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
 

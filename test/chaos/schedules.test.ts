@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../fixtures/postgres.ts';
-import { until } from '../fixtures/until.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
 
 test(
   'each fire of a schedule starts one run, with three hub processes of which one is killed',

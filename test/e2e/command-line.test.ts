@@ -29,7 +29,7 @@ function cli(...args: string[]): Promise<Ended> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      [resolve('hub/cli.ts'), ...args],
+      [resolve('hub/cli/cli.ts'), ...args],
       { env, timeout: 60_000 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );

@@ -1,10 +1,10 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { createHash } from 'node:crypto';
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Run } from '../../shared/contract/runs.ts';
-import { startedRun } from '../../shared/contract/workflows.ts';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { processesWith, runCompanionCli, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { settingsTable } from '../../hub/config.ts';
-import { inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 import { processesWith } from '../fixtures/companion.ts';
+import { inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 
 let folder: string;
 beforeEach(() => {

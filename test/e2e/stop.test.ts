@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
-import { startHub } from '../fixtures/hub.ts';
 import { freePort } from '../fixtures/free-port.ts';
+import { startHub } from '../fixtures/hub.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 

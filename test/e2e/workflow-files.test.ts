@@ -33,7 +33,7 @@ function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr:
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      [resolve('hub/cli.ts'), 'workflow', ...args, '--workspace', name],
+      [resolve('hub/cli/cli.ts'), 'workflow', ...args, '--workspace', name],
       { env, timeout: 60_000 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );

@@ -1,6 +1,7 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { customType, pgPolicy, pgRole, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { Transaction } from './database.ts';
 
 /**
  * What every table shares. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
@@ -46,3 +47,10 @@ export const tenants = pgTable(
   },
   (table) => [uniqueIndex('tenants_name').on(sql`lower(${table.name})`), ...policies('id')],
 );
+
+/** What a workspace is entitled to now. */
+export async function readEntitlements(tx: Transaction, id: string): Promise<Record<Entitlement, boolean>> {
+  const [row] = await tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, id));
+  if (row === undefined) throw new Error(`no workspace ${id}`);
+  return row.entitlements;
+}

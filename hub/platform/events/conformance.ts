@@ -1,6 +1,6 @@
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../shared/json.ts';
-import { pino } from 'pino';
 import { createLogger } from '../logger.ts';
 import type { Logger } from '../logger.ts';
 import type { Events, EventsOptions } from './events.ts';

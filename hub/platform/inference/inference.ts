@@ -1,4 +1,4 @@
-import type { ModelProvider } from '../../../shared/contract/models.ts';
+import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { Egress } from '../egress/egress.ts';
 

@@ -1,7 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startPostgresServer } from '../postgres-server/server.ts';
 import type { PostgresServer } from '../postgres-server/server.ts';

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTwoFilesPatch } from 'diff';
+import { z } from 'zod';
+import { workflows as resource } from '../../shared/contract/automations/workflows.ts';
+import type { Workflow } from '../../shared/contract/automations/workflows.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { Workflows } from '../products/automations/index.ts';
+
+/**
+ * Workflows as files: one JSON file each, its keys in a fixed order, without what only one hub knows (ids stay, so that a file finds
+ * its workflow again; versions and times go) and without secrets (a webhook token stays in the hub).
+ */
+
+/** Stands in a file where the hub has a webhook token. */
+const keptToken = '(kept in the hub itself)';
+
+const fileShape = z.looseObject({ outrigger: z.literal('workflow'), id: z.uuid().optional() });
+
+/** What an import would do with one file. */
+export interface PlannedImport {
+  path: string;
+  name: string;
+  /** The workflow that it changes; null for a new one. */
+  id: string | null;
+  action: 'create' | 'update' | 'unchanged';
+  /** A unified diff of the workflow in the hub and the file; empty when nothing changes. */
+  diff: string;
+  body: z.output<typeof resource.createAutomationWorkflow.body>;
+}
+
+/** Keys in the order of the alphabet, so that two files of one workflow are the same text. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
+
+/** The text of a workflow's file. */
+export function workflowFile(
+  workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits'>,
+): string {
+  const { id, name, active, triggerJson, stepsJson, limits } = workflow;
+  const trigger = triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: keptToken } } : triggerJson;
+  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits) }, null, 2)}\n`;
+}
+
+async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow[]> {
+  const all: Workflow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await workflows.list(tenantId, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    all.push(...page.data);
+    cursor = page.meta.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
+}
+
+const slug = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 60) || 'workflow';
+
+/**
+ * Writes workflows into a folder, a file each; those that are named by id or name, or all of them.
+ * @throws AppError `not_found` for one that there is not, `unavailable` for a folder that can't be written.
+ */
+export async function exportWorkflows(
+  workflows: Workflows,
+  tenantId: string,
+  folder: string,
+  wanted: string[],
+): Promise<{ id: string; name: string; path: string }[]> {
+  const all = await listAll(workflows, tenantId);
+  const missing = wanted.find((item) => !all.some(({ id, name }) => id === item || name === item));
+  if (missing !== undefined) throw new AppError('not_found', `There is no workflow ${missing} in this workspace.`);
+  const refuse = (error: NodeJS.ErrnoException) => {
+    throw new AppError(
+      'unavailable',
+      `The folder ${folder} can't be written (${error.code ?? 'error'}); mend it, or name another with --out.`,
+      { cause: error },
+    );
+  };
+  await mkdir(folder, { recursive: true }).catch(refuse);
+  const written: { id: string; name: string; path: string }[] = [];
+  for (const workflow of all.filter(
+    ({ id, name }) => wanted.length === 0 || wanted.includes(id) || wanted.includes(name),
+  )) {
+    // The end of the id keeps two workflows of one name apart.
+    const path = join(folder, `${slug(workflow.name)}-${workflow.id.slice(-6)}.workflow.json`);
+    await writeFile(path, workflowFile(workflow)).catch(refuse);
+    written.push({ id: workflow.id, name: workflow.name, path });
+  }
+  return written;
+}
+
+function problems(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ');
+}
+
+/**
+ * Reads files and says what each would change: it finds its workflow by id, else by a name that only one has.
+ * @throws AppError `validation_failed` that names the file.
+ */
+export async function planImport(workflows: Workflows, tenantId: string, paths: string[]): Promise<PlannedImport[]> {
+  const all = await listAll(workflows, tenantId);
+  const plans: PlannedImport[] = [];
+  for (const path of paths) {
+    const refuse = (why: string) => new AppError('validation_failed', `${path}: ${why}`);
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw refuse(error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message));
+    });
+    let content: unknown;
+    try {
+      content = JSON.parse(text);
+    } catch (error) {
+      throw refuse(`is not JSON: ${(error as Error).message}`);
+    }
+    const file = fileShape.safeParse(content);
+    if (!file.success) throw refuse(`is no workflow file: ${problems(file.error)}`);
+    const { outrigger: _kind, id, ...given } = file.data;
+    const sameName = all.filter(({ name }) => name === given['name']);
+    const before = all.find((workflow) => workflow.id === id) ?? (sameName.length === 1 ? sameName[0] : undefined);
+    const body = resource.createAutomationWorkflow.body.safeParse(given);
+    if (!body.success) throw refuse(problems(body.error));
+    const { triggerJson } = body.data;
+    if (triggerJson.type === 'webhook' && triggerJson.webhook.token === keptToken) {
+      triggerJson.webhook.token =
+        before?.triggerJson.type === 'webhook'
+          ? before.triggerJson.webhook.token
+          : randomBytes(24).toString('base64url');
+    }
+    const after = workflowFile({ id: before?.id ?? id ?? 'new', ...body.data, limits: body.data.limits ?? null });
+    const old = before === undefined ? '' : workflowFile(before);
+    const action = before === undefined ? 'create' : old === after ? 'unchanged' : 'update';
+    plans.push({
+      path,
+      name: body.data.name,
+      id: before?.id ?? null,
+      action,
+      diff:
+        action === 'unchanged'
+          ? ''
+          : createTwoFilesPatch(before === undefined ? '/dev/null' : 'in the hub', path, old, after, '', '', {
+              context: 3,
+            }),
+      body: body.data,
+    });
+  }
+  return plans;
+}
+
+/** Carries a plan out. @throws AppError as creating and changing a workflow do. */
+export async function applyImport(
+  workflows: Workflows,
+  tenantId: string,
+  plans: PlannedImport[],
+  actor: string,
+): Promise<{ id: string; name: string; action: PlannedImport['action'] }[]> {
+  const done: { id: string; name: string; action: PlannedImport['action'] }[] = [];
+  const caller = { actor, environment: 'live' as const };
+  for (const { id, name, action, body } of plans) {
+    if (action === 'unchanged') done.push({ id: id as string, name, action });
+    else if (id === null) done.push({ id: (await workflows.create(tenantId, body, caller)).id, name, action });
+    else
+      done.push({
+        id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, caller)).id,
+        name,
+        action,
+      });
+  }
+  return done;
+}

@@ -1,0 +1,163 @@
+import { and, eq } from 'drizzle-orm';
+import type { JsonObject } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+import { noteWritten } from '../platform/db/transaction.ts';
+import { newId } from '../platform/ids.ts';
+import { runs } from './schema.ts';
+
+export type RunRow = typeof runs.$inferSelect;
+
+/** Topic on which the end of a run, or its stop at an approval, is told. */
+export const runTopic = (runId: string) => `run:${runId}`;
+
+/** Topic under which it is told live that rows of a run were written. */
+export const runRowsTopic = (runId: string) => `run-rows:${runId}`;
+
+/** A job whose outbox row was written; to be offered to the dispatcher after the commit. */
+export interface PromisedJob {
+  outboxId: number;
+  job: 'run';
+  jobId: string;
+  data: { runId: string; tenantId: string };
+  notBefore: Date | null;
+}
+
+export interface NewRun {
+  tenantId: string;
+  workflowId: string;
+  workflowVersion: number;
+  trigger: { type: string } & JsonObject;
+  context: string | null;
+  payload: JsonObject | null;
+  environment: 'live' | 'test';
+  /** When it may begin; at once when left out or null. */
+  notBefore?: Date | null;
+  /** The run whose step waits for it. */
+  parentRunId?: string;
+  /** How many runs, each started by the one before, led to it; 0 when left out. */
+  depth?: number;
+  /** Who started it, and whoever started what led to it: `user:<id>`; nobody when left out. */
+  requestedBy?: readonly string[];
+}
+
+export interface AcceptedRunRow {
+  runId: string;
+  flowId: string;
+  job: PromisedJob;
+}
+
+/** Who runs something, and in which environment: in that of tests nothing leaves the platform, whatever is run. */
+export interface RunCaller {
+  actor: string;
+  environment: 'live' | 'test';
+}
+
+/** The person that an actor is, as requesters are kept; nobody for a key. */
+export const personOf = (actor: string): string[] => (actor.startsWith('user:') ? [actor] : []);
+
+/** The people who led to a run; of one from before they were kept, who started it by hand. */
+export function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy' | 'trigger'>): string[] {
+  const { by } = trigger;
+  return [...new Set([...requestedBy, ...(typeof by === 'string' ? personOf(by) : [])])];
+}
+
+/** The people who started a run of this workspace, or one that led to it: `user:<id>`. */
+export async function listRequesters(tx: Transaction, tenantId: string, runId: string): Promise<string[]> {
+  const [row] = await tx
+    .select({ requestedBy: runs.requestedBy, trigger: runs.trigger })
+    .from(runs)
+    .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
+  return row === undefined ? [] : requestersOf(row);
+}
+
+/** Runs that lead to further runs end here, so that a loop does. */
+export const maxRunDepth = 8;
+
+/** The id of the job that wakes a run for the `wakeCount`-th time. */
+export const runJobId = (runId: string, wakeCount: number) => `run-${runId}-${wakeCount}`;
+
+/** Writes a run, its flow and its wake-up; nothing of it exists before the transaction commits. */
+export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedRunRow> {
+  const [accepted] = await acceptRuns(tx, [run]);
+  return accepted as AcceptedRunRow;
+}
+
+/** Writes runs, their flows and their wake-ups in one statement. */
+export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<AcceptedRunRow[]> {
+  if (newRuns.length === 0) return [];
+  const prepared = newRuns.map((run) => {
+    const runId = newId();
+    return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
+  });
+  const { rows } = await tx.query<{ id: string; job_id: string }>(
+    'accept_runs',
+    `WITH given AS (
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
+         context text, payload jsonb, environment text, parent_run_id uuid, depth int, requested_by text[], not_before timestamptz, job_id text)
+     ), flow AS (
+       INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
+     ), run AS (
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, wake_at, queued_at)
+       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, coalesce(not_before, now()), now() FROM given
+     )
+     INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
+     SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given RETURNING id, job_id`,
+    [
+      JSON.stringify(
+        prepared.map(({ run, runId, flowId, jobId, notBefore }) => ({
+          id: runId,
+          flow_id: flowId,
+          tenant_id: run.tenantId,
+          workflow_id: run.workflowId,
+          workflow_version: run.workflowVersion,
+          trigger: run.trigger,
+          context: run.context,
+          payload: run.payload,
+          environment: run.environment,
+          parent_run_id: run.parentRunId ?? null,
+          depth: run.depth ?? 0,
+          requested_by: run.requestedBy ?? [],
+          not_before: notBefore?.toISOString() ?? null,
+          job_id: jobId,
+        })),
+      ),
+    ],
+  );
+  const outboxIds = new Map(rows.map((row) => [row.job_id, Number(row.id)]));
+  return prepared.map(({ run: { tenantId }, runId, flowId, jobId, notBefore }) => ({
+    runId,
+    flowId,
+    job: { outboxId: outboxIds.get(jobId) as number, job: 'run', jobId, data: { runId, tenantId }, notBefore },
+  }));
+}
+
+/** Promises a job in the same transaction as the rows that it is about. */
+export async function insertOutbox(
+  tx: Transaction,
+  tenantId: string,
+  jobId: string,
+  { runId }: { runId: string },
+  notBefore: Date | null,
+): Promise<PromisedJob> {
+  const data = { runId, tenantId };
+  const { rows } = await tx.query<{ id: string }>(
+    'insert_outbox',
+    `INSERT INTO outbox (tenant_id, job, job_id, data, not_before) VALUES ($1, 'run', $2, $3, $4) RETURNING id`,
+    [tenantId, jobId, JSON.stringify(data), notBefore],
+  );
+  return { outboxId: Number(rows[0]?.id), job: 'run', jobId, data, notBefore };
+}
+
+/** Makes a waiting run want a worker now; null when it has ended meanwhile. */
+export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJob | null> {
+  const { rows } = await tx.query<{ tenant_id: string; wake_count: number }>(
+    'wake_run',
+    `UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
+     WHERE id = $1 AND status IN ('queued', 'running', 'waiting_approval') RETURNING tenant_id, wake_count`,
+    [runId],
+  );
+  const row = rows[0];
+  if (row === undefined) return null;
+  noteWritten(tx, runRowsTopic(runId));
+  return insertOutbox(tx, row.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
+}

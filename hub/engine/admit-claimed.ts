@@ -1,0 +1,19 @@
+import type { Database } from '../platform/db/database.ts';
+import { admitClaimedRun } from './admission.ts';
+import type { Admission } from './admission.ts';
+import { LeaseLost } from './failure.ts';
+import { leaseSeconds } from './store.ts';
+import type { ClaimedRun } from './store.ts';
+
+/**
+ * Lets a claimed run begin, or holds it back as its workflow's limits and the workspace's policy say; a held run goes back to its line.
+ * @throws LeaseLost when somebody else has the run.
+ */
+export async function admitClaimed(db: Database, run: ClaimedRun): Promise<Admission> {
+  if (run.started_at !== null) return { began: true, jobs: [] };
+  const admission = await db.workspace(run.tenant_id, (tx) =>
+    admitClaimedRun(tx, run.tenant_id, run.workflow_id, { id: run.id, fence: run.fence, leaseSeconds }),
+  );
+  if (admission === null) throw new LeaseLost('the run was taken over, cancelled or ended');
+  return admission;
+}

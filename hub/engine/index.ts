@@ -1,0 +1,42 @@
+export {
+  acceptRun,
+  acceptRuns,
+  listRequesters,
+  maxRunDepth,
+  personOf,
+  runRowsTopic,
+  runTopic,
+  wakeRun,
+} from './accept-runs.ts';
+export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
+export { admitWaitingRuns, reopenLines, wakeForgottenLines } from './admission.ts';
+export { dryRunSteps } from './dry-run.ts';
+export { addressesOf, hostOf, normalHost } from './grants.ts';
+export type { WorkflowGrants } from './grants.ts';
+export { addHistogram, quantile } from './histogram.ts';
+export type { Histogram } from './histogram.ts';
+export type {
+  ApprovalPort,
+  ConversationPort,
+  EnginePorts,
+  ModelAnswer,
+  ModelRequest,
+  NewApproval,
+  NodePort,
+} from './ports.ts';
+export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts';
+export {
+  countRuns,
+  insertRetry,
+  isLatestAttempt,
+  lockFlow,
+  lockRuns,
+  lockRunTrees,
+  lockWorkflow,
+  markCancelled,
+  reopenRun,
+} from './run-rows.ts';
+export { describeSkill, isKnownPattern } from './skill-catalog.ts';
+export type { SdkSkill } from './skill-catalog.ts';
+export { callOf } from './steps.ts';
+export { validateSteps } from './validate-steps.ts';

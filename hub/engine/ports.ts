@@ -1,0 +1,167 @@
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { Agent, ToolProfile } from '../../shared/contract/automations/agents.ts';
+import type { Policy } from '../../shared/contract/automations/policies.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+import type { InferenceAnswer, InferenceRequest } from '../platform/inference/inference.ts';
+import type { PromisedJob } from './accept-runs.ts';
+
+/** What the engine needs of products: it knows none of them, and whoever puts the hub together gives it theirs. */
+
+export interface NewApproval {
+  tenantId: string;
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  kind: 'step' | 'system.run';
+  title: string;
+  message: string;
+  request: JsonObject;
+  /** SHA-256, in hex, of what the approval binds; of the canonical request when left out. */
+  requestHash?: string;
+  onTimeout: 'reject' | 'approve';
+  expiresInSeconds: number | undefined;
+  /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+  call: number;
+  /** Email addresses of those who alone may decide; whoever manages automations does when empty. */
+  approvers: string[];
+  required: number;
+  escalateAfterSeconds: number | undefined;
+  escalateTo: string[];
+}
+
+export interface Approval {
+  id: string;
+  kind: NewApproval['kind'];
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  request: JsonObject;
+  requestHash: string;
+  approvers: string[];
+  required: number;
+  decidedBy: string | null;
+  decidedAt: Date | null;
+  note: string | null;
+}
+
+export interface ApprovalPort {
+  /** Writes the approval that a step waits for, once for each try of each call of the step; answers its id. */
+  create(tx: Transaction, approval: NewApproval): Promise<string>;
+  /** The approval of one try of a step, or of one call in it, if it was asked for. */
+  find(tx: Transaction, runId: string, stepIndex: number, attempt: number, call: number): Promise<Approval | null>;
+  /** An approval that a run got for exactly this request at an earlier try of the same call. */
+  findApproved(
+    tx: Transaction,
+    runId: string,
+    stepIndex: number,
+    call: number,
+    requestHash: string,
+  ): Promise<Approval | null>;
+}
+
+/** A command for a node, as a step sends it. */
+export interface CommandRequest {
+  tenantId: string;
+  nodeId: string;
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  /** Which call of an agent's tools it is; 0 for the step itself. */
+  call: number;
+  command: CommandDefinition;
+  input: JsonObject;
+  /** How long it may wait for the device. */
+  waitMs: number;
+  /** When the step's own time is over; null without a limit. */
+  deadlineAt: Date | null;
+  approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
+}
+
+export interface CommandOutcome {
+  status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
+  output: JsonValue | null;
+  error: { code: string; message: string } | null;
+}
+
+export interface NodePort {
+  /** @throws AppError when a node can't be sent such a command. */
+  assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
+  /** Writes a command, once for each try of each call of a step. */
+  dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string }>;
+  /** Tells a node, after the commit, that there is something for it. */
+  announce(nodeId: string): void;
+  readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
+  /** What a person would read of a node's answer. */
+  textOf(output: JsonValue): string;
+}
+
+export interface ModelRequest extends Omit<InferenceRequest, 'signal'> {
+  tenantId: string;
+  /** Id of a model of the workspace that is tried first. */
+  preferredModel?: string | null | undefined;
+  signal: AbortSignal;
+}
+
+export interface ModelAnswer extends InferenceAnswer {
+  /** The model that answered, as its provider names it. */
+  model: string;
+  latencyMs: number;
+}
+
+/** A conversation that an agent step reads and adds to. */
+export interface Conversation {
+  id: string;
+  memorySummary: string;
+  summarisedThrough: string | null;
+}
+
+export interface ConversationMessage {
+  id: string;
+  role: 'user' | 'assistant' | 'system';
+  content: string;
+  runId: string | null;
+}
+
+export interface ConversationPort {
+  find(tx: Transaction, tenantId: string, id: string): Promise<Conversation | null>;
+  /** The messages that the summary does not cover yet, oldest first. */
+  readUnsummarised(tx: Transaction, conversation: Conversation): Promise<ConversationMessage[]>;
+  append(tx: Transaction, tenantId: string, id: string, message: Omit<ConversationMessage, 'id'>): Promise<void>;
+  /** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
+  writeSummary(tx: Transaction, conversation: Conversation, summary: string, throughId: string): Promise<void>;
+}
+
+export interface AgentPort {
+  findAgent(tx: Transaction, tenantId: string, id: string): Promise<Agent | null>;
+  findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null>;
+  /** Asks a model. @throws AppError. */
+  generate(request: ModelRequest): Promise<ModelAnswer>;
+  conversations: ConversationPort;
+}
+
+/** A run that another one leads to: its step waits for it, or its failure is what it is about. */
+export interface ChildRequest {
+  tenantId: string;
+  workflowId: string;
+  trigger: { type: string } & JsonObject;
+  /** The run whose step waits for it. */
+  parentRunId?: string;
+  depth: number;
+  context: string | null;
+  payload: JsonObject | null;
+  environment: 'live' | 'test';
+  requestedBy: readonly string[];
+}
+
+/** What a hub gives its engine. */
+export interface EnginePorts {
+  approvals: ApprovalPort;
+  nodes: NodePort;
+  agents: AgentPort;
+  /** The policy of a workspace; the defaults when none was set. */
+  readPolicy(tx: Transaction, tenantId: string): Promise<Policy>;
+  /** Starts a run that another one leads to, in the transaction that lets that one wait or end. @throws AppError when it can't be started. */
+  startChild: (
+    tx: Transaction,
+    request: ChildRequest,
+  ) => Promise<{ runId: string; job: PromisedJob; committed: () => void }>;
+}

@@ -1,0 +1,235 @@
+import { pino } from 'pino';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { PromisedJob } from './accept-runs.ts';
+import type { Place } from './held-run.ts';
+import { RunPlaces } from './run-places.ts';
+
+/** Runs of some workspaces, that stay where they are until they are let go. */
+class Bench {
+  readonly begun: string[] = [];
+  readonly ended: string[] = [];
+  working = 0;
+  most = 0;
+  looks = 0;
+  /** What the database has beside what it was told. */
+  readonly backlog: string[] = [];
+  readonly places: RunPlaces;
+  readonly #places = new Map<string, Place>();
+  readonly #gates = new Map<string, PromiseWithResolvers<void>>();
+
+  constructor(options: {
+    concurrency: number;
+    maxRuns: number;
+    lookEveryMs?: number;
+    isOutside?: (runId: string) => boolean;
+    isHad?: (runId: string) => boolean;
+  }) {
+    this.places = new RunPlaces({
+      lookEveryMs: 3_600_000,
+      ...options,
+      logger: pino({ level: 'silent' }),
+      handler: async (runId, place) => {
+        if (options.isHad?.(runId) === false) return false;
+        this.#places.set(runId, place);
+        const index = this.backlog.indexOf(runId);
+        if (index !== -1) this.backlog.splice(index, 1);
+        this.begun.push(runId);
+        const gate = Promise.withResolvers<void>();
+        this.#gates.set(runId, gate);
+        this.#work(1);
+        if (options.isOutside?.(runId) === true) {
+          await place.outside(async () => {
+            this.#work(-1);
+            await gate.promise;
+          });
+          this.#work(1);
+        } else {
+          await gate.promise;
+        }
+        this.#work(-1);
+        this.ended.push(runId);
+        return true;
+      },
+      listDue: async (_after, except) => {
+        this.looks += 1;
+        const byWorkspace = Map.groupBy(this.backlog, tenantOf);
+        const shown = [...byWorkspace]
+          .filter(([tenantId]) => !except.includes(tenantId))
+          .map(([, runs]) => runs.slice(0, 16));
+        const turns = Array.from({ length: 16 }, (_unused, turn) =>
+          shown.flatMap((runs) => runs.slice(turn, turn + 1)),
+        ).flat();
+        return {
+          runs: {
+            list: turns.map((runId) => ({ runId, tenantId: tenantOf(runId) })),
+            hasMore: shown.some((runs) => runs.length === 16),
+          },
+          upTo: null,
+        };
+      },
+    });
+  }
+
+  #work(by: number): void {
+    this.working += by;
+    this.most = Math.max(this.most, this.working);
+  }
+
+  take(runId: string): boolean {
+    return this.places.take({
+      outboxId: 0,
+      job: 'run',
+      jobId: runId,
+      data: { runId, tenantId: tenantOf(runId) },
+      notBefore: null,
+    } satisfies PromisedJob);
+  }
+
+  release(runId: string): void {
+    this.#gates.get(runId)?.resolve();
+  }
+}
+
+const tenantOf = (runId: string) => runId.slice(0, 1);
+const named = (tenant: string, count: number) => Array.from({ length: count }, (_unused, index) => `${tenant}${index}`);
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+const benches: Bench[] = [];
+function bench(options: ConstructorParameters<typeof Bench>[0]): Bench {
+  const made = new Bench(options);
+  benches.push(made);
+  return made;
+}
+afterEach(async () => {
+  for (const { places } of benches.splice(0)) await places.drain(0);
+});
+
+describe('the places of a process', () => {
+  test('are one number, for what comes by the queue and what begins here together', async () => {
+    const own = bench({ concurrency: 2, maxRuns: 100 });
+    const { places, begun, ended } = own;
+    for (const runId of named('a', 4)) own.take(runId);
+    for (const runId of named('b', 4)) void places.accept({ runId, tenantId: 'b' });
+    for (let count = 0; ended.length < 8; count += 1) {
+      expect(count).toBeLessThan(20);
+      expect(begun.length - ended.length).toBeLessThanOrEqual(2);
+      for (const runId of begun) own.release(runId);
+      await settled();
+    }
+    expect(own.most).toBe(2);
+  });
+
+  test('go in turn to the workspaces that have something to do, whoever was first and has most', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 100 });
+    for (const runId of [...named('a', 10), ...named('b', 3), ...named('c', 1)]) own.take(runId);
+    while (own.ended.length < 14) {
+      own.release(own.begun.at(-1) as string);
+      await settled();
+    }
+    expect(own.begun.slice(0, 7).map(tenantOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'a', 'b']);
+  });
+
+  test('are not kept from runs of which only the database knows, although the jobs of another workspace keep the line full', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 100 });
+    let next = 0;
+    const flood = () => {
+      while (own.take(`a${next}`)) next += 1;
+    };
+    flood();
+    own.backlog.push('b0');
+    own.places.look();
+    const goOn = async () => {
+      own.release(own.begun.at(-1) as string);
+      await settled();
+      flood();
+      return own.begun.map(tenantOf);
+    };
+    await expect.poll(goOn, { interval: 5, timeout: 2_000 }).toContain('b');
+  });
+
+  test('are free again while a run waits for an answer from outside, and it takes one again after', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 100, isOutside: (runId) => tenantOf(runId) === 'o' });
+    for (const runId of named('o', 5)) own.take(runId);
+    own.take('w0');
+    expect([own.begun.length, own.working]).toEqual([6, 1]);
+    for (const runId of named('o', 5)) own.release(runId);
+    await settled();
+    expect(own.ended).toEqual([]);
+    own.release('w0');
+    await expect.poll(() => own.ended.length).toBe(6);
+    expect(own.most).toBe(1);
+  });
+
+  test('hold room for the next workspace however many runs wait outside, and what there is no room for is found again', async () => {
+    const own = bench({ concurrency: 4, maxRuns: 32, isOutside: (runId) => 'ab'.includes(tenantOf(runId)) });
+    own.backlog.push(...named('a', 100), ...named('b', 100));
+    own.places.look();
+    const countOf = (tenant: string) => own.begun.filter((runId) => tenantOf(runId) === tenant).length;
+    // Two that are greedy get a third each and leave a third.
+    await expect
+      .poll(() => [countOf('a') + countOf('b') >= 20, countOf('a') <= 16 && countOf('b') <= 16])
+      .toEqual([true, true]);
+    const before = own.begun.length;
+    for (const runId of named('c', 3)) expect(own.take(runId)).toBe(true);
+    await settled();
+    expect(own.begun.slice(before)).toEqual(['c0', 'c1', 'c2']);
+    expect(own.begun.length).toBeLessThanOrEqual(32);
+    for (const runId of named('c', 3)) own.release(runId);
+    // Nobody tells of the rest; it is begun as room comes, to the last.
+    const timer = setInterval(() => {
+      for (const runId of own.begun) own.release(runId);
+    }, 1);
+    await expect.poll(() => own.ended.length).toBe(203);
+    clearInterval(timer);
+    expect(own.begun.length).toBe(new Set(own.begun).size);
+  });
+
+  test('are asked for once more by a run whose wake-up came while it was on its way out', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    own.take('a0');
+    expect(own.take('a0')).toBe(true);
+    own.release('a0');
+    await expect.poll(() => own.begun).toEqual(['a0', 'a0']);
+  });
+
+  test('are not looked for ever again because of runs that are not to be had, and the first that is to be had is looked after at once', async () => {
+    vi.useFakeTimers();
+    try {
+      const own = bench({
+        concurrency: 4,
+        maxRuns: 100,
+        lookEveryMs: 60_000,
+        isHad: (runId) => tenantOf(runId) !== 'x',
+      });
+      own.backlog.push(...named('x', 40));
+      own.places.look();
+      await vi.advanceTimersByTimeAsync(30_000);
+      // 10, 20, 40... ms apart, instead of 3,000 of them.
+      expect(own.looks).toBeGreaterThan(5);
+      expect(own.looks).toBeLessThan(16);
+      own.backlog.push('a0');
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(own.begun).toEqual(['a0']);
+      own.release('a0');
+      const before = own.looks;
+      own.places.look();
+      await vi.advanceTimersByTimeAsync(60_000);
+      own.backlog.splice(0);
+      expect(own.looks).toBeGreaterThan(before + 5);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('are left to others by a process that stops', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    own.take('a0');
+    const waits = own.places.accept({ runId: 'b0', tenantId: 'b' });
+    const drained = own.places.drain(60_000);
+    await waits;
+    expect(own.take('c0')).toBe(false);
+    own.release('a0');
+    await drained;
+    expect(own.begun).toEqual(['a0']);
+  });
+});

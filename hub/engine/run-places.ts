@@ -1,0 +1,285 @@
+import type { Logger } from '../platform/logger.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import type { DueRuns } from './due-runs.ts';
+import type { Place } from './held-run.ts';
+
+export interface RunPlacesOptions {
+  /** Runs that are worked on at a time, whoever brought them. */
+  concurrency: number;
+  /** Runs in hand at a time, those that wait for an answer from outside among them. */
+  maxRuns: number;
+  /** Moves a run on until it ends or waits; answers whether it was to be had. */
+  handler: (runId: string, place: Place) => Promise<boolean>;
+  /** Looks for runs that want a worker, some of each workspace but those named. */
+  listDue: (after: string | null, except: readonly string[]) => Promise<DueRuns>;
+  /** How often to look for runs of which nobody told this process, in milliseconds. */
+  lookEveryMs?: number;
+  logger: Logger;
+}
+
+/** Between two looks, in milliseconds; twice as long after each that brought nothing but runs that were not to be had. */
+const pauseMs = 10;
+/** While the line is well filled it may be by one workspace alone, so others are looked for all the same, but less often. */
+const crowdedPauseMs = 250;
+
+/** What one workspace has of the places of this process. */
+interface Share {
+  /** Runs that wait for a place to begin. */
+  line: { runId: string; left: () => void }[];
+  /** Runs in hand that come back from outside and wait for a place to go on. */
+  returning: (() => void)[];
+  working: number;
+  inHand: number;
+  /** When it last got a place, by the count of places given. */
+  servedAt: number;
+}
+
+/**
+ * The places of this process, shared by the workspaces that have something to do. Two things are scarce:
+ * - places for work, of which a run holds one except while it waits for an answer from outside. A free one goes to the workspace that
+ *   has the fewest, and of equal ones to that which waited longest; work is short, so nobody waits long.
+ * - runs in hand, which may wait outside for minutes. A workspace takes at most as many as are free, so that however many slow runs it has,
+ *   and however many such workspaces there are, the next one finds room at once.
+ * What there is no room for stays in the database, where nobody's backlog stands before another's: it is looked for, some of each workspace
+ * in turn, as soon as there is room. Jobs of the queue are hints where to look, so one that is let go is not lost.
+ */
+export class RunPlaces {
+  readonly #options: RunPlacesOptions;
+  readonly #lookEveryMs: number;
+  readonly #shares = new Map<string, Share>();
+  /** Runs in line or in hand; of one in hand also whether it was asked for again meanwhile. */
+  readonly #known = new Map<string, 'in line' | 'in hand' | 'wanted again'>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  /** Workspaces with more to do than they may have in hand. */
+  readonly #full = new Set<string>();
+  #working = 0;
+  #inHand = 0;
+  #inLine = 0;
+  #served = 0;
+  #hasMore = false;
+  #looking: Promise<void> | null = null;
+  #pause: NodeJS.Timeout | null = null;
+  #lookedUpTo: string | null = null;
+  /** Runs that were begun since the last look, by whether they were to be had. */
+  #begun = { had: 0, refused: 0 };
+  /** Looks in a row that brought none that was to be had. */
+  #barrenLooks = 0;
+  /** When the last look ended. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #draining = false;
+
+  constructor(options: RunPlacesOptions) {
+    this.#options = options;
+    this.#lookEveryMs = options.lookEveryMs ?? 3_000;
+    this.#timer = setInterval(() => this.look(), this.#lookEveryMs);
+  }
+
+  /** How many runs wait here for a place at most: enough to fill the places while the next are looked for. */
+  get maxInLine(): number {
+    return Math.max(32, this.#options.concurrency * 4);
+  }
+
+  /** Takes a job of this very process if there is room for it, so that it need not travel through the queue. */
+  take(job: PromisedJob): boolean {
+    if (job.notBefore !== null && job.notBefore.getTime() > Date.now()) return false;
+    return this.#enter(job.data.tenantId, job.data.runId, () => undefined);
+  }
+
+  /** Takes a job of the queue; resolves once its run begins, or there is no room and it is looked for later. */
+  async accept({ runId, tenantId }: { runId?: string | undefined; tenantId?: string | undefined }): Promise<void> {
+    if (runId === undefined) {
+      this.look();
+      return;
+    }
+    // Jobs of an older version do not say whose they are; such a run is a workspace of its own.
+    await new Promise<void>((resolve) => {
+      if (!this.#enter(tenantId ?? runId, runId, resolve)) resolve();
+    });
+  }
+
+  /** Looks for runs that want a worker, now or as soon as there is room for them. */
+  look(): void {
+    this.#hasMore = true;
+    this.#lookIfRoom();
+  }
+
+  /** Takes no more runs and waits for those in hand, at most until the deadline. What waits in line is left to others. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#draining = true;
+    clearInterval(this.#timer);
+    if (this.#pause !== null) clearTimeout(this.#pause);
+    for (const share of this.#shares.values()) {
+      for (const { left } of share.line.splice(0)) left();
+    }
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, deadlineMs);
+    await Promise.race([Promise.allSettled([...this.#running, this.#looking]), late.promise]);
+    clearTimeout(timer);
+  }
+
+  #shareOf(tenantId: string): Share {
+    const known = this.#shares.get(tenantId);
+    if (known !== undefined) return known;
+    const share: Share = { line: [], returning: [], working: 0, inHand: 0, servedAt: 0 };
+    this.#shares.set(tenantId, share);
+    return share;
+  }
+
+  /** Whether a workspace may have one more run in hand. */
+  #hasRoom(share: Share | undefined): boolean {
+    const free = Math.max(this.#options.maxRuns, this.#options.concurrency) - this.#inHand;
+    return free > 0 && (share?.inHand ?? 0) < free;
+  }
+
+  /** Puts a run into the line of its workspace; false when that may have no more here now. */
+  #enter(tenantId: string, runId: string, left: () => void): boolean {
+    if (this.#draining) return false;
+    const state = this.#known.get(runId);
+    if (state !== undefined) {
+      // What it waits for may have come while it was on its way out.
+      if (state === 'in hand') this.#known.set(runId, 'wanted again');
+      left();
+      return true;
+    }
+    const before = this.#shares.get(tenantId);
+    const free = this.maxInLine - this.#inLine;
+    if (!this.#hasRoom(before)) this.#full.add(tenantId);
+    if (this.#full.has(tenantId) || free <= 0 || (before?.line.length ?? 0) >= free) {
+      this.#hasMore = true;
+      return false;
+    }
+    const share = this.#shareOf(tenantId);
+    share.line.push({ runId, left });
+    this.#known.set(runId, 'in line');
+    this.#inLine += 1;
+    this.#give();
+    return true;
+  }
+
+  /** Gives free places to whoever is next. */
+  #give(): void {
+    while (this.#working < this.#options.concurrency) {
+      let next: [string, Share] | undefined;
+      for (const [tenantId, share] of this.#shares) {
+        const wants = share.returning.length > 0 || (share.line.length > 0 && this.#hasRoom(share));
+        if (!wants) continue;
+        if (
+          next === undefined ||
+          share.working < next[1].working ||
+          (share.working === next[1].working && share.servedAt < next[1].servedAt)
+        )
+          next = [tenantId, share];
+      }
+      if (next === undefined) break;
+      const [tenantId, share] = next;
+      this.#served += 1;
+      this.#working += 1;
+      share.working += 1;
+      share.servedAt = this.#served;
+      const goOn = share.returning.shift();
+      if (goOn === undefined) this.#begin(tenantId, share);
+      else goOn();
+    }
+    this.#lookIfRoom();
+  }
+
+  #begin(tenantId: string, share: Share): void {
+    const { runId, left } = share.line.shift() as Share['line'][number];
+    this.#inLine -= 1;
+    this.#inHand += 1;
+    share.inHand += 1;
+    this.#known.set(runId, 'in hand');
+    left();
+    let holds = true;
+    let ended = false;
+    const release = () => {
+      if (!holds) return;
+      holds = false;
+      this.#working -= 1;
+      share.working -= 1;
+    };
+    const place: Place = {
+      outside: async (work) => {
+        release();
+        this.#give();
+        try {
+          return await work();
+        } finally {
+          // Only a place that is still wanted is waited for.
+          if (!ended)
+            await new Promise<void>((goOn) => {
+              share.returning.push(goOn);
+              this.#give();
+            });
+          holds = true;
+        }
+      },
+    };
+    const work: Promise<void> = this.#options
+      .handler(runId, place)
+      .catch((error: unknown) => {
+        this.#options.logger.error({ err: error, runId }, 'a run was left; it is taken again when its lease ends');
+        return false;
+      })
+      .then((wasHad) => {
+        this.#begun[wasHad ? 'had' : 'refused'] += 1;
+        ended = true;
+        release();
+        this.#inHand -= 1;
+        share.inHand -= 1;
+        const isWanted = this.#known.get(runId) === 'wanted again';
+        this.#known.delete(runId);
+        this.#running.delete(work);
+        if (isWanted) this.#enter(tenantId, runId, () => undefined);
+        if (this.#full.size > 0) this.#wakeFull();
+        if (share.inHand === 0 && share.line.length === 0) this.#shares.delete(tenantId);
+        this.#give();
+      });
+    this.#running.add(work);
+  }
+
+  /** Looks again for workspaces that had all they may have, once they have a little room. */
+  #wakeFull(): void {
+    for (const tenantId of this.#full) {
+      if (!this.#hasRoom(this.#shares.get(tenantId))) continue;
+      this.#full.delete(tenantId);
+      this.#hasMore = true;
+    }
+  }
+
+  #lookIfRoom(): void {
+    if (!this.#hasMore || this.#looking !== null || this.#pause !== null || this.#draining) return;
+    if (this.#inLine > this.maxInLine / 4 && performance.now() < this.#lookedAt + crowdedPauseMs) return;
+    this.#hasMore = false;
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        this.#options.logger.warn({ err: error }, 'could not look for runs that want a worker; it is tried again');
+      })
+      .finally(() => {
+        this.#looking = null;
+        this.#lookedAt = performance.now();
+        if (this.#draining) return;
+        // However much there is, looking leaves the database time for the runs themselves.
+        this.#pause = setTimeout(
+          () => {
+            this.#pause = null;
+            this.#lookIfRoom();
+          },
+          Math.min(pauseMs * 2 ** this.#barrenLooks, this.#lookEveryMs),
+        );
+      });
+  }
+
+  async #look(): Promise<void> {
+    const { had, refused } = this.#begun;
+    this.#begun = { had: 0, refused: 0 };
+    if (had > 0) this.#barrenLooks = 0;
+    else if (refused > 0) this.#barrenLooks += 1;
+    const { runs, upTo } = await this.#options.listDue(this.#lookedUpTo, [...this.#full]);
+    this.#lookedUpTo = upTo;
+    // Where the last workspace was not reached, or one has more than it showed, there is more.
+    if (upTo !== null || runs.hasMore) this.#hasMore = true;
+    for (const { runId, tenantId } of runs.list) this.#enter(tenantId, runId, () => undefined);
+  }
+}

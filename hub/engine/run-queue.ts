@@ -1,0 +1,33 @@
+import { AppError } from '../../shared/errors.ts';
+import { RecoveryWatch } from '../platform/log-repeats.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { createBullMqQueue } from '../platform/queue/bullmq-queue.ts';
+import type { Queue } from '../platform/queue/queue.ts';
+import { reasonOf } from '../platform/reason-of.ts';
+import { jobCatalog } from './jobs.ts';
+import { Outbox } from './outbox.ts';
+
+/** The queue that wakes workers, and the outbox that fills it. */
+export interface RunQueue {
+  queue: Queue;
+  outbox: Outbox;
+}
+
+/** @param stack ends it. @throws AppError with one line when the queue can't be used. */
+export async function openRunQueue(
+  stack: AsyncDisposableStack,
+  { db, databaseUrl, logger }: Platform,
+  redisUrl: string | null,
+): Promise<RunQueue> {
+  const queue = stack.use(
+    await createBullMqQueue({
+      backend: redisUrl === null ? { kind: 'postgres', url: databaseUrl } : { kind: 'redis', url: redisUrl },
+      name: jobCatalog.run.queue,
+      logger,
+    }).catch((error: unknown) => {
+      throw new AppError('unavailable', `The queue can't be used: ${reasonOf(error)}.`, { cause: error });
+    }),
+  );
+  if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
+  return { queue, outbox: stack.use(new Outbox({ db, queue, logger })) };
+}

@@ -1,0 +1,119 @@
+import type { z } from 'zod';
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { Entitlement } from '../../shared/contract/define.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import type { Transaction } from '../platform/db/database.ts';
+
+/**
+ * What a skill does to the world, which decides what happens after a crash in the middle of it:
+ * `pure` nothing, or only rows of ours in the step's own transaction: it is run again;
+ * `keyed` the other side honours an idempotency key: it is run again with the same key;
+ * `once` neither: the step fails as `outcome_unknown`, for a person to settle.
+ */
+export type EffectKind = 'pure' | 'keyed' | 'once';
+
+/** What a skill gets beside its input. */
+export interface SkillContext {
+  tenantId: string;
+  runId: string;
+  stepIndex: number;
+  /** 1 for the first try of the step. */
+  attempt: number;
+  /** How many runs, each started by the one before, led to this one. */
+  depth: number;
+  /** The session that the run belongs to, if a message of a channel started it. */
+  sessionId: string | null;
+  environment: 'live' | 'test';
+  /** The same for every execution of this try, also after a crash: the key for the other side. */
+  idempotencyKey: string;
+  /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost its lease. */
+  signal: AbortSignal;
+}
+
+export interface SkillOutcome {
+  output: JsonValue;
+  /** What `{{last.outputText}}` renders; the JSON of `output` when left out. */
+  outputText?: string;
+  /** Writes of ours that belong to the step: made in the transaction that records its result, so they happen exactly once. */
+  persist?: (tx: Transaction) => Promise<void>;
+}
+
+interface SkillFacts<Input extends z.ZodObject> {
+  id: string;
+  title: string;
+  summary: string;
+  /** What the workspace must be entitled to. */
+  requires: readonly Entitlement[];
+  input: Input;
+}
+
+/** A skill that the worker itself carries out. */
+export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = unknown> extends SkillFacts<Input> {
+  kind: 'direct';
+  effect: EffectKind;
+  /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
+  waitsOutside?: boolean;
+  /** How a step that says nothing of its own retries it; not at all when left out. */
+  retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
+  /**
+   * Looks up what `execute` needs, without leaving a trace anywhere: it comes before the intent of an effect is written, and is repeated while the
+   * database is out of reach. Whatever ends it leaves nothing in doubt.
+   */
+  lookUp?(input: z.output<Input>, context: SkillContext): Promise<Found>;
+  /** @param found what `lookUp` answered. */
+  execute(input: z.output<Input>, context: SkillContext, found: Found): Promise<SkillOutcome>;
+}
+
+/** A skill that a companion node carries out; the run waits for it without a worker. */
+export interface NodeSkill extends SkillFacts<z.ZodObject> {
+  kind: 'node';
+  command: CommandDefinition;
+}
+
+/** A skill that starts another run and waits for its end without a worker. */
+export interface SpawnSkill extends SkillFacts<z.ZodObject> {
+  kind: 'spawn';
+}
+
+export type Skill = DirectSkill | NodeSkill | SpawnSkill;
+
+/** What a skill does to the world, for people. */
+export function describeEffect(skill: Skill): string {
+  if (skill.kind === 'spawn') return 'starts another workflow and waits for it';
+  if (skill.kind === 'node')
+    return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
+  return {
+    pure: 'changes nothing outside this workspace',
+    keyed: 'reaches out, with a key that makes a repetition harmless',
+    once: 'reaches out, once',
+  }[skill.effect];
+}
+
+/** How messages to the outside are retried. When a mail server or provider asks for a pause, its own delay wins over this. */
+export const outgoingRetry = { maxAttempts: 4, backoffSeconds: 2, factor: 4 };
+
+/** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
+export function defineSkill<Input extends z.ZodObject, Found = undefined>(
+  skill: Omit<DirectSkill<Input, Found>, 'kind'>,
+): DirectSkill {
+  return { ...skill, kind: 'direct' } as unknown as DirectSkill;
+}
+
+/** Looks skills up by id. */
+export interface SkillCatalog {
+  find(skillId: string): Skill | undefined;
+  list(): readonly Skill[];
+}
+
+/** Input of a node skill, split into what the hub needs and what the device gets. */
+export interface NodeSkillInput {
+  nodeId: string;
+  waitMs: number;
+  command: JsonObject;
+}
+
+/** Splits the parsed input of a node skill. */
+export function splitNodeInput(input: Record<string, unknown>): NodeSkillInput {
+  const { nodeId, waitMs, ...command } = input as { nodeId: string; waitMs: number } & JsonObject;
+  return { nodeId, waitMs, command };
+}

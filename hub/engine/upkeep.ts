@@ -1,0 +1,43 @@
+import type { RowRetention } from '../platform/db/row-retention.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import type { PeriodicTask } from '../platform/periodic-tasks.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import { wakeForgottenLines } from './admission.ts';
+import type { Outbox } from './outbox.ts';
+import { rollUp } from './rollups.ts';
+import { LeaseWatch, repairRuns } from './sweeper.ts';
+
+/** What keeps runs going: those that lost their worker, their job or their turn. */
+export function engineTasks(
+  { db, logger }: Platform,
+  outbox: Outbox,
+  dispatch: (jobs: PromisedJob[]) => void,
+): PeriodicTask[] {
+  const leases = new LeaseWatch();
+  return [
+    {
+      name: 'runs',
+      everyMs: 3_000,
+      run: async () => {
+        const jobs = await repairRuns(db, { endLeases: leases.mayEnd(Date.now()) });
+        leases.looked(Date.now());
+        if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
+        dispatch(jobs);
+      },
+    },
+    { name: 'outbox', everyMs: 1_000, run: (stopping) => outbox.sweep(stopping) },
+    {
+      name: 'held runs',
+      everyMs: 30_000,
+      run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })),
+    },
+    { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
+  ];
+}
+
+export const engineRetention: RowRetention = {
+  expiring: [
+    { table: 'run_starts', column: 'slice_at', days: 1 },
+    { table: 'run_rollups', column: 'slice_at', days: 400 },
+  ],
+};

@@ -1,2 +1,0 @@
-export { recordMessage } from './record.ts';
-export { Logs, presentLog, presentMessage } from './service.ts';

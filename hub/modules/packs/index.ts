@@ -1,3 +1,0 @@
-export { beyondGrants } from './address.ts';
-export { Packs } from './service.ts';
-export type { SdkSkill } from './service.ts';

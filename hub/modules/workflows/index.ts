@@ -1,2 +1,0 @@
-export { createWorkflows, Workflows } from './service.ts';
-export { readEntitlements } from './store.ts';

@@ -1,0 +1,144 @@
+import { sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import { idBefore } from '../ids.ts';
+import type { Logger } from '../logger.ts';
+import type { PeriodicTask } from '../periodic-tasks.ts';
+import type { Database } from './database.ts';
+
+/** A table whose rows are kept for some days. Ids follow the time of their making, so that the oldest are the first of the primary key. */
+export interface AgedTable {
+  table: string;
+  /** 0 keeps for ever. */
+  days: number;
+  /** Which rows may go, as SQL; all when left out. */
+  condition?: string;
+  /** Told of the rows that are gone. */
+  onRemoved?: (rows: readonly { id: string; tenant_id: string }[]) => Promise<void>;
+}
+
+/** A table whose rows only help for a while. */
+export interface ExpiringTable {
+  table: string;
+  /** `expires_at` unless said; then rows go an hour after it. */
+  column?: string;
+  /** How long rows stay after the instant in `column`. */
+  days?: number;
+}
+
+/** What a product says of how long its rows stay. */
+export interface RowRetention {
+  aged?: readonly AgedTable[];
+  expiring?: readonly ExpiringTable[];
+}
+
+const batch = 1_000;
+const pauseMs = 20;
+/** How long one turn may go on, in milliseconds: the next begins a minute after this one. */
+const turnMs = 50_000;
+const dayMs = 86_400_000;
+
+/** When a turn ends at the latest: at a time, or with the process. */
+export interface Turn {
+  deadline: number;
+  stopping: AbortSignal | undefined;
+}
+
+export const newTurn = (stopping: AbortSignal | undefined): Turn => ({
+  deadline: performance.now() + turnMs,
+  stopping,
+});
+
+/** Repeats a batch until one removes less than `full`, or the turn is over, with a pause that lets others at the tables. */
+export async function inBatches(
+  { deadline, stopping }: Turn,
+  full: number,
+  removeBatch: () => Promise<number>,
+): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const count = await removeBatch();
+    removed += count;
+    if (count < full || performance.now() > deadline || stopping?.aborted === true) return removed;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** The part of the sweep that removes what is kept no longer. */
+export function retentionTasks(
+  { db, logger }: { db: Database; logger: Logger },
+  retentions: readonly RowRetention[],
+): PeriodicTask[] {
+  const aged = retentions.flatMap((retention) => retention.aged ?? []);
+  const expiring = retentions.flatMap((retention) => retention.expiring ?? []);
+  return [
+    { name: 'retention of rows', everyMs: 60_000, run: (stopping) => removeAged({ db, logger }, aged, stopping) },
+    { name: 'expired rows', everyMs: 60_000, run: (stopping) => removeExpired(db, expiring, stopping) },
+  ];
+}
+
+/** Removes rows beyond their days, in small batches; part of the sweep. Answers how many of which table. */
+export async function removeAged(
+  { db, logger }: { db: Database; logger: Logger },
+  tables: readonly AgedTable[],
+  stopping?: AbortSignal,
+): Promise<Record<string, number>> {
+  const removed: Record<string, number> = {};
+  const turn = newTurn(stopping);
+  for (const { table, days, condition, onRemoved } of tables) {
+    if (days === 0 || stopping?.aborted === true) continue;
+    const before = idBefore(new Date(Date.now() - days * dayMs));
+    const count = await inBatches(turn, batch, async () => {
+      const { rows } = await db.system(
+        (tx) =>
+          tx.query<{ id: string; tenant_id: string }>(
+            `prune_aged_${table}`,
+            `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE id < $1${condition === undefined ? '' : ` AND ${condition}`} ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING id, tenant_id`,
+            [before, batch],
+          ),
+        { durable: false },
+      );
+      await onRemoved?.(rows);
+      return rows.length;
+    });
+    if (count > 0) removed[table] = count;
+  }
+  if (Object.keys(removed).length > 0) logger.info(removed, 'removed rows that are kept no longer');
+  return removed;
+}
+
+/** Removes rows whose time is over, in small batches; part of the sweep. */
+export async function removeExpired(
+  db: Database,
+  tables: readonly ExpiringTable[],
+  stopping?: AbortSignal,
+): Promise<void> {
+  for (const { table, column = 'expires_at', days } of tables) {
+    const name = sql`${sql.identifier(column)}`;
+    const isOver =
+      days === undefined
+        ? sql`${name} < now() - interval '1 hour'`
+        : sql`${name} < now() - make_interval(days => ${days})`;
+    await removeWhere(db, table, name, isOver, stopping);
+  }
+}
+
+/** What others hold now is left to the next sweep: nobody waits for this one, and this one for nobody. */
+async function removeWhere(
+  db: Database,
+  table: string,
+  column: SQL,
+  isOver: SQL,
+  stopping: AbortSignal | undefined,
+): Promise<void> {
+  const name = sql.identifier(table);
+  while (stopping?.aborted !== true) {
+    const { rowCount } = await db.system(
+      (tx) =>
+        tx.execute(
+          sql`DELETE FROM ${name} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${name} WHERE ${isOver} ORDER BY ${column} LIMIT ${batch} FOR UPDATE SKIP LOCKED))`,
+        ),
+      { durable: false },
+    );
+    if ((rowCount ?? 0) < batch) break;
+  }
+}

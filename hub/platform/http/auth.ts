@@ -1,0 +1,229 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { parseCookie } from 'cookie';
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+import { all as proxyAddresses } from 'proxy-addr';
+import { entitlementOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
+import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { parseApiKey } from '../api-keys.ts';
+import type { OwnHosts } from './own-hosts.ts';
+import type { Principal, SessionIdentity, TokenIdentity } from './principal.ts';
+
+/** Who knows the credentials of callers. */
+export interface Authenticator {
+  /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
+  authenticateToken(secret: string): Promise<TokenIdentity>;
+  /** @throws AppError `unauthenticated`. */
+  authenticateSession(token: string): Promise<SessionIdentity>;
+}
+
+export interface AuthDependencies {
+  identity: Authenticator;
+  authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
+  platformAdminKey: string | null;
+  hosts: OwnHosts;
+}
+
+export const sessionCookie = 'outrigger_session';
+const webhookTokenHeader = 'x-service-automation-token';
+
+/** Headers by which a channel or its provider proves itself. */
+const channelProofs = [
+  webhookTokenHeader,
+  'x-telegram-bot-api-secret-token',
+  'x-slack-signature',
+  'x-hub-signature-256',
+];
+
+/** Finds out who calls an operation and whether they may. @throws AppError 401, 403 or 404. */
+export function authenticate(
+  deps: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  address: string,
+  params: Record<string, string>,
+): Promise<Principal> {
+  return authenticateAs(callerOf(operation, request), deps, operation, request, address, params);
+}
+
+/** As whom a request presents itself, of those whom the operation takes. */
+function callerOf({ callers }: Operation, request: Request): Caller {
+  const [first] = callers;
+  const takesBoth = callers.includes('token') && callers.includes('session');
+  if (!takesBoth) return first;
+  if (request.headers['x-api-key'] !== undefined) return 'token';
+  const bearer = bearerOf(request);
+  if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
+  return cookieOf(request, sessionCookie) === null ? 'token' : 'session';
+}
+
+/** A workspace JWT; API keys have no dots. */
+const looksLikeJwt = (text: string) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+
+async function authenticateAs(
+  caller: Caller,
+  deps: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  address: string,
+  params: Record<string, string>,
+): Promise<Principal> {
+  switch (caller) {
+    case 'public':
+    case 'pairing':
+      return { kind: 'public' };
+    case 'token':
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    case 'hook': {
+      const token = request.headers[webhookTokenHeader];
+      if (typeof token === 'string' && token !== '') return { kind: 'webhook-token', token };
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    }
+    case 'channel': {
+      // A provider proves itself by its own signature, which the channel knows how to check.
+      if (channelProofs.some((name) => request.headers[name] !== undefined)) return { kind: 'channel-call' };
+      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    }
+    case 'session':
+      return authenticateSession(deps, operation, request, params);
+    case 'device':
+      return authenticateDevice(deps, request, params);
+    case 'platform': {
+      const presented = bearerOf(request);
+      if (deps.platformAdminKey === null || presented === null || !equals(presented, deps.platformAdminKey)) {
+        throw new AppError(
+          'unauthenticated',
+          'This needs the platform admin key, as Authorization: Bearer; the operator sets it as PLATFORM_ADMIN_KEY.',
+        );
+      }
+      return { kind: 'public' };
+    }
+  }
+}
+
+function bearerOf(request: Request): string | null {
+  const match = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  return match?.[1] ?? null;
+}
+
+function apiKeyOf(request: Request): string {
+  const bearer = bearerOf(request);
+  const header = request.headers['x-api-key'];
+  const key = typeof header === 'string' && header !== '' ? header : null;
+  if (bearer !== null && key !== null && bearer !== key)
+    throw new AppError('unauthenticated', 'Authorization and X-API-Key name different keys; send one of them.');
+  const presented = bearer ?? key;
+  if (presented === null)
+    throw new AppError('unauthenticated', 'Send an API key as Authorization: Bearer KEY, or as X-API-Key.');
+  return presented;
+}
+
+async function authenticateToken(
+  { identity }: AuthDependencies,
+  operation: Operation,
+  key: string,
+  address: string,
+): Promise<Principal> {
+  const parsed = parseApiKey(key);
+  if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
+  const token: TokenIdentity = await identity.authenticateToken(parsed.secret);
+  const permission = operation.permission as Permission;
+  const product = productOf(permission);
+  if (token.product !== product)
+    throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
+  if (!token.permissions.includes(permission))
+    throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
+  if (!token.entitlements[productEntitlement[product]])
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
+  if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
+    throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
+  }
+  return { kind: 'token', ...token };
+}
+
+async function authenticateSession(
+  { identity, hosts }: AuthDependencies,
+  operation: Operation,
+  request: Request,
+  params: Record<string, string>,
+): Promise<Principal> {
+  const bearer = bearerOf(request);
+  const cookie = cookieOf(request, sessionCookie);
+  const token = bearer ?? cookie;
+  if (token === null)
+    throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
+  if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
+  const session: SessionIdentity = await identity.authenticateSession(token);
+  const { tenantId } = params;
+  if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId)
+    throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+  const entitlement = entitlementOf(operation);
+  if (entitlement !== undefined && !session.entitlements[entitlement])
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
+  if (operation.role === 'admin' && session.user.role !== 'admin')
+    throw new AppError('role_required', 'This needs the role admin.');
+  return { kind: 'session', ...session };
+}
+
+async function authenticateDevice(
+  deps: AuthDependencies,
+  request: Request,
+  params: Record<string, string>,
+): Promise<Principal> {
+  const secret = bearerOf(request);
+  if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
+  const device = await deps.authenticateDevice(params['id'] as string, secret);
+  if (device === null)
+    throw new AppError('device_secret_invalid', 'This device is not paired, or not any more; pair it again.');
+  return { kind: 'device', ...device };
+}
+
+/**
+ * A browser sends its cookie along with whatever page asks; only pages of this hub, under a name that is its own, may ask for changes.
+ * An origin that is kept back (`null`) may be anybody's.
+ */
+export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
+  if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
+  if (!hosts.isSafe(request))
+    throw new AppError(
+      'origin_not_allowed',
+      'This hub does not know the name under which it was called; its operator sets it as PUBLIC_URL.',
+    );
+}
+
+export const cookieOf = (request: Request, name: string): string | null =>
+  parseCookie(request.headers.cookie ?? '')[name] || null;
+
+/** Whether an address lies in a CIDR block, or is the address that the block names. */
+export function contains(block: string, address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  const [range, bits] = rangeOf(block);
+  if (range.kind() !== parsed.kind()) return false;
+  return parsed.match(range as ipaddr.IPv6, bits);
+}
+
+/** A block as its first address and its length; one of IPv4 addresses in IPv6's spelling counts as theirs, as such an address does. */
+function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
+  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress() && (bits ?? 128) >= 96)
+    return [range.toIPv4Address(), (bits ?? 128) - 96];
+  return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
+}
+
+/** The caller's address: that of the connection, or what trusted proxies say of it, nearest first, as far as they name addresses. */
+export function clientAddress(request: Request, trustedProxies: readonly string[]): string {
+  const isTrusted = (address: string) => trustedProxies.some((proxy) => contains(proxy, address));
+  const address = proxyAddresses(request, isTrusted).findLast((part) => ipaddr.isValid(part));
+  return address === undefined ? (request.socket.remoteAddress ?? '') : ipaddr.process(address).toString();
+}
+
+/** Compares secrets in a time that tells nothing of them. */
+export function equals(left: string, right: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(left), digest(right));
+}

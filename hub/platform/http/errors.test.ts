@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { runBody } from '../../../shared/contract/automations/workflows.ts';
+import { marketing } from '../../../shared/contract/marketing/marketing.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { jsonObject } from '../../../shared/json.ts';
+import { parsePart } from './errors.ts';
+
+/** An object that counts how often its values are read. */
+function counting<Value extends object>(target: Value): { value: Value; reads: () => number } {
+  let reads = 0;
+  return {
+    value: new Proxy(target, {
+      get(of, key) {
+        reads += 1;
+        return Reflect.get(of, key) as unknown;
+      },
+    }),
+    reads: () => reads,
+  };
+}
+
+function refusalOf(work: () => unknown): AppError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+const withKeys = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`key${index}`, index]));
+
+test('an object with too many keys is refused by name before one of its values is looked at', () => {
+  const many = counting(withKeys(80_000));
+  const refusal = refusalOf(() => parsePart('body', runBody, { payload: { rows: [{ of: many.value }] } }));
+  expect(refusal).toMatchObject({
+    code: 'validation_failed',
+    message: 'body.payload.rows[0].of has 80000 keys, and an object may have at most 10000.',
+    details: [{ path: 'body.payload.rows[0].of' }],
+  });
+  expect(many.reads()).toBe(0);
+  expect(parsePart('body', runBody, { payload: withKeys(10_000) }).payload).toEqual(withKeys(10_000));
+});
+
+test('the values of a JSON object are looked at once each', () => {
+  const object = counting(withKeys(1_000));
+  expect(jsonObject.safeParse(object.value).success).toBe(true);
+  expect(object.reads()).toBe(1_000);
+  for (const other of [[], null, 'x', undefined])
+    expect(jsonObject.safeParse(other)).toMatchObject({
+      success: false,
+      error: { issues: [{ code: 'invalid_type', message: 'must be an object' }] },
+    });
+});
+
+test('a refusal says how many problems there are and describes 50 of them, without a look at the others', () => {
+  const { body } = marketing.addContacts;
+  const input = counting({ contacts: Array.from({ length: 1_000 }, () => ({})) });
+  const refusal = refusalOf(() => parsePart('body', body, input.value));
+  expect(refusal.message).toBe('body.contacts[0].email is required (and 999 more).');
+  expect(refusal.details).toHaveLength(50);
+  // The parser and whoever counts keys read the field as well.
+  expect(input.reads()).toBeLessThan(60);
+  const unknown = refusalOf(() =>
+    parsePart('body', body, { contacts: [{ email: 'a@example.org' }], ...withKeys(5_000) }),
+  );
+  expect(unknown.message).toBe('body.key0 is not known here; leave it out (and 4999 more).');
+  expect(unknown.details).toHaveLength(50);
+});

@@ -1,0 +1,128 @@
+import type { Response } from 'express';
+import type { z } from 'zod';
+import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
+import type { ErrorDetail } from '../../../shared/errors.ts';
+import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../shared/json.ts';
+import { isDatabaseUnavailable } from '../db/database.ts';
+import type { Logger } from '../logger.ts';
+import { sendJson } from './send-json.ts';
+
+/** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof UnstorableError)
+    return new AppError('validation_failed', `body ${error.message}; send it flatter.`, { cause: error });
+  if (isDatabaseUnavailable(error))
+    return new AppError('unavailable', 'The database is out of reach; try again shortly.', {
+      cause: error,
+      retryAfterSeconds: 1,
+      internal: { part: 'database' },
+    });
+  return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
+}
+
+/** Answers an error in the one body that all products share. */
+export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
+  const appError = toAppError(error);
+  const { status } = errorCodes[appError.code];
+  if (status >= 500 && appError.code !== 'not_available')
+    logger.error({ err: appError, requestId, code: appError.code }, 'a request failed');
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  for (const [name, value] of Object.entries(appError.headers ?? {})) response.setHeader(name, value);
+  if (appError.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(appError.retryAfterSeconds));
+  if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+  response.status(status);
+  sendJson(response, {
+    statusCode: status,
+    error: reasonPhrase(status),
+    message: appError.message,
+    requestId,
+    code: appError.code,
+    ...(appError.details === undefined ? {} : { details: appError.details }),
+  });
+}
+
+function formatPath(part: string, path: readonly PropertyKey[]): string {
+  return path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`),
+    part,
+  );
+}
+
+const maxDetails = 50;
+
+/** What a failed validation says: the first problems, each with its place in the request, and how many there are. */
+function describeIssues(
+  part: string,
+  issues: readonly z.core.$ZodIssue[],
+  input: unknown,
+): { details: ErrorDetail[]; count: number } {
+  const details: ErrorDetail[] = [];
+  let count = 0;
+  for (const issue of issues) {
+    const left = maxDetails - details.length;
+    count += issue.code === 'unrecognized_keys' ? issue.keys.length : 1;
+    if (left <= 0) continue;
+    const path = formatPath(part, issue.path);
+    if (issue.code === 'unrecognized_keys')
+      details.push(
+        ...issue.keys
+          .slice(0, left)
+          .map((key) => ({ path: formatPath(path, [key]), message: 'is not known here; leave it out' })),
+      );
+    else if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined)
+      details.push({ path, message: 'is required' });
+    else details.push({ path, message: issue.message });
+  }
+  return { details, count };
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? (value as Record<PropertyKey, unknown>)[key]
+        : undefined,
+    root,
+  );
+}
+
+/** The first object with more keys than it may have, before anybody looks at each of them; null when there is none. */
+function findTooManyKeys(value: unknown, path: string, depth = 0): ErrorDetail | null {
+  // What nests deeper than it may is refused for that.
+  if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return null;
+  if (!Array.isArray(value)) {
+    const { length } = Object.keys(value);
+    if (length > maxJsonKeys)
+      return { path, message: `has ${length} keys, and an object may have at most ${maxJsonKeys}` };
+  }
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key];
+    if (typeof item !== 'object' || item === null) continue;
+    const found = findTooManyKeys(item, formatPath(path, [Array.isArray(value) ? Number(key) : key]), depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Parses a part of a request. @throws AppError `validation_failed` with the path of each bad field. */
+export function parsePart<Schema extends z.ZodType>(
+  part: 'params' | 'query' | 'body',
+  schema: Schema,
+  input: unknown,
+): z.output<Schema> {
+  const tooMany = findTooManyKeys(input, part);
+  if (tooMany !== null)
+    throw new AppError('validation_failed', `${tooMany.path} ${tooMany.message}.`, { details: [tooMany] });
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const { details, count } = describeIssues(part, parsed.error.issues, input);
+  const [first] = details;
+  const more = count > 1 ? ` (and ${count - 1} more)` : '';
+  throw new AppError('validation_failed', `${first?.path ?? part} ${first?.message ?? 'is not valid'}${more}.`, {
+    details,
+  });
+}

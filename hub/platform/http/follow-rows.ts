@@ -1,0 +1,67 @@
+import type { Follower } from '../events/live-topics.ts';
+import { idBefore } from '../ids.ts';
+import type { EventStream } from './event-stream.ts';
+
+/** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
+const lateCommitMs = 10_000;
+const rowsAtOnce = 100;
+/** How many rows a reader that comes back may catch up on. */
+const maxReplayRows = 10_000;
+
+/**
+ * Sends rows as they are written, each once, beginning after the last one that the caller saw. One that missed too many gets the
+ * oldest of them, then an event `reset` that names the last one sent, and goes on with what is new.
+ */
+export async function followRows<Row extends { id: string }>(
+  stream: EventStream,
+  follow: () => Follower,
+  lastEventId: string | string[] | undefined,
+  event: string,
+  read: (after: string, limit: number) => Promise<Row[]>,
+  show: (row: Row) => unknown,
+): Promise<void> {
+  const isId =
+    typeof lastEventId === 'string' &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(lastEventId);
+  let from = isId ? lastEventId.toLowerCase() : idBefore(new Date());
+  let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
+  let after = from;
+  const shown = new Set<string>();
+  using follower = follow();
+  while (!stream.signal.aborted) {
+    // What commits late may have an id that is lower than one that was sent.
+    const lateOf = () => idBefore(new Date(Date.now() - lateCommitMs));
+    while (!stream.signal.aborted) {
+      const rows = await read(after, rowsAtOnce);
+      for (const row of rows.filter(({ id }) => !shown.has(id))) {
+        if (stream.signal.aborted) return;
+        shown.add(row.id);
+        await stream.send(event, show(row), row.id);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < rowsAtOnce) break;
+      after = last.id;
+      const late = lateOf();
+      for (const id of shown) if (id < late) shown.delete(id);
+      replayable -= rows.length;
+      if (replayable > 0) continue;
+      if ((await read(after, 1)).length === 0) break;
+      from = idBefore(new Date());
+      await stream.send(
+        'reset',
+        {
+          after,
+          message: `More than ${maxReplayRows} rows were missed; list those after this one, and go on from here.`,
+        },
+        from,
+      );
+      break;
+    }
+    replayable = Number.POSITIVE_INFINITY;
+    // Once what there was is sent, only what is written from now on matters, and what commits late.
+    const late = lateOf();
+    after = from > late ? from : late;
+    for (const id of shown) if (id < late) shown.delete(id);
+    await follower.next(stream.signal);
+  }
+}

@@ -1,0 +1,96 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import express from 'express';
+import type { Registry } from 'prom-client';
+import { equals } from './auth.ts';
+import type { Authenticator } from './auth.ts';
+import { openApiDocument } from './openapi/document.ts';
+import { pageStyle } from './page-layout.ts';
+import { servePages } from './page.ts';
+import type { Page, PageServing } from './page.ts';
+import { referenceScript, renderReferencePage } from './reference-page.ts';
+import { renderStatusPage } from './status-page.ts';
+
+export interface HubPagesOptions extends PageServing {
+  identity: Authenticator;
+  registry: Registry;
+  metricsToken: string | null;
+  version: string;
+  /** Names of the parts that are down now. */
+  down: () => Promise<string[]>;
+  /** What the products show. */
+  pages: readonly Page[];
+}
+
+const scalarScript = join(
+  dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')),
+  'browser',
+  'standalone.js',
+);
+
+/** What the hub shows beside its API: its state, the reference, the metrics, and the pages of its products. */
+export function createHubPages(options: HubPagesOptions): express.Router {
+  const router = express.Router();
+  const document = JSON.stringify(openApiDocument());
+
+  const statusPage: Page = {
+    method: 'GET',
+    path: '/',
+    limit: 'page',
+    async answer({ sessionToken }) {
+      const down = await options.down();
+      const session =
+        sessionToken === null ? null : await options.identity.authenticateSession(sessionToken).catch(() => null);
+      const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
+      return {
+        headers: { 'Cache-Control': 'no-store' },
+        html: renderStatusPage({ version: options.version, ready: down.length === 0, down, signedIn }),
+      };
+    },
+  };
+  servePages(router, [statusPage, ...options.pages], options);
+
+  router.get('/openapi.json', (_request, response) => {
+    response.set('Access-Control-Allow-Origin', '*').type('json').send(document);
+  });
+
+  router.get('/docs', (_request, response) => {
+    // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
+    response
+      .set(
+        'Content-Security-Policy',
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+      )
+      .type('html')
+      .send(renderReferencePage());
+  });
+
+  const asset = (path: string, type: string, content: string) =>
+    router.get(path, (_request, response) => {
+      response.set('Cache-Control', 'public, max-age=300').type(type).send(content);
+    });
+  asset('/assets/page.css', 'css', pageStyle);
+  asset('/assets/docs.js', 'js', referenceScript);
+  router.get('/assets/scalar.js', (_request, response) => {
+    response.set('Cache-Control', 'public, max-age=86400').type('js').sendFile(scalarScript, { dotfiles: 'allow' });
+  });
+
+  router.get('/metrics', async (request, response) => {
+    const { metricsToken } = options;
+    if (
+      metricsToken === null
+        ? !options.hosts.isLocal(request)
+        : !equals(request.headers.authorization ?? '', `Bearer ${metricsToken}`)
+    ) {
+      response
+        .status(401)
+        .type('text')
+        .send(
+          'This needs METRICS_TOKEN as Authorization: Bearer; without one it answers the machine of the hub alone.\n',
+        );
+      return;
+    }
+    response.type(options.registry.contentType).send(await options.registry.metrics());
+  });
+  return router;
+}

@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Request, Response } from 'express';
+import type { Operation, OperationInput, OperationResult, Resource } from '../../../shared/contract/define.ts';
+import type { PrincipalOf } from './principal.ts';
+
+/** For answers and bodies that are not JSON. */
+export interface RawExchange {
+  request: Request;
+  response: Response;
+}
+
+/** A request as a handler gets it: parsed by the contract, its caller known. */
+export type OperationRequest<Shape> = OperationInput<Shape> & {
+  principal: PrincipalOf<Shape>;
+  requestId: string;
+  /** Aborts when the caller goes away and when the hub stops. */
+  signal: AbortSignal;
+  /** Aborts when the caller loses the right to a stream or a download; never for other operations. */
+  refused: AbortSignal;
+  /** The caller's address, behind trusted proxies. */
+  address: string;
+  /** Where the caller reached this hub, such as `https://hub.example.org`. */
+  baseUrl: string;
+  headers: IncomingHttpHeaders;
+  /** The bytes of a JSON body, as they came; empty without one. */
+  rawBody: Buffer;
+  raw: RawExchange;
+};
+
+/** A handler for each operation of a resource; a missing one is a type error. */
+export type Handlers<Operations extends Resource> = {
+  [Id in keyof Operations]: (request: OperationRequest<Operations[Id]>) => Promise<OperationResult<Operations[Id]>>;
+};
+
+export interface Route {
+  operation: Operation;
+  handle(request: OperationRequest<Operation>): Promise<unknown>;
+}
+
+/** Binds the operations of a resource to their handlers. */
+export function implement<Operations extends Resource>(resource: Operations, handlers: Handlers<Operations>): Route[] {
+  return Object.entries(resource).map(([id, operation]) => ({
+    operation,
+    handle: handlers[id] as unknown as Route['handle'],
+  }));
+}

@@ -1,0 +1,83 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { AppError } from '../../../shared/errors.ts';
+import { LocalEvents } from '../events/events.ts';
+import type { Events } from '../events/events.ts';
+import { LiveStreams } from './live-streams.ts';
+import { accessTopic } from './principal.ts';
+
+const caller = {
+  kind: 'token',
+  tokenId: 'k',
+  tenantId: 't',
+  product: 'automations',
+  environment: 'live',
+  permissions: [],
+  ipAllowlist: [],
+  entitlements: {},
+  expiresAt: null,
+} as unknown as Parameters<LiveStreams['open']>[0];
+
+function localEvents(): Events {
+  const local = new LocalEvents(pino({ level: 'silent' }));
+  return {
+    publish: async (topic, payload) => local.deliver(topic, payload),
+    subscribe: (topic, listener) => local.subscribe(topic, listener),
+    onReconnect: (listener) => local.onReconnect(listener),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+test('rights are looked at again without being told, and a database that does not answer ends nothing', async () => {
+  using streams = new LiveStreams({ events: localEvents(), shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 5 });
+  let checks = 0;
+  let refusal: AppError | undefined = new AppError('unavailable', 'The database is out of reach.');
+  const check = async () => {
+    checks += 1;
+    if (refusal !== undefined) throw refusal;
+  };
+  using one = streams.open(caller, 'read', check);
+  using two = streams.open(caller, 'read', check);
+  await expect.poll(() => checks).toBeGreaterThan(3);
+  expect([one.signal.aborted, two.signal.aborted]).toEqual([false, false]);
+  refusal = new AppError('token_revoked', 'This API key was revoked.');
+  await expect.poll(() => one.signal.aborted && two.signal.aborted).toBe(true);
+  expect(one.signal.reason).toBe(refusal);
+});
+
+test('streams of one caller under one right are looked at together', async () => {
+  using streams = new LiveStreams({
+    events: localEvents(),
+    shares: { perWorkspace: 50, perKey: 50 },
+    recheckMs: 1_000_000,
+  });
+  let checks = 0;
+  using open = new DisposableStack();
+  for (let index = 0; index < 50; index += 1) {
+    open.use(
+      streams.open(caller, 'read', async () => {
+        checks += 1;
+      }),
+    );
+  }
+  expect(checks).toBe(1);
+});
+
+test('looks at rights do not pile up while one waits for an answer, and what changes meanwhile is looked at after it', async () => {
+  const events = localEvents();
+  using streams = new LiveStreams({ events, shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
+  const looks: PromiseWithResolvers<void>[] = [];
+  using stream = streams.open(caller, 'read', async () => {
+    const look = Promise.withResolvers<void>();
+    looks.push(look);
+    await look.promise;
+  });
+  for (let told = 0; told < 20; told += 1) await events.publish(accessTopic('t'), {});
+  expect(looks).toHaveLength(1);
+  looks[0]?.resolve();
+  await expect.poll(() => looks.length).toBe(2);
+  const refusal = new AppError('token_revoked', 'This API key was revoked.');
+  looks[1]?.reject(refusal);
+  await expect.poll(() => stream.signal.reason).toBe(refusal);
+  expect(looks).toHaveLength(2);
+});

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import spectralCore from '@stoplight/spectral-core';
+import spectralRulesets from '@stoplight/spectral-rulesets';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../../../shared/contract/api.ts';
+import type { Operation } from '../../../../shared/contract/define.ts';
+import { openApiDocument } from './document.ts';
+
+const source = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
+
+interface Schema {
+  [key: string]: unknown;
+  $ref?: string;
+  oneOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
+}
+interface Body {
+  content: Record<string, { schema: Schema; example?: unknown }>;
+}
+const document = JSON.parse(source) as {
+  tags: { name: string; description?: string }[];
+  paths: Record<
+    string,
+    Record<string, { operationId: string; description: string; requestBody?: Body; responses: Record<string, Body> }>
+  >;
+  components: { schemas: Record<string, Schema> };
+};
+const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+/** Calls back for every object of a JSON value. */
+function visit(value: unknown, look: (object: Schema) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) look(value as Schema);
+  for (const item of Object.values(value)) visit(item, look);
+}
+
+describe('the OpenAPI document', () => {
+  test('is what the contract says', () => {
+    expect(document).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+    expect(described.map(({ operationId }) => operationId).toSorted()).toEqual(
+      operations.map(({ id }) => id).toSorted(),
+    );
+  });
+
+  test('gives the linters nothing to say', async () => {
+    const config = await createConfig({ extends: ['recommended'] });
+    const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config });
+    expect(ofRedocly.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
+    const spectral = new spectralCore.Spectral();
+    spectral.setRuleset({ extends: [spectralRulesets.oas as never], rules: {} });
+    expect((await spectral.run(source)).map(({ code, message, path }) => [code, message, path.join('/')])).toEqual([]);
+  });
+
+  test.each(operations.map((operation) => [operation.id, operation] as const))(
+    'describes %s, with an example of each body that the contract takes',
+    (_id, operation: Operation) => {
+      const { description, requestBody, responses } = described.find(
+        ({ operationId }) => operationId === operation.id,
+      ) as (typeof described)[number];
+      expect(description).not.toBe('');
+      const exampleIn = (body: Body | undefined) => body?.content['application/json']?.example;
+      if (operation.body !== undefined)
+        expect(operation.body.safeParse(exampleIn(requestBody)).error?.issues).toBeUndefined();
+      if (operation.binaryResponse === undefined)
+        expect(operation.response.safeParse(exampleIn(responses['200'])).error?.issues).toBeUndefined();
+    },
+  );
+
+  test('names its schemas, and says each once', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'Workflow',
+        'Run',
+        'RunSummary',
+        'Step',
+        'StepInput',
+        'Trigger',
+        'Schedule',
+        'Approval',
+        'Node',
+        'Error',
+      ]),
+    );
+    const inline = described.flatMap(({ operationId, requestBody, responses }) =>
+      [requestBody, responses['200']].flatMap((body) =>
+        Object.values(body?.content ?? {}).map(({ schema }) => [operationId, JSON.stringify(schema).length] as const),
+      ),
+    );
+    expect(inline.filter(([, length]) => length > 2_000)).toEqual([]);
+    expect(source.length).toBeLessThan(400_000);
+  });
+
+  test('lets answers grow: no answer is closed to fields that a later version may add, and every request is', () => {
+    const reached = new Set<string>();
+    const reach = (value: unknown): void =>
+      visit(value, ({ $ref }) => {
+        const name = $ref?.split('/').at(-1);
+        if (name === undefined || reached.has(name)) return;
+        reached.add(name);
+        reach(document.components.schemas[name]);
+      });
+    const answers = described.map(({ responses }) => responses);
+    reach(answers);
+    const ofAnswers = Object.entries(document.components.schemas).filter(([name]) => reached.has(name));
+    expect(ofAnswers.length).toBeGreaterThan(60);
+    expect(JSON.stringify([answers, ofAnswers])).not.toContain('"additionalProperties":false');
+    for (const name of ['CreateWorkflow', 'StepInput', 'SkillStepInput'])
+      expect(JSON.stringify(document.components.schemas[name]), name).toMatch(/"additionalProperties":false|"oneOf"/);
+  });
+
+  test('has schemas that a validator can read', () => {
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: '/openapi.json', components: document.components });
+    for (const name of Object.keys(document.components.schemas))
+      expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
+  });
+
+  test('refers to nothing that is not there', () => {
+    const missing: string[] = [];
+    visit(document, ({ $ref }) => {
+      const found = $ref
+        ?.slice(2)
+        .split('/')
+        .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+      if ($ref !== undefined && found === undefined) missing.push($ref);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('says of every choice by a discriminator which value stands for what', () => {
+    const choices = Object.entries(document.components.schemas).filter(
+      ([, { discriminator }]) => discriminator !== undefined,
+    );
+    expect(choices.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['Step', 'StepInput', 'Trigger', 'TriggerInput', 'Schedule', 'ScheduleInput']),
+    );
+    for (const [name, { discriminator, oneOf = [] }] of choices) {
+      expect([name, Object.values(discriminator?.mapping ?? {})]).toEqual([name, oneOf.map(({ $ref }) => $ref)]);
+    }
+  });
+});

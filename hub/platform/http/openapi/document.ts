@@ -1,0 +1,310 @@
+import type { z } from 'zod';
+import { operations } from '../../../../shared/contract/api.ts';
+import { errorBody, listQuery } from '../../../../shared/contract/common.ts';
+import { takes } from '../../../../shared/contract/define.ts';
+import type { Caller, Operation } from '../../../../shared/contract/define.ts';
+import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
+import type { ErrorCode } from '../../../../shared/errors.ts';
+import { SchemaComponents } from './components.ts';
+import type { Json } from './components.ts';
+import { Examples } from './examples.ts';
+
+const securitySchemes: Record<string, Json> = {
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API token: `Authorization: Bearer key_live_automations_…`',
+  },
+  apiKeyHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'The same token in a header of its own',
+  },
+  workspaceJwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'What /auth/login answers' },
+  webhookToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Service-Automation-Token',
+    description: "The webhook.token of a workflow's trigger",
+  },
+  deviceSecret: { type: 'http', scheme: 'bearer', description: 'What a claim answers, once' },
+  platformKey: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_KEY' },
+};
+
+const callerSecurity: Record<Caller, Json[]> = {
+  public: [],
+  pairing: [],
+  token: [{ apiKey: [] }, { apiKeyHeader: [] }],
+  session: [{ workspaceJwt: [] }],
+  hook: [{ apiKey: [] }, { apiKeyHeader: [] }, { webhookToken: [] }],
+  channel: [{ webhookToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
+  device: [{ deviceSecret: [] }],
+  platform: [{ platformKey: [] }],
+};
+
+/** Error codes that a caller's kind and the inputs of an operation bring along. */
+export function errorCodesOf(operation: Operation): ErrorCode[] {
+  const codes = new Set<ErrorCode>(operation.errors ?? []);
+  const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
+  if (operation.params !== undefined || operation.query !== undefined || operation.body !== undefined)
+    add('validation_failed');
+  if (operation.body !== undefined) add('invalid_json', 'payload_too_large', 'unsupported_media_type');
+  if (operation.params !== undefined) add('not_found');
+  if (operation.query !== undefined && 'cursor' in operation.query.shape) add('invalid_cursor');
+  if (takes(operation, 'token', 'hook', 'channel')) {
+    add(
+      'unauthenticated',
+      'invalid_token',
+      'token_expired',
+      'token_revoked',
+      'missing_permission',
+      'wrong_product',
+      'product_not_entitled',
+      'ip_not_allowed',
+      'rate_limited',
+    );
+  }
+  if (takesIdempotencyKey(operation))
+    add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
+  if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
+  if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
+  if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
+  if (operation.entitlement !== undefined) add('product_not_entitled');
+  if (operation.role === 'admin') add('role_required');
+  if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
+  if (takes(operation, 'platform')) add('unauthenticated');
+  if (operation.ipLimit !== undefined) add('rate_limited');
+  if (!takes(operation, 'public') || operation.body !== undefined) add('unavailable');
+  return [...codes].toSorted();
+}
+
+/** What each tag gathers. */
+const tagDescriptions: Record<string, string> = {
+  Workflows: 'A trigger and the steps that it starts; every change makes a version.',
+  Sequences: 'Steps over time, run through a workflow of their own.',
+  Runs: 'What workflows do: started, followed, cancelled, retried and replayed.',
+  Flows: 'The ledger entry that a run and its retries share.',
+  'Inbound hook': 'Starts workflows from outside.',
+  Approvals: 'What waits for a person, and what they decided.',
+  Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',
+  Agents: 'Prompts, models and tools that agent steps use.',
+  'Tool profiles': 'Which skills an agent may call.',
+  Models: 'Models that a workspace uses, and the order in which they are tried.',
+  Sessions: 'Conversations of agents with people, with their transcripts.',
+  Memory: 'Values that runs and agents remember.',
+  Channels: 'Chat and mail providers that messages come from and go to.',
+  'Messages and logs': 'What left the platform, and what runs logged; as lists and live.',
+  'Skill packs': 'Workflows to install, with what they may do.',
+  Insight: 'How well all goes, and what is left to set up.',
+  'Companion nodes': "People's machines that workflows reach: pairing, commands, results.",
+  Artefacts: 'Screenshots, recordings and files that commands brought.',
+  Dashboard: 'Automations for signed-in people.',
+  'Audit log': 'Who changed what.',
+  Marketing: 'Contact lists and campaigns.',
+  'Workspaces and people': 'Sign-up, sign-in and members.',
+  'API tokens': 'Keys of API clients.',
+  Entitlements: 'Which products a workspace may use.',
+  Health: 'For load balancers and supervisors.',
+};
+
+/** Responses of the document by their status; every error has the same body. */
+const errorResponses = new Map(
+  [...new Set(Object.values(errorCodes).map(({ status }) => status))]
+    .toSorted((left, right) => left - right)
+    .map((status) => [status, reasonPhrase(status).replaceAll(/[^A-Za-z]/g, '')]),
+);
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key within 24 hours answers what the first request was answered',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+const ifMatch: Json = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of what is changed: refused with `version_conflict` when it was changed meanwhile',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+/** Parameters that many operations have, by their names in the document. */
+const sharedParameters: Record<string, Json> = {
+  IdempotencyKey: idempotencyKey,
+  IfMatch: ifMatch,
+  ...Object.fromEntries(
+    ['Limit', 'Cursor'].map((name) => [
+      name,
+      parametersIn('query', listQuery).find((parameter) => parameter['name'] === name.toLowerCase()) as Json,
+    ]),
+  ),
+};
+const sharedParameterNames = new Map(
+  Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
+);
+
+function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** Those whose caller has keys of its own: see `idempotentCallerOf`. */
+const takesIdempotencyKey = (operation: Operation) =>
+  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
+
+function parametersOf(operation: Operation): Json[] {
+  const parameters = [
+    ...parametersIn('path', operation.params),
+    ...parametersIn('query', operation.query),
+    ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
+    ...(operation.ifMatch === true ? [ifMatch] : []),
+  ];
+  return parameters.map((parameter) => {
+    const shared = sharedParameterNames.get(JSON.stringify(parameter));
+    return shared === undefined ? parameter : { $ref: `#/components/parameters/${shared}` };
+  });
+}
+
+/** What it does, what it needs, and the errors that are its own; those of every call stand at the responses. */
+function descriptionOf(operation: Operation): string {
+  const codes = [...(operation.errors ?? []), ...(operation.ifMatch === true ? ['version_conflict'] : [])].toSorted();
+  const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
+  const ofSession =
+    operation.role === undefined
+      ? undefined
+      : `the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}`;
+  const needs =
+    ofToken !== undefined && ofSession !== undefined
+      ? `A key needs ${ofToken}, a person ${ofSession}.`
+      : (ofToken ?? ofSession) === undefined
+        ? undefined
+        : `Needs ${ofToken ?? ofSession}.`;
+  const errors = codes.length === 0 ? undefined : `Its own errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
+  return [operation.description, needs, errors].filter((part) => part !== undefined).join('\n\n');
+}
+
+const bytes = { schema: { type: 'string', format: 'binary' } };
+const multipartResult = {
+  schema: {
+    type: 'object',
+    required: ['result'],
+    properties: { result: { type: 'string', description: 'The JSON body, without artifacts' } },
+    additionalProperties: { type: 'string', format: 'binary' },
+  },
+};
+
+function requestOf(operation: Operation, components: SchemaComponents): Json | null {
+  if (operation.upload === true) return { required: false, content: { 'application/octet-stream': bytes } };
+  if (operation.body === undefined) return null;
+  return {
+    required: operation.bodyOptional !== true,
+    content: {
+      'application/json': { schema: components.describe(operation.body, 'input') },
+      ...(operation.multipart === true ? { 'multipart/form-data': multipartResult } : {}),
+    },
+  };
+}
+
+function answerOf(operation: Operation, components: SchemaComponents): Json {
+  if (operation.binaryResponse !== undefined)
+    return { description: 'The bytes', content: { [operation.binaryResponse]: bytes } };
+  return {
+    description: 'OK',
+    content: { 'application/json': { schema: components.describe(operation.response, 'output') } },
+  };
+}
+
+/** A body with an example of its JSON. */
+function withExample(body: Json, examples: Examples): Json {
+  const { content } = body as { content: Record<string, { schema: Json }> };
+  const json = content['application/json'];
+  return json === undefined
+    ? body
+    : { ...body, content: { ...content, 'application/json': { ...json, example: examples.of(json.schema) } } };
+}
+
+/** The OpenAPI 3.0.3 document of every operation. */
+export function openApiDocument(): Json {
+  const components = new SchemaComponents();
+  components.describe(errorBody, 'output');
+  const described = operations.map((operation) => ({
+    operation,
+    request: requestOf(operation, components),
+    answer: answerOf(operation, components),
+  }));
+  const { schemas, refer } = components.finish();
+  const paths: Record<string, Json> = {};
+  const examples = new Examples((reference) => schemas[reference.split('/').at(-1) as string]);
+  for (const { operation, request, answer } of described) {
+    const codes = errorCodesOf(operation);
+    const parameters = parametersOf(operation);
+    const statuses = [...new Set(codes.map((code) => errorCodes[code].status))].toSorted((left, right) => left - right);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = {
+      operationId: operation.id,
+      tags: [operation.tag],
+      summary: operation.summary,
+      description: descriptionOf(operation),
+      security: operation.callers.flatMap((caller) => callerSecurity[caller]),
+      ...(parameters.length === 0 ? {} : { parameters }),
+      ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
+      responses: {
+        200: withExample(refer(answer, 'output'), examples),
+        ...Object.fromEntries(
+          statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }]),
+        ),
+      },
+    };
+  }
+  const used = Map.groupBy(new Set(operations.flatMap(errorCodesOf)), (code) => errorCodes[code].status);
+  const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  return {
+    openapi: '3.0.3',
+    info: {
+      title: 'Outrigger',
+      version: '1.6.0',
+      description:
+        'Durable workflows that reach real machines. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`.',
+      contact: { name: 'Whoever operates this hub' },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
+    servers: [
+      { url: '/', description: 'This hub' },
+      { url: 'https://{host}', description: 'Production', variables: { host: { default: 'hub.example.com' } } },
+      { url: 'https://{host}', description: 'Staging', variables: { host: { default: 'staging.hub.example.com' } } },
+    ],
+    tags: [...new Set(operations.map((operation) => operation.tag))].map((name) => ({
+      name,
+      description: tagDescriptions[name],
+    })),
+    paths,
+    components: {
+      securitySchemes,
+      parameters: sharedParameters,
+      responses: Object.fromEntries(
+        [...errorResponses]
+          .filter(([status]) => used.has(status))
+          .map(([status, name]) => {
+            const codes = (used.get(status) ?? []).toSorted().map((code) => `\`${code}\``);
+            return [name, { description: `${reasonPhrase(status)}: ${codes.join(', ')}`, content: error }];
+          }),
+      ),
+      schemas,
+    },
+  };
+}

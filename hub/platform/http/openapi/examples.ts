@@ -1,0 +1,168 @@
+import type { Json } from './components.ts';
+
+/** Values by the names of their properties: an example reads like something that happened. */
+const byName: Record<string, unknown> = {
+  name: 'Invoice reminder',
+  title: 'Send the reminder?',
+  message: 'The invoice is a week late.',
+  summary: 'Reminds customers of late invoices.',
+  description: 'A machine at the front desk',
+  email: 'ada@example.com',
+  recipient: 'ada@example.com',
+  to: 'ada@example.com',
+  from: '09:00',
+  replyTo: 'office@example.com',
+  approver: 'ada@example.com',
+  approvers: ['ada@example.com'],
+  password: 'correct horse battery',
+  workspaceName: 'acme',
+  version: 1,
+  code: 'step_failed',
+  text: 'Good morning',
+  subject: 'Your invoice',
+  html: '<p>Your invoice is ready.</p>',
+  prompt: 'Summarise the mail.',
+  systemPrompt: 'You help the office of a small company.',
+  model: 'gpt-5',
+  skillId: 'memory.write',
+  channel: 'email',
+  provider: 'telegram',
+  key: 'customer:42',
+  keyHint: 'key_live_automations_a1b2…',
+  token: 'eyJhbGciOiJIUzI1NiJ9.e30.x',
+  pairingCode: 'ABCD-EFGH',
+  pairingUri: 'outrigger://pair?code=ABCD-EFGH&hub=https%3A%2F%2Fhub.example.com',
+  deviceSecret: 'the secret of this device, shown once',
+  inboundPath: '/v1/automations/channels/01980000-0000-7000-8000-000000000007/inbound',
+  nextCursor: null,
+  limit: 50,
+  timezone: 'Europe/Berlin',
+  platform: 'linux',
+  arch: 'x64',
+  osVersion: 'Debian 12',
+  appVersion: '0.1.0',
+  capabilities: ['node.ping', 'node.screenshot'],
+  allow: ['memory.*'],
+  deny: [],
+  routeKeys: ['telegram'],
+  order: ['main'],
+  context: 'from the nightly import',
+  standingOrders: 'Answer in the language of the customer.',
+  memorySummary: 'Ada prefers mails in the morning.',
+  content: 'When does the shop open?',
+  note: 'Agreed by phone.',
+  decidedBy: 'ada@example.com',
+  actor: 'user:01980000-0000-7000-8000-000000000001',
+  action: 'workflow.updated',
+  targetType: 'workflow',
+  targetId: '01980000-0000-7000-8000-000000000002',
+  requestId: '01980000-0000-7000-8000-000000000003',
+  error: null,
+  statusCode: 404,
+};
+
+const at = '2026-01-31T09:00:00.000Z';
+const times: Record<string, string> = {
+  expiresAt: '2026-02-28T09:00:00.000Z',
+  finishedAt: '2026-01-31T09:00:02.000Z',
+  decidedAt: '2026-01-31T09:00:05.000Z',
+  nextRunAt: '2026-02-01T09:00:00.000Z',
+};
+
+/** A uuid of its own for every name that ids have. */
+function idOf(name: string): string {
+  let sum = 0;
+  for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 0xffff_ffff;
+  return `01980000-0000-7000-8000-${sum.toString(16).padStart(12, '0')}`;
+}
+
+interface SchemaNode {
+  [key: string]: unknown;
+  $ref?: string;
+  type?: string;
+  format?: string;
+  enum?: unknown[];
+  properties?: Record<string, SchemaNode>;
+  required?: string[];
+  items?: SchemaNode;
+  minItems?: number;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+}
+
+/** Makes examples of schemas: what a schema says of itself (`example`), else what its name suggests, within its bounds. */
+export class Examples {
+  readonly #find: (reference: string) => Json | undefined;
+
+  constructor(find: (reference: string) => Json | undefined) {
+    this.#find = find;
+  }
+
+  of(schema: Json, name = ''): unknown {
+    const node = schema as SchemaNode;
+    if ('example' in node) return node['example'];
+    if (node.$ref !== undefined) return this.of(this.#find(node.$ref) ?? {}, name);
+    if (node.enum !== undefined) return node.enum[0];
+    const [choice] = [node['allOf'], node['oneOf'], node['anyOf']]
+      .filter((list) => Array.isArray(list))
+      .flat() as Json[];
+    if (choice !== undefined) return this.of(choice, name);
+    if (node.properties !== undefined) return this.#object(node);
+    if (node.type === 'array') return this.#array(node, name);
+    if (node.type === 'object') return {};
+    return fits(node, byName[name]) ? byName[name] : plain(node, name);
+  }
+
+  #object({ properties = {}, required = [] }: SchemaNode): Json {
+    const shown = Object.entries(properties).filter(
+      ([name, property]) => required.includes(name) || 'example' in property,
+    );
+    return Object.fromEntries(shown.map(([name, property]) => [name, this.of(property, name)]));
+  }
+
+  #array(node: SchemaNode, name: string): unknown {
+    if (Array.isArray(byName[name])) return byName[name];
+    const item = this.of(node.items ?? {}, name.replace(/s$/, ''));
+    return Array.from({ length: Math.max(1, node.minItems ?? 1) }, () => item);
+  }
+}
+
+function fits(
+  { type, format, nullable, minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity }: SchemaNode,
+  value: unknown,
+): boolean {
+  if (value === undefined || format !== undefined) return false;
+  if (value === null) return nullable === true;
+  if (type === 'string') return typeof value === 'string' && value.length >= minLength && value.length <= maxLength;
+  if (type === 'integer' || type === 'number') return typeof value === 'number' && value >= minimum && value <= maximum;
+  return type === undefined;
+}
+
+function plain({ type, format, minLength = 0, minimum = 0, maximum = Infinity }: SchemaNode, name: string): unknown {
+  switch (format) {
+    case 'uuid':
+      return idOf(name);
+    case 'date-time':
+      return times[name] ?? at;
+    case 'email':
+      return 'ada@example.com';
+    case 'uri':
+      return 'https://example.com/';
+    case 'byte':
+      return 'aGVsbG8=';
+    default:
+  }
+  switch (type) {
+    case 'string':
+      return (name === '' ? 'text' : name).padEnd(minLength, 'x');
+    case 'integer':
+    case 'number':
+      return Math.min(Math.max(1, minimum), maximum);
+    case 'boolean':
+      return true;
+    default:
+      return { invoice: 42 };
+  }
+}

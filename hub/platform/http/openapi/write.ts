@@ -1,0 +1,20 @@
+import { writeFileSync } from 'node:fs';
+import { openApiDocument } from './document.ts';
+
+const width = 120;
+
+/** JSON in which what fits on a line stands on one. */
+function format(value: unknown, indent: string, before: number): string {
+  const line = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ');
+  if (typeof value !== 'object' || value === null || indent.length + before + line.length <= width) return line;
+  const inner = `${indent}  `;
+  const items = Array.isArray(value)
+    ? value.map((item) => `${inner}${format(item, inner, 1)}`)
+    : Object.entries(value).flatMap(([key, item]) =>
+        item === undefined ? [] : [`${inner}${JSON.stringify(key)}: ${format(item, inner, key.length + 5)}`],
+      );
+  return Array.isArray(value) ? `[\n${items.join(',\n')}\n${indent}]` : `{\n${items.join(',\n')}\n${indent}}`;
+}
+
+/** Writes the committed document anew; a test fails while it differs from the contract. */
+writeFileSync(new URL('openapi.json', import.meta.url), `${format(openApiDocument(), '', 0)}\n`);

@@ -1,0 +1,107 @@
+import express from 'express';
+import type { Request, Response } from 'express';
+import { AppError } from '../../../shared/errors.ts';
+import type { AddressLimit, AddressLimiter } from './address-limits.ts';
+import { assertSameOrigin, cookieOf, sessionCookie } from './auth.ts';
+import type { OwnHosts } from './own-hosts.ts';
+import { renderNotice } from './page-layout.ts';
+
+/** A request for a page. */
+export interface PageRequest {
+  params: Record<string, string>;
+  query: URLSearchParams;
+  /** The caller's address, behind trusted proxies. */
+  address: string;
+  /** The session that the browser shows, if any; not checked yet. */
+  sessionToken: string | null;
+  /** Reads the fields of a form, of 16 KiB at most; only a page asked for by POST has one. */
+  form: () => Promise<Record<string, unknown>>;
+  /** @throws AppError `origin_not_allowed` unless a page of this hub asks. */
+  assertSameOrigin: () => void;
+}
+
+export interface PageAnswer {
+  /** 200 unless said. */
+  status?: number;
+  headers?: Record<string, string>;
+  html?: string;
+  /** Signs the browser in. */
+  session?: { token: string; expiresAt: string };
+  /** Sends the browser on to a path of this hub (303). */
+  seeOther?: string;
+}
+
+/** A page that a product shows beside the API. */
+export interface Page {
+  method: 'GET' | 'POST';
+  /** As Express has it, such as `/approve/:token`. */
+  path: string;
+  /** What of a stranger's requests it counts as. */
+  limit?: AddressLimit;
+  /** @throws AppError, which is shown as a page. */
+  answer: (request: PageRequest) => Promise<PageAnswer>;
+}
+
+/** For pages whose address is a secret: nobody keeps it, and no site that they lead to is told. */
+export const linkHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
+
+export interface PageServing {
+  limit: AddressLimiter;
+  hosts: OwnHosts;
+  addressOf: (request: Request) => string;
+  /** Whether people reach the hub by https, so that a browser may keep the cookie for that alone. */
+  secureCookies: boolean;
+}
+
+/** Serves pages. */
+export function servePages(router: express.Router, pages: readonly Page[], serving: PageServing): void {
+  for (const page of pages)
+    router[page.method === 'GET' ? 'get' : 'post'](page.path, async (request, response) => {
+      try {
+        if (page.limit !== undefined) await serving.limit(page.limit, serving.addressOf(request));
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
+        response.status(error.status).type('html').send(renderNotice('Not now', error.message));
+        return;
+      }
+      send(response, await page.answer(requestOf(request, response, serving)), serving);
+    });
+}
+
+const readForm = express.urlencoded({ extended: false, limit: '16kb' });
+
+function requestOf(request: Request, response: Response, { hosts, addressOf }: PageServing): PageRequest {
+  return {
+    params: { ...request.params } as Record<string, string>,
+    query: new URL(request.url, 'http://hub').searchParams,
+    address: addressOf(request),
+    sessionToken: cookieOf(request, sessionCookie),
+    form: () =>
+      new Promise((done, fail) => {
+        readForm(request, response, (error?: unknown) => {
+          if (error === undefined) done((request.body ?? {}) as Record<string, unknown>);
+          else fail(error as Error);
+        });
+      }),
+    assertSameOrigin: () => assertSameOrigin(request, hosts),
+  };
+}
+
+function send(response: Response, answer: PageAnswer, { secureCookies }: PageServing): void {
+  response.set(answer.headers ?? {});
+  if (answer.session !== undefined)
+    response.cookie(sessionCookie, answer.session.token, {
+      httpOnly: true,
+      sameSite: 'strict',
+      secure: secureCookies,
+      expires: new Date(answer.session.expiresAt),
+      path: '/',
+    });
+  if (answer.seeOther !== undefined) response.redirect(303, answer.seeOther);
+  else
+    response
+      .status(answer.status ?? 200)
+      .type('html')
+      .send(answer.html ?? '');
+}

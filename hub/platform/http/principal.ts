@@ -1,0 +1,69 @@
+import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
+
+/** An API token that was presented and counts. */
+export interface TokenIdentity {
+  tokenId: string;
+  tenantId: string;
+  product: Product;
+  environment: 'live' | 'test';
+  permissions: Permission[];
+  ipAllowlist: string[];
+  entitlements: Record<Entitlement, boolean>;
+  expiresAt: Date | null;
+}
+
+/** A person who is signed in. */
+export interface SessionIdentity {
+  sessionId: string;
+  tenantId: string;
+  workspaceName: string;
+  user: { id: string; email: string; role: Role };
+  entitlements: Record<Entitlement, boolean>;
+  expiresAt: Date;
+}
+
+/** Who calls an operation, as its declaration allows. */
+export type Principal =
+  | ({ kind: 'token' } & TokenIdentity)
+  | ({ kind: 'session' } & SessionIdentity)
+  | { kind: 'webhook-token'; token: string }
+  | { kind: 'channel-call' }
+  | { kind: 'device'; tenantId: string; nodeId: string }
+  | { kind: 'public' };
+
+type PrincipalKinds = {
+  public: 'public';
+  token: 'token';
+  session: 'session';
+  hook: 'token' | 'webhook-token';
+  channel: 'token' | 'channel-call';
+  pairing: 'public';
+  device: 'device';
+  platform: 'public';
+};
+
+export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller extends keyof PrincipalKinds)[] }
+  ? Extract<Principal, { kind: PrincipalKinds[Caller] }>
+  : Principal;
+
+/** Topic on which it is told that a key, a session or an entitlement of a workspace ended. */
+export const accessTopic = (tenantId: string) => `access:${tenantId}`;
+
+/** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */
+export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {
+  return { actor: actorOf(principal), environment: principal.kind === 'token' ? principal.environment : 'live' };
+}
+
+/** How an audit entry names a caller. */
+export function actorOf(principal: Principal): string {
+  switch (principal.kind) {
+    case 'token':
+      return `token:${principal.tokenId}`;
+    case 'session':
+      return `user:${principal.user.id}`;
+    case 'device':
+      return `node:${principal.nodeId}`;
+    default:
+      return principal.kind;
+  }
+}

@@ -1,0 +1,95 @@
+import { checkParts } from '../check-parts.ts';
+import type { PartCheck } from '../check-parts.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Platform } from '../open-platform.ts';
+import { createAddressLimiter } from './address-limits.ts';
+import { clientAddress } from './auth.ts';
+import type { AuthDependencies, Authenticator } from './auth.ts';
+import type { BodyLimits } from './body-watch.ts';
+import { createDeviceLimiter } from './device-limits.ts';
+import { createHubPages } from './hub-pages.ts';
+import { createIdempotency } from './idempotency.ts';
+import type { Route } from './implement.ts';
+import { LiveStreams } from './live-streams.ts';
+import { createOwnHosts } from './own-hosts.ts';
+import type { Page } from './page.ts';
+import { createHttpServer } from './server.ts';
+import { systemRoutes } from './system-routes.ts';
+
+export interface ServeSettings {
+  http: {
+    host: string;
+    port: number;
+    publicUrl: string | null;
+    trustedProxies: string[];
+    validateResponses: boolean;
+    metricsToken: string | null;
+    shutdownMs: number;
+  };
+  limits: { perKey: number; hook: number; device: number; signIn: number };
+  streams: { perWorkspace: number; perKey: number };
+  secrets: { platformAdminKey: string | null };
+}
+
+export interface ServeOptions {
+  version: string;
+  identity: Authenticator;
+  authenticateDevice: AuthDependencies['authenticateDevice'];
+  routes: readonly Route[];
+  pages: readonly Page[];
+  metrics: Metrics;
+  checks: Record<string, PartCheck>;
+  /** Names of the parts without which work goes on. */
+  dispensable: readonly string[];
+  /** How long the bodies of requests may take; for tests. */
+  bodyLimits?: BodyLimits | undefined;
+}
+
+/** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
+export async function serveHttp(
+  stack: AsyncDisposableStack,
+  { db, events, secrets, rateLimiter, logger }: Platform,
+  { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
+  { version, identity, authenticateDevice, routes, pages, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+): Promise<string> {
+  let url: string | null = null;
+  const check = () => checkParts(checks);
+  const limitAddress = createAddressLimiter(rateLimiter, limits);
+  const hosts = createOwnHosts({
+    publicUrl: http.publicUrl,
+    host: http.host,
+    listensAt: () => url ?? `http://${http.host}:${http.port}`,
+  });
+  const server = createHttpServer({
+    routes: [...systemRoutes({ version, check, dispensable }), ...routes],
+    pages: createHubPages({
+      identity,
+      pages,
+      registry: metrics.registry,
+      metricsToken: http.metricsToken,
+      hosts,
+      limit: limitAddress,
+      addressOf: (request) => clientAddress(request, http.trustedProxies),
+      secureCookies: http.publicUrl?.startsWith('https:') === true,
+      version,
+      down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
+    }),
+    auth: { identity, authenticateDevice, platformAdminKey, hosts },
+    idempotency: createIdempotency(db, secrets),
+    streams: stack.use(new LiveStreams({ events, shares: streams })),
+    rateLimiter,
+    limitAddress,
+    limitDevice: createDeviceLimiter(rateLimiter, limits.device),
+    logger,
+    publicUrl: http.publicUrl,
+    trustedProxies: http.trustedProxies,
+    limits,
+    ...(bodyLimits === undefined ? {} : { bodyLimits }),
+    validateResponses: http.validateResponses,
+    onFinished: (operation, status, seconds) =>
+      metrics.requests.observe({ operation, status: String(status) }, seconds),
+  });
+  url = await server.listen(http.host, http.port);
+  stack.defer(() => server.drain(http.shutdownMs));
+  return url;
+}

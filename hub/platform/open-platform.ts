@@ -1,0 +1,121 @@
+import { join, resolve } from 'node:path';
+import { AppError } from '../../shared/errors.ts';
+import { createFileBlobs } from './blobs/blobs.ts';
+import type { Blobs } from './blobs/blobs.ts';
+import { createCursors } from './cursor.ts';
+import type { Cursors } from './cursor.ts';
+import { Database } from './db/database.ts';
+import { migrateDatabase } from './db/migrate.ts';
+import { createEgress } from './egress/egress.ts';
+import type { Egress } from './egress/egress.ts';
+import type { Events } from './events/events.ts';
+import { LiveTopics } from './events/live-topics.ts';
+import { PostgresEvents } from './events/postgres-events.ts';
+import { publishAfterCommit } from './events/publish-after-commit.ts';
+import { RedisEvents } from './events/redis-events.ts';
+import { RecoveryWatch } from './log-repeats.ts';
+import type { Logger } from './logger.ts';
+import { createSmtpMailer } from './mail/mail.ts';
+import type { Mailer } from './mail/mail.ts';
+import { startPostgresServer } from './postgres-server/server.ts';
+import { createPostgresRateLimiter } from './rate-limiter/postgres-rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter/rate-limiter.ts';
+import { createRedisRateLimiter } from './rate-limiter/redis-rate-limiter.ts';
+import { reasonOf } from './reason-of.ts';
+import { assertSecretKey, loadSecretKey } from './secret-key.ts';
+import { createSecrets } from './secrets.ts';
+import type { Secrets } from './secrets.ts';
+
+export interface PlatformSettings {
+  home: string;
+  artifacts: { folder: string | null };
+  database: { url: string | null; maxConnections: number };
+  redisUrl: string | null;
+  secrets: { key: Buffer | null };
+  egress: { allowHosts: string[] };
+  mail: { url: string; from: string } | null;
+}
+
+/** What every product stands on. */
+export interface Platform {
+  logger: Logger;
+  db: Database;
+  databaseUrl: string;
+  secrets: Secrets;
+  cursors: Cursors;
+  events: Events;
+  live: LiveTopics;
+  rateLimiter: RateLimiter;
+  egress: Egress;
+  blobs: Blobs;
+  mailer: Mailer | null;
+}
+
+/**
+ * Opens what every product stands on: database, events, limits, egress, blobs, mail.
+ * @param stack ends it all, in the reverse order.
+ * @throws AppError with one line when something that it needs is not to be had.
+ */
+export async function openPlatform(
+  stack: AsyncDisposableStack,
+  settings: PlatformSettings,
+  { logger, onNotice }: { logger: Logger; onNotice: (message: string) => void },
+): Promise<Platform> {
+  const { redisUrl } = settings;
+  const databaseUrl =
+    settings.database.url ?? stack.use(await startPostgresServer({ home: settings.home, onNotice })).url;
+  await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
+    throw new AppError('unavailable', `The database can't be used: ${reasonOf(error)}; check DATABASE_URL.`, {
+      cause: error,
+    });
+  });
+  const db = stack.use(
+    new Database({
+      url: databaseUrl,
+      maxConnections: settings.database.maxConnections,
+      applicationName: 'outrigger',
+      onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection broke; it is replaced'),
+    }),
+  );
+  stack.use(new RecoveryWatch(logger, { database: (signal) => db.ping(signal) }));
+  const secrets = createSecrets(settings.secrets.key ?? loadSecretKey(settings.home));
+  await assertSecretKey(db, secrets.fingerprint);
+  const unreachable = (error: unknown) => {
+    throw new AppError(
+      'unavailable',
+      `Redis at ${new URL(redisUrl ?? '').host} can't be used: ${reasonOf(error)}; check REDIS_URL, and that Redis runs there.`,
+      { cause: error },
+    );
+  };
+  const events = publishAfterCommit(
+    stack.use(
+      redisUrl === null
+        ? await PostgresEvents.connect(databaseUrl, logger)
+        : await RedisEvents.connect(redisUrl, logger).catch(unreachable),
+    ),
+  );
+  const live = stack.use(new LiveTopics(events));
+  db.onWritten((topic) => live.written(topic));
+  const rateLimiter = stack.use(
+    redisUrl === null
+      ? createPostgresRateLimiter(db)
+      : await createRedisRateLimiter(redisUrl, logger).catch(unreachable),
+  );
+  const egress = stack.use(createEgress({ allowHosts: settings.egress.allowHosts }));
+  const blobs = await createFileBlobs(resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts')));
+  stack.use(new RecoveryWatch(logger, { artifacts: (signal) => blobs.check(signal) }));
+  const mailer = settings.mail === null ? null : stack.use(createSmtpMailer(settings.mail));
+  return {
+    logger,
+    db,
+    databaseUrl,
+    secrets,
+    cursors: createCursors(secrets.subkey('cursors')),
+    events,
+    live,
+    rateLimiter,
+    egress,
+    blobs,
+    mailer,
+  };
+}

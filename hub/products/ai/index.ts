@@ -1,0 +1,1 @@
+export { createAi } from './product.ts';

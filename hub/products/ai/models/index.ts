@@ -1,0 +1,1 @@
+export { Ai } from './models.ts';

@@ -1,0 +1,1 @@
+export { Agents, findAgent, findToolProfile, routeToAgent } from './agents.ts';

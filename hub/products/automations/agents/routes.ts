@@ -1,0 +1,18 @@
+import { agents as resource, toolProfiles } from '../../../../shared/contract/automations/agents.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { Agents } from './agents.ts';
+
+export const agentRoutes = (agents: Agents) => [
+  ...implement(resource, {
+    listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
+    createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
+    updateAutomationAgent: ({ principal, params, body }) =>
+      agents.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
+  }),
+  ...implement(toolProfiles, {
+    listAutomationToolProfiles: ({ principal, query }) => agents.listProfiles(principal.tenantId, query),
+    putAutomationToolProfile: ({ principal, body }) => agents.putProfile(principal.tenantId, body, actorOf(principal)),
+  }),
+];

@@ -1,0 +1,36 @@
+import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+
+export const toolProfiles = pgTable(
+  'tool_profiles',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    allow: text('allow').array().notNull(),
+    deny: text('deny').array().notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('tool_profiles_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+export const agents = pgTable(
+  'agents',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    systemPrompt: text('system_prompt').notNull(),
+    toolProfileId: uuid('tool_profile_id').references(() => toolProfiles.id, { onDelete: 'restrict' }),
+    routeKeys: text('route_keys').array().notNull(),
+    model: text('model'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('agents_tenant').on(table.tenantId, table.id),
+    index('agents_tool_profile').on(table.toolProfileId).concurrently(),
+    ...policies(),
+  ],
+);

@@ -1,0 +1,118 @@
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import { pageOf, renderNotice, shownLine, shownText } from '../../../platform/http/page-layout.ts';
+import { linkHeaders } from '../../../platform/http/page.ts';
+import type { Page } from '../../../platform/http/page.ts';
+import type { ApprovalLinks, LinkedApproval } from './links.ts';
+
+/** A text where its every character counts: where it begins and ends can be seen, and that it is empty too. */
+const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${shownText(text)}</code>`);
+
+/** The fields of what would be done, each as a person reads it: a list of texts item by item; what is neither text nor that stands as JSON. */
+function renderFields(fields: JsonObject): string {
+  const rows = Object.entries(fields).map(([name, value]) => {
+    const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
+    const shown = isList
+      ? `<ol>${value.map((item) => `<li>${renderExact(item as string)}</li>`).join('')}</ol>`
+      : renderExact(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+    return `<dt>${shownLine(name)}</dt><dd>${shown}</dd>`;
+  });
+  return `<dl>${rows.join('')}</dl>`;
+}
+
+const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const requestTitles: Record<LinkedApproval['state'], string> = {
+  open: 'If you approve, this is done, exactly:',
+  voted: 'If enough approve, this is done, exactly:',
+  approved: 'This was approved, exactly:',
+  rejected: 'This was asked for:',
+  over: 'This was asked for:',
+};
+
+/** What an approval sets going: the skill and its input, byte for byte; nothing for one that binds nothing. */
+function renderRequest({ approval: { kind, request }, state }: LinkedApproval): string {
+  const call =
+    kind === 'system.run'
+      ? { skillId: 'system.run', input: request }
+      : isObject(request['next'])
+        ? request['next']
+        : request;
+  const { skillId, input } = call;
+  if (typeof skillId !== 'string' || !isObject(input)) return '';
+  return `<h2>${requestTitles[state]} ${shownLine(skillId)}</h2>${renderFields(input)}`;
+}
+
+const forPeople = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+
+const stateTitles: Record<Exclude<LinkedApproval['state'], 'open'>, string> = {
+  voted: 'Thank you. Others still have to decide.',
+  approved: 'This is approved.',
+  rejected: 'This is rejected.',
+  over: 'Nobody can decide this any more: its time is over, or its run has ended.',
+};
+
+/** What is to be approved, exactly, and the two buttons; or what became of it. */
+function renderApprovalPage(linked: LinkedApproval): string {
+  const { approver, approval, state } = linked;
+  const silence = approval.onTimeout === 'approve' ? 'approved' : 'rejected';
+  const until =
+    approval.expiresAt === null || state !== 'open'
+      ? ''
+      : `<p>Until ${forPeople.format(approval.expiresAt)} UTC; if too few decide by then, it is ${silence}.</p>`;
+  const became =
+    state === 'open'
+      ? ''
+      : `<p><span class="state${state === 'approved' || state === 'voted' ? '' : ' down'}">${stateTitles[state]}</span></p>`;
+  const form =
+    state === 'open'
+      ? `<form method="post"><h2><label for="note">A note, if you like</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
+<nav><button name="decision" value="approved">Approve</button><button class="quiet" name="decision" value="rejected">Reject</button></nav></form>`
+      : '';
+  return pageOf(
+    approval.title,
+    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`,
+  );
+}
+
+/** The page that a link in a mail opens, for a named approver. */
+export const approvalPages = (links: ApprovalLinks): Page[] => [
+  {
+    method: 'GET',
+    path: '/approve/:token',
+    limit: 'page',
+    async answer({ params }) {
+      const found = await links.read(params['token'] as string);
+      return found === null
+        ? {
+            status: 404,
+            headers: linkHeaders,
+            html: renderNotice('This link does not work', 'It was replaced by a newer one, or never was one.'),
+          }
+        : { headers: linkHeaders, html: renderApprovalPage(found) };
+    },
+  },
+  // Only a form decides: programs that look into mails open every link in them.
+  {
+    method: 'POST',
+    path: '/approve/:token',
+    limit: 'page',
+    async answer({ params, form }) {
+      const { decision, note } = await form();
+      try {
+        if (decision !== 'approved' && decision !== 'rejected')
+          throw new AppError('validation_failed', 'Choose one of the two buttons.');
+        const found = await links.decide(
+          params['token'] as string,
+          decision,
+          typeof note === 'string' && note !== '' ? note.slice(0, 2000) : undefined,
+        );
+        return { headers: linkHeaders, html: renderApprovalPage(found) };
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        return { status: error.status, headers: linkHeaders, html: renderNotice("That can't be done", error.message) };
+      }
+    },
+  },
+];

@@ -1,0 +1,96 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { runs } from '../../../engine/schema.ts';
+import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
+
+export const approvals = pgTable(
+  'approvals',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    attempt: integer('attempt').notNull(),
+    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    call: integer('call').notNull().default(0),
+    kind: text('kind').$type<'step' | 'system.run'>().notNull(),
+    title: text('title').notNull(),
+    message: text('message').notNull(),
+    /** The request as the approver sees it; what runs is read from here. */
+    request: jsonb('request').$type<JsonObject>().notNull(),
+    /** SHA-256 of the canonical text of the request. */
+    requestHash: text('request_hash').notNull(),
+    status: text('status').$type<'pending' | 'approved' | 'rejected' | 'expired'>().notNull(),
+    onTimeout: text('on_timeout').$type<'reject' | 'approve'>().notNull(),
+    expiresAt: instant('expires_at'),
+    decidedBy: text('decided_by'),
+    decidedAt: instant('decided_at'),
+    note: text('note'),
+    /** Email addresses of those who alone may decide; empty when whoever may manage automations does. */
+    approvers: text('approvers')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    /** How many of them must agree. */
+    required: integer('required').notNull().default(1),
+    /** From when on those in `escalateTo` may decide as well. */
+    escalateAt: instant('escalate_at'),
+    escalateTo: text('escalate_to')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    /** When to see whether somebody is to be mailed a link; null when nobody is, as far as is known. */
+    mailDueAt: instant('mail_due_at').defaultNow(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('approvals_mail_due')
+      .on(table.mailDueAt)
+      .where(sql`status = 'pending' and mail_due_at is not null`)
+      .concurrently(),
+    unique('approvals_step').on(table.runId, table.stepIndex, table.attempt, table.call),
+    index('approvals_tenant').on(table.tenantId, table.id),
+    index('approvals_tenant_status').on(table.tenantId, table.status, table.id),
+    index('approvals_expiry')
+      .on(table.expiresAt)
+      .where(sql`status = 'pending' and expires_at is not null`),
+    ...policies(),
+  ],
+);
+
+/** Who decided on an approval that needs several. */
+export const approvalVotes = pgTable(
+  'approval_votes',
+  {
+    approvalId: uuid('approval_id')
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
+    approver: text('approver').notNull(),
+    tenantId: tenantId(),
+    decision: text('decision').$type<'approved' | 'rejected'>().notNull(),
+    note: text('note'),
+    createdAt: createdAt(),
+  },
+  (table) => [primaryKey({ columns: [table.approvalId, table.approver] }), ...policies()],
+);
+
+/** A link that lets one named person decide one approval, once, without signing in. */
+export const approvalLinks = pgTable(
+  'approval_links',
+  {
+    tokenHash: bytea('token_hash').primaryKey(),
+    approvalId: uuid('approval_id')
+      .notNull()
+      .references(() => approvals.id, { onDelete: 'cascade' }),
+    approver: text('approver').notNull(),
+    tenantId: tenantId(),
+    usedAt: instant('used_at'),
+    /** While the mail that carries it is on its way; past that time whoever was sending it died. */
+    mailingUntil: instant('mailing_until'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
+);

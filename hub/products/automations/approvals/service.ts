@@ -1,0 +1,210 @@
+import { and, asc, eq, inArray, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
+import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { listRequesters, lockRuns, wakeRun } from '../../../engine/index.ts';
+import type { PromisedJob } from '../../../engine/index.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { users } from '../../core/identity/schema.ts';
+import { approvalVotes } from './schema.ts';
+import { approvals } from './schema.ts';
+import { closeApproval, listApprovals, lockPending, settleExpired } from './store.ts';
+import type { ApprovalRow } from './store.ts';
+
+export interface ApprovalsDependencies {
+  db: Database;
+  cursors: Cursors;
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+type ListQuery = z.output<typeof resource.listAutomationApprovals.query>;
+type DecideBody = z.output<typeof resource.decideAutomationApproval.body>;
+export type VoteRow = typeof approvalVotes.$inferSelect;
+
+/** Who decides: an API token, a signed-in person, or a named approver by their own link. */
+export type Decider =
+  | { kind: 'token'; actor: string }
+  | { kind: 'user'; actor: string; email: string }
+  | { kind: 'link'; email: string };
+
+/** Who may decide now: those named and, once its time has come, those it is escalated to. */
+export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
+  return [...new Set([...row.approvers, ...(row.escalateAt !== null && row.escalateAt <= now ? row.escalateTo : [])])];
+}
+
+/** Human gates: each is decided once, and its run goes on in the same transaction. */
+export class Approvals {
+  readonly #deps: ApprovalsDependencies;
+
+  constructor(dependencies: ApprovalsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    return this.#deps.db.workspace(tenantId, (tx) =>
+      readPage(
+        this.#deps.cursors,
+        `approvals:${tenantId}`,
+        query,
+        async (limit, before) => {
+          const rows = await listApprovals(tx, tenantId, query, limit, before);
+          const votes = await listVotes(
+            tx,
+            rows.map(({ id }) => id),
+          );
+          return rows.map((row) => ({
+            id: row.id,
+            approval: present(
+              row,
+              votes.filter((vote) => vote.approvalId === row.id),
+            ),
+          }));
+        },
+        ({ approval }) => approval,
+      ),
+    );
+  }
+
+  async countPending(tenantId: string): Promise<number> {
+    const [row] = await this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select({ count: sql<number>`count(*)::int` })
+          .from(approvals)
+          .where(and(eq(approvals.tenantId, tenantId), eq(approvals.status, 'pending'))),
+      { durable: false },
+    );
+    return row?.count ?? 0;
+  }
+
+  /** @throws AppError `not_found`, `approval_already_decided`, or `approver_required` for one who may not decide it. */
+  async decide(tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<Approval> {
+    const decided = await this.#deps.db.workspace(tenantId, (tx) => this.decideWithin(tx, tenantId, id, body, decider));
+    if (decided.job !== null) this.#deps.dispatch([decided.job]);
+    return decided.approval;
+  }
+
+  /** Decides in the caller's transaction; dispatch `job` after the commit. @throws AppError as `decide` does. */
+  async decideWithin(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    body: DecideBody,
+    decider: Decider,
+  ): Promise<{ approval: Approval; job: PromisedJob | null }> {
+    const [existing] = await tx
+      .select()
+      .from(approvals)
+      .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
+    if (existing === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
+    await lockRuns(tx, [existing.runId]);
+    const row = await lockPending(tx, id);
+    if (row === null) {
+      const state = existing.status === 'pending' ? 'past its time' : existing.status;
+      throw new AppError('approval_already_decided', `This approval is ${state} and can't be decided any more.`);
+    }
+    const approver = await assertMayDecide(tx, row, decider);
+    const note = body.note ?? null;
+    const inserted = await tx
+      .insert(approvalVotes)
+      .values({ approvalId: id, approver, tenantId, decision: body.decision, note })
+      .onConflictDoNothing()
+      .returning();
+    if (inserted.length === 0)
+      throw new AppError('approval_already_decided', 'You have decided this approval already; others still have to.');
+    const votes = await listVotes(tx, [id]);
+    const agreed = votes.filter((vote) => vote.decision === 'approved').length;
+    const actor = decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
+    await recordAudit(tx, {
+      tenantId,
+      actor,
+      action: `approval.${body.decision}`,
+      targetType: 'approval',
+      targetId: id,
+      details: { runId: row.runId, requestHash: row.requestHash },
+    });
+    if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes), job: null };
+    const closed = await closeApproval(tx, id, body.decision, actor, note);
+    return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
+  }
+
+  /** Settles approvals whose time is over; part of the sweep. Answers how many. */
+  async settleExpired(): Promise<number> {
+    const jobs = await this.#deps.db.system(async (tx) => {
+      const settled = await settleExpired(tx, 100);
+      const woken: PromisedJob[] = [];
+      for (const runId of settled) {
+        const job = await wakeRun(tx, runId);
+        if (job !== null) woken.push(job);
+      }
+      return woken;
+    });
+    if (jobs.length > 0) this.#deps.dispatch(jobs);
+    return jobs.length;
+  }
+}
+
+export function createApprovals(dependencies: ApprovalsDependencies): Approvals {
+  return new Approvals(dependencies);
+}
+
+/** The name under which a vote counts. Where approvers are named, nobody decides what they themselves asked for. */
+async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
+  if (row.approvers.length === 0) return decider.kind === 'link' ? decider.email : decider.actor;
+  if (decider.kind === 'token' || !eligibleApprovers(row, new Date()).includes(decider.email)) {
+    throw new AppError(
+      'approver_required',
+      'Only the people whom this approval names may decide it: by their own link, or signed in.',
+    );
+  }
+  const requesters = (await listRequesters(tx, row.tenantId, row.runId)).map((person) => person.slice('user:'.length));
+  if (requesters.length === 0) return decider.email;
+  const people = await tx.select({ email: users.email }).from(users).where(inArray(users.id, requesters));
+  if (people.some(({ email }) => email.toLowerCase() === decider.email))
+    throw new AppError(
+      'approver_required',
+      'You started this run yourself, or one that led to it; somebody else has to decide.',
+    );
+  return decider.email;
+}
+
+async function listVotes(tx: Transaction, approvalIds: string[]): Promise<VoteRow[]> {
+  if (approvalIds.length === 0) return [];
+  return tx
+    .select()
+    .from(approvalVotes)
+    .where(inArray(approvalVotes.approvalId, approvalIds))
+    .orderBy(asc(approvalVotes.createdAt), sql`${approvalVotes.approver}`);
+}
+
+export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
+  return {
+    id: row.id,
+    runId: row.runId,
+    stepIndex: row.stepIndex,
+    kind: row.kind,
+    title: row.title,
+    message: row.message,
+    request: row.request,
+    requestHash: row.requestHash,
+    status: row.status,
+    approvers: eligibleApprovers(row, new Date()),
+    required: row.required,
+    votes: votes.map(({ approver, decision, note, createdAt }) => ({
+      approver,
+      decision,
+      note,
+      at: createdAt.toISOString(),
+    })),
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    decidedBy: row.decidedBy,
+    decidedAt: row.decidedAt?.toISOString() ?? null,
+    note: row.note,
+    createdAt: row.createdAt.toISOString(),
+  };
+}

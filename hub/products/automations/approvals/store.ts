@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
+import { canonicalJson } from '../../../../shared/json.ts';
+import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
+import { lockRuns } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { approvals } from './schema.ts';
+
+export type ApprovalRow = typeof approvals.$inferSelect;
+
+/** Writes the approval that a step waits for, once for each try of the step. */
+async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
+  const { expiresInSeconds, escalateAfterSeconds, requestHash, ...values } = approval;
+  const [row] = await tx
+    .insert(approvals)
+    .values({
+      id: newId(),
+      ...values,
+      requestHash: requestHash ?? createHash('sha256').update(canonicalJson(approval.request)).digest('hex'),
+      status: 'pending',
+      expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
+      escalateAt:
+        escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
+      mailDueAt: approval.approvers.length === 0 ? null : sql`now()`,
+    })
+    .onConflictDoUpdate({
+      target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call],
+      set: { runId: sql`excluded.run_id` },
+    })
+    .returning({ id: approvals.id });
+  return (row as { id: string }).id;
+}
+
+/** The approval of one try of a step, or of one call in it, if it was asked for. */
+async function findApproval(
+  tx: Transaction,
+  runId: string,
+  stepIndex: number,
+  attempt: number,
+  call: number,
+): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.runId, runId),
+        eq(approvals.stepIndex, stepIndex),
+        eq(approvals.attempt, attempt),
+        eq(approvals.call, call),
+      ),
+    );
+  return row ?? null;
+}
+
+/** Whether a run got an approval for exactly this request at an earlier try of the same call. */
+async function findApprovedRequest(
+  tx: Transaction,
+  runId: string,
+  stepIndex: number,
+  call: number,
+  requestHash: string,
+): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.runId, runId),
+        eq(approvals.stepIndex, stepIndex),
+        eq(approvals.call, call),
+        eq(approvals.status, 'approved'),
+        eq(approvals.requestHash, requestHash),
+      ),
+    )
+    .limit(1);
+  return row ?? null;
+}
+
+export async function listApprovals(
+  tx: Transaction,
+  tenantId: string,
+  filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined },
+  limit: number,
+  before: string | undefined,
+): Promise<ApprovalRow[]> {
+  return tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.tenantId, tenantId),
+        filter.status === undefined ? undefined : eq(approvals.status, filter.status),
+        filter.runId === undefined ? undefined : eq(approvals.runId, filter.runId),
+        before === undefined ? undefined : lt(approvals.id, before),
+      ),
+    )
+    .orderBy(desc(approvals.id))
+    .limit(limit);
+}
+
+/** Locks an approval that can still be decided; null when there is none, or it is over. */
+export async function lockPending(tx: Transaction, id: string): Promise<ApprovalRow | null> {
+  const [row] = await tx
+    .select()
+    .from(approvals)
+    .where(
+      and(
+        eq(approvals.id, id),
+        eq(approvals.status, 'pending'),
+        sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`,
+      ),
+    )
+    .for('update');
+  return row ?? null;
+}
+
+/** Ends a pending approval. Only for one that is locked. */
+export async function closeApproval(
+  tx: Transaction,
+  id: string,
+  decision: 'approved' | 'rejected',
+  decidedBy: string,
+  note: string | null,
+): Promise<ApprovalRow> {
+  const [row] = await tx
+    .update(approvals)
+    .set({ status: decision, decidedBy, decidedAt: sql`now()`, note })
+    .where(eq(approvals.id, id))
+    .returning();
+  return row as ApprovalRow;
+}
+
+/** Closes what is still pending of runs that ended. */
+export async function expireRunApprovals(tx: Transaction, runIds: readonly string[]): Promise<void> {
+  await tx
+    .update(approvals)
+    .set({ status: 'expired', decidedBy: 'run ended', decidedAt: sql`now()` })
+    .where(and(inArray(approvals.runId, [...runIds]), eq(approvals.status, 'pending')));
+}
+
+/** Settles approvals whose time is over, as each one's `onTimeout` says, and leaves those whose run somebody else has now; answers their runs. */
+export async function settleExpired(tx: Transaction, limit: number): Promise<string[]> {
+  const isDue = and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`));
+  const due = await tx
+    .select({ runId: approvals.runId })
+    .from(approvals)
+    .where(isDue)
+    .orderBy(asc(approvals.expiresAt))
+    .limit(limit);
+  const free = await lockRuns(
+    tx,
+    due.map((row) => row.runId),
+    { skipLocked: true },
+  );
+  if (free.length === 0) return [];
+  const settled = await tx
+    .update(approvals)
+    .set({
+      status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
+      decidedBy: 'time-out',
+      decidedAt: sql`now()`,
+    })
+    .where(and(isDue, inArray(approvals.runId, free)))
+    .returning({ runId: approvals.runId });
+  // In the order in which they were locked.
+  const runIds = new Set(settled.map((row) => row.runId));
+  return free.filter((runId) => runIds.has(runId));
+}
+
+/** How the run engine asks for approvals. */
+export const approvalPort: ApprovalPort = {
+  create: createApproval,
+  find: findApproval,
+  findApproved: findApprovedRequest,
+};

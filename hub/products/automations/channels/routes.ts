@@ -1,0 +1,19 @@
+import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { Channels } from './service.ts';
+
+export const channelRoutes = (channels: Channels) =>
+  implement(resource, {
+    listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
+    putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
+    receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
+      channels.receive(
+        params.id,
+        { headers, rawBody, body },
+        principal.kind === 'token' ? { tenantId: principal.tenantId, environment: principal.environment } : null,
+      ),
+    async verifyAutomationChannel({ params, query, raw: { response } }) {
+      response.type('text/plain').send(await channels.verify(params.id, query));
+    },
+  });

@@ -1,0 +1,41 @@
+import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+
+export const channels = pgTable(
+  'channels',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    provider: text('provider').$type<ChannelProvider>().notNull(),
+    name: text('name').notNull(),
+    /** What may be read back. */
+    config: jsonb('config').$type<JsonObject>().notNull(),
+    /** The rest of the configuration, sealed as one JSON text. */
+    sealedSecrets: text('sealed_secrets').notNull(),
+    active: boolean('active').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('channels_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+/** Messages of a provider that came in, for as long as it may send them again. */
+export const channelReceipts = pgTable(
+  'channel_receipts',
+  {
+    channelId: uuid('channel_id')
+      .notNull()
+      .references(() => channels.id, { onDelete: 'cascade' }),
+    messageId: text('message_id').notNull(),
+    tenantId: tenantId(),
+    runIds: uuid('run_ids').array().notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.channelId, table.messageId] }),
+    index('channel_receipts_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
+);

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { channelProviders } from '../../../../shared/contract/automations/channel-providers.ts';
+import { id, text } from '../../../../shared/contract/common.ts';
+import { defineSkill, outgoingRetry } from '../../../engine/skill.ts';
+import type { DirectSkill } from '../../../engine/skill.ts';
+import type { Channels } from './service.ts';
+
+export const channelSkills = (channels: Channels): DirectSkill[] => [
+  defineSkill({
+    id: 'channel.deliver',
+    title: 'Send a message',
+    summary: 'Sends a message through a channel: Telegram, Slack, WhatsApp, a webhook or mail.',
+    requires: ['automations'],
+    effect: 'once',
+    waitsOutside: true,
+    retry: outgoingRetry,
+    input: z
+      .strictObject({
+        to: text(1, 2000).describe('As the provider names people: a chat id, a channel id, a phone number, an address'),
+        text: text(1, 20_000),
+        channelId: id.optional(),
+        provider: z
+          .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
+          .optional()
+          .describe('Its only active channel'),
+        subject: text(1, 500).optional().describe('For mail'),
+        mediaUrl: text(1, 4000).optional().describe('Address of a picture that the provider fetches'),
+      })
+      .refine((input) => input.channelId !== undefined || input.provider !== undefined, {
+        message: 'give channelId or provider',
+        path: ['channelId'],
+      }),
+    lookUp: (input, context) => channels.pick(input, context.tenantId),
+    execute: (input, context, channel) => channels.deliver(channel, input, context),
+  }),
+];

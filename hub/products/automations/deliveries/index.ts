@@ -1,0 +1,1 @@
+export { depthHeader, runHeader, createDeliveries } from './deliveries.ts';

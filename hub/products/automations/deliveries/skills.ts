@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { text } from '../../../../shared/contract/common.ts';
+import { jsonValue } from '../../../../shared/json.ts';
+import { defineSkill } from '../../../engine/skill.ts';
+import type { DirectSkill } from '../../../engine/skill.ts';
+import type { Deliveries } from './deliveries.ts';
+
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be a header name');
+
+export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
+  return [
+    defineSkill({
+      id: 'webhook.deliver',
+      title: 'Call a web address',
+      summary: 'POSTs JSON to an https address; the same Idempotency-Key goes with every try of one delivery.',
+      requires: ['automations'],
+      effect: 'keyed',
+      waitsOutside: true,
+      input: z.strictObject({
+        url: text(1, 4000).describe('https; private and local addresses are refused'),
+        body: jsonValue.optional(),
+        headers: z
+          .record(
+            headerName,
+            text(0, 4000).refine((value) => !/[\r\n]/.test(value), 'must be one line'),
+          )
+          .optional(),
+      }),
+      execute: (input, context) => deliveries.deliver(input, context),
+    }),
+  ];
+}

@@ -1,0 +1,103 @@
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonValue } from '../../../../shared/json.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { throughOutages } from '../../../platform/db/outage.ts';
+import { MailError } from '../../../platform/mail/mail.ts';
+import type { Mailer } from '../../../platform/mail/mail.ts';
+import { recordMessage } from '../logs/index.ts';
+
+export interface EmailRequest {
+  to: string[];
+  subject: string;
+  text?: string | undefined;
+  html?: string | undefined;
+  /** What readers see as the sender; its address is the hub's. */
+  fromName?: string | undefined;
+  replyTo?: string | undefined;
+}
+
+export interface EmailContext {
+  tenantId: string;
+  runId: string;
+  stepIndex: number;
+  environment: 'live' | 'test';
+  idempotencyKey: string;
+  signal: AbortSignal;
+}
+
+export interface EmailOutcome {
+  output: JsonValue;
+  outputText: string;
+  persist: (tx: Transaction) => Promise<void>;
+}
+
+/** Mail of workflows, through the SMTP server of the hub. */
+export class Email {
+  readonly #db: Database;
+  readonly #mailer: Mailer | null;
+
+  constructor(db: Database, mailer: Mailer | null) {
+    this.#db = db;
+    this.#mailer = mailer;
+  }
+
+  /** Whether mail can be sent at all. */
+  get isConfigured(): boolean {
+    return this.#mailer !== null;
+  }
+
+  /**
+   * Sends a mail; in the test environment it only records what it would have sent.
+   * @throws AppError `not_available` without an SMTP server, `skill_failed` when that did not take the mail for now, `delivery_refused` when it never will, `outcome_unknown` when nobody knows.
+   */
+  async send(request: EmailRequest, context: EmailContext, channel = 'email'): Promise<EmailOutcome> {
+    const { tenantId, runId, stepIndex } = context;
+    const recipient = request.to.join(', ').slice(0, 2000);
+    const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', more: Record<string, JsonValue>) =>
+      recordMessage(tx, {
+        tenantId,
+        runId,
+        stepIndex,
+        channel,
+        recipient,
+        status,
+        summary: { subject: request.subject, ...more },
+      });
+    if (context.environment === 'test') {
+      return {
+        output: { simulated: true, to: request.to },
+        outputText: `simulated: mail to ${recipient}`,
+        persist: (tx) => record(tx, 'simulated', {}),
+      };
+    }
+    if (this.#mailer === null)
+      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+    try {
+      const messageId = `<${context.idempotencyKey}@outrigger>`;
+      const sent = await this.#mailer.send({ ...request, messageId }, context.signal);
+      const output = { messageId: sent.messageId, accepted: sent.accepted, rejected: sent.rejected };
+      return {
+        output,
+        outputText: `mail to ${sent.accepted.join(', ')}`,
+        persist: (tx) => record(tx, 'delivered', output),
+      };
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error;
+      await throughOutages(context.signal, () =>
+        this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })),
+      );
+      throw new AppError(
+        error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused',
+        error.message,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Sends a mail of the hub's own, such as an approval link; nothing when there is no SMTP server. @throws MailError. */
+  async notify(mail: { to: string; subject: string; text: string }, signal: AbortSignal): Promise<boolean> {
+    if (this.#mailer === null) return false;
+    await this.#mailer.send({ to: [mail.to], subject: mail.subject, text: mail.text }, signal);
+    return true;
+  }
+}

@@ -1,0 +1,2 @@
+export { Email } from './email.ts';
+export type { EmailContext, EmailOutcome } from './email.ts';

@@ -1,0 +1,2 @@
+export { createAutomations } from './product.ts';
+export type { Workflows } from './workflows/index.ts';

@@ -1,0 +1,2 @@
+export { recordMessage } from './record.ts';
+export { Logs } from './service.ts';

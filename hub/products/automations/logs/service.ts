@@ -1,0 +1,161 @@
+import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm';
+import type { z } from 'zod';
+import { logs as resource } from '../../../../shared/contract/automations/logs.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
+import { idBefore } from '../../../platform/ids.ts';
+import { logsTopic, messagesTopic } from './record.ts';
+import { messages, runLogs } from './schema.ts';
+
+type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
+type LogQuery = z.output<typeof resource.listAutomationLogs.query>;
+export type LogFilter = z.output<typeof resource.streamAutomationLogs.query>;
+type LogRow = typeof runLogs.$inferSelect;
+export type MessageFilter = z.output<typeof resource.streamAutomationMessages.query>;
+type MessageRow = typeof messages.$inferSelect;
+
+/** Ids follow the time of their making; the clocks of two processes may differ by so much, in milliseconds. */
+const clockSlackMs = 60_000;
+
+interface Period {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** A period as a range of ids and of times: the first finds it in the index, the second cuts it off exactly. */
+function within(table: typeof messages | typeof runLogs, { from, to }: Period) {
+  const start = from === undefined ? undefined : new Date(from);
+  const end = to === undefined ? undefined : new Date(to);
+  return and(
+    start === undefined
+      ? undefined
+      : and(gte(table.createdAt, start), gt(table.id, idBefore(new Date(start.getTime() - clockSlackMs)))),
+    end === undefined
+      ? undefined
+      : and(lt(table.createdAt, end), lt(table.id, idBefore(new Date(end.getTime() + clockSlackMs)))),
+  );
+}
+
+function matchesLog(filter: LogFilter) {
+  return and(
+    filter.runId === undefined ? undefined : eq(runLogs.runId, filter.runId),
+    filter.workflowId === undefined ? undefined : eq(runLogs.workflowId, filter.workflowId),
+    filter.level === undefined ? undefined : eq(runLogs.level, filter.level),
+  );
+}
+
+function matchesMessage(filter: MessageFilter) {
+  return and(
+    filter.runId === undefined ? undefined : eq(messages.runId, filter.runId),
+    filter.workflowId === undefined ? undefined : eq(messages.workflowId, filter.workflowId),
+    filter.channel === undefined ? undefined : eq(messages.channel, filter.channel),
+    filter.status === undefined ? undefined : eq(messages.status, filter.status),
+  );
+}
+
+export function presentMessage({ tenantId: _own, createdAt, ...row }: MessageRow) {
+  return { ...row, createdAt: createdAt.toISOString() };
+}
+
+export function presentLog(row: LogRow) {
+  return {
+    id: row.id,
+    runId: row.runId,
+    workflowId: row.workflowId,
+    stepIndex: row.stepIndex,
+    level: row.level,
+    message: row.message,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
+
+/** What runs said, and what they sent. */
+export class Logs {
+  readonly #deps: { db: Database; cursors: Cursors; live: LiveTopics };
+
+  constructor(dependencies: { db: Database; cursors: Cursors; live: LiveTopics }) {
+    this.#deps = dependencies;
+  }
+
+  listMessages(tenantId: string, query: MessageQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
+          .from(messages)
+          .where(
+            and(
+              eq(messages.tenantId, tenantId),
+              matchesMessage(query),
+              within(messages, query),
+              before === undefined ? undefined : lt(messages.id, before),
+            ),
+          )
+          .orderBy(desc(messages.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `messages:${tenantId}`, query, read, presentMessage);
+  }
+
+  listLogs(tenantId: string, query: LogQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
+          .from(runLogs)
+          .where(
+            and(
+              eq(runLogs.tenantId, tenantId),
+              matchesLog(query),
+              within(runLogs, query),
+              before === undefined ? undefined : lt(runLogs.id, before),
+            ),
+          )
+          .orderBy(desc(runLogs.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
+  }
+
+  /** Follows the log lines of a workspace as they are committed. */
+  followLogs(tenantId: string): Follower {
+    return this.#deps.live.follow(logsTopic(tenantId));
+  }
+
+  /** Follows its messages. */
+  followMessages(tenantId: string): Follower {
+    return this.#deps.live.follow(messagesTopic(tenantId));
+  }
+
+  /** Messages with ids greater than one, oldest first. */
+  readMessagesAfter(tenantId: string, filter: MessageFilter, afterId: string, limit: number): Promise<MessageRow[]> {
+    return this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select()
+          .from(messages)
+          .where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId)))
+          .orderBy(asc(messages.id))
+          .limit(limit),
+      { durable: false },
+    );
+  }
+
+  /** Log lines with ids greater than one, oldest first. */
+  readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
+    return this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx
+          .select()
+          .from(runLogs)
+          .where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId)))
+          .orderBy(asc(runLogs.id))
+          .limit(limit),
+      { durable: false },
+    );
+  }
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { logLevels } from '../../../../shared/contract/automations/steps.ts';
+import { text } from '../../../../shared/contract/common.ts';
+import { defineSkill } from '../../../engine/skill.ts';
+import type { DirectSkill } from '../../../engine/skill.ts';
+import { insertLog } from './record.ts';
+
+export function logSkills(): DirectSkill[] {
+  return [
+    defineSkill({
+      id: 'log.write',
+      title: 'Write a log line',
+      summary: 'Adds a line to the log of the run.',
+      requires: ['automations'],
+      effect: 'pure',
+      input: z.strictObject({ message: text(1, 10_000), level: z.enum(logLevels).default('info') }),
+      async execute({ message, level }, context) {
+        return {
+          output: { message, level },
+          outputText: message,
+          persist: (tx) =>
+            insertLog(tx, {
+              tenantId: context.tenantId,
+              runId: context.runId,
+              stepIndex: context.stepIndex,
+              level,
+              message,
+            }),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,1 @@
+export { createMemory } from './memory.ts';

@@ -1,0 +1,1 @@
+export { Packs } from './service.ts';

@@ -1,0 +1,14 @@
+import { packs as resource } from '../../../../shared/contract/automations/packs.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import type { Packs } from './service.ts';
+
+export const packRoutes = (packs: Packs) =>
+  implement(resource, {
+    listAutomationSkills: ({ principal, query }) => packs.list(principal.tenantId, query),
+    installAutomationSkill: ({ principal, body }) => packs.install(principal.tenantId, body, actorOf(principal)),
+    createAutomationSkillWorkflow: ({ principal, params, body }) =>
+      packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
+    getAutomationSkillSdk: async () => packs.sdk(),
+    postAutomationSkillSdk: ({ principal, body }) => packs.check(principal.tenantId, body, actorOf(principal)),
+  });

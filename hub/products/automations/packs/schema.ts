@@ -1,0 +1,34 @@
+import { pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import type { PackManifest } from '../../../../shared/contract/automations/packs.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+
+/** Packs that a workspace published; the shipped ones are part of the program. */
+export const publishedPacks = pgTable(
+  'published_packs',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    packId: text('pack_id').notNull(),
+    version: text('version').notNull(),
+    manifest: jsonb('manifest').$type<PackManifest>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [unique('published_packs_version').on(table.tenantId, table.packId, table.version), ...policies()],
+);
+
+/** Packs that a workspace installed, in the version whose demands somebody accepted. */
+export const packInstalls = pgTable(
+  'pack_installs',
+  {
+    tenantId: tenantId(),
+    packId: text('pack_id').notNull(),
+    version: text('version').notNull(),
+    /** What the pack may do, as it was shown and accepted. */
+    grants: jsonb('grants').$type<JsonObject>().notNull(),
+    installedBy: text('installed_by').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.packId] }), ...policies()],
+);

@@ -1,0 +1,279 @@
+import { and, desc, eq, sql } from 'drizzle-orm';
+import { z } from 'zod';
+import { packManifest, packs as resource } from '../../../../shared/contract/automations/packs.ts';
+import type { Pack, PackGrants, PackManifest } from '../../../../shared/contract/automations/packs.ts';
+import { workflows as workflowResource } from '../../../../shared/contract/automations/workflows.ts';
+import type { Workflow } from '../../../../shared/contract/automations/workflows.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import { TemplateError } from '../../../../shared/template.ts';
+import type { SdkSkill } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import type { Workflows } from '../workflows/index.ts';
+import { checkFilled, checkPack, isAllowedInPacks } from './check.ts';
+import type { PackRules } from './check.ts';
+import { checkInputs, fillInputs, isEmpty, withoutCondition } from './inputs.ts';
+import { packInstalls, publishedPacks } from './schema.ts';
+import { shippedPacks } from './shipped.ts';
+
+type ListQuery = z.output<typeof resource.listAutomationSkills.query>;
+type InstallBody = z.output<typeof resource.installAutomationSkill.body>;
+type WorkflowBody = z.output<typeof resource.createAutomationSkillWorkflow.body>;
+type SdkBody = z.output<typeof resource.postAutomationSkillSdk.body>;
+type SdkAnswer = z.input<typeof resource.postAutomationSkillSdk.response>;
+
+/** A skill as the SDK shows it. */
+export interface PacksDependencies {
+  db: Database;
+  workflows: Workflows;
+  limits: WorkspaceLimits;
+  rules: PackRules;
+  sdkSkills: () => SdkSkill[];
+}
+
+interface KnownPack {
+  manifest: PackManifest;
+  source: 'shipped' | 'published';
+}
+
+const newerFirst = (left: string, right: string) => {
+  const parts = (version: string) => version.split('.').map(Number);
+  const [a, b] = [parts(left), parts(right)];
+  return (b[0] ?? 0) - (a[0] ?? 0) || (b[1] ?? 0) - (a[1] ?? 0) || (b[2] ?? 0) - (a[2] ?? 0);
+};
+
+/** Packs: ready-made workflows that declare what they may do and can do nothing else. */
+export class Packs {
+  readonly #deps: PacksDependencies;
+
+  constructor(dependencies: PacksDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** The newest version of every pack that the workspace can see, by name. */
+  async list(tenantId: string, query: ListQuery) {
+    const { known, installs } = await this.#deps.db.workspace(tenantId, async (tx) => ({
+      known: await this.#known(tx, tenantId),
+      installs: await readInstalls(tx, tenantId),
+    }));
+    const newest = new Map<string, KnownPack>();
+    for (const pack of known) if (!newest.has(pack.manifest.id)) newest.set(pack.manifest.id, pack);
+    const all = [...newest.values()].toSorted((left, right) => (left.manifest.id < right.manifest.id ? -1 : 1));
+    // The cursor is a pack's id: there are few, and they are not rows of a table.
+    const after = query.cursor === undefined ? undefined : Buffer.from(query.cursor, 'base64url').toString();
+    if (after !== undefined && !newest.has(after))
+      throw new AppError(
+        'invalid_cursor',
+        'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
+        { details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }] },
+      );
+    const rest = after === undefined ? all : all.filter(({ manifest }) => manifest.id > after);
+    const page = rest.slice(0, query.limit);
+    const last = page.at(-1)?.manifest.id;
+    return {
+      data: page.map((pack) => present(pack, installs)),
+      meta: {
+        limit: query.limit,
+        nextCursor: rest.length > query.limit && last !== undefined ? Buffer.from(last).toString('base64url') : null,
+      },
+    };
+  }
+
+  /** @throws AppError `not_found`, or `pack_invalid` when its graph does more than it declares. */
+  install(
+    tenantId: string,
+    body: InstallBody,
+    actor: string,
+  ): Promise<{ pack: Pack; grants: PackGrants; installed: boolean }> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const pack = await this.#find(tx, tenantId, body.packId, body.version);
+      const { grants } = this.#checked(pack.manifest);
+      if (!body.dryRun) {
+        const values = { version: pack.manifest.version, grants: grants as unknown as JsonObject, installedBy: actor };
+        await tx
+          .insert(packInstalls)
+          .values({ tenantId, packId: pack.manifest.id, ...values })
+          .onConflictDoUpdate({
+            target: [packInstalls.tenantId, packInstalls.packId],
+            set: { ...values, updatedAt: sql`now()` },
+          });
+        await recordAudit(tx, {
+          tenantId,
+          actor,
+          action: 'pack.installed',
+          targetType: 'pack',
+          targetId: pack.manifest.id,
+          details: { version: pack.manifest.version, grants: grants as unknown as JsonObject },
+        });
+      }
+      return { pack: present(pack, await readInstalls(tx, tenantId)), grants, installed: !body.dryRun };
+    });
+  }
+
+  /** Makes a workflow of the version that is installed. @throws AppError `not_found`, `pack_not_installed`, `validation_failed`, and what a workflow's creation answers. */
+  async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, caller: RunCaller): Promise<Workflow> {
+    const pack = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const version = (await readInstalls(tx, tenantId)).get(packId);
+      if (version !== undefined) return this.#find(tx, tenantId, packId, version);
+      await this.#find(tx, tenantId, packId, undefined);
+      throw new AppError(
+        'pack_not_installed',
+        `The pack ${packId} is not installed; POST /v1/automations/skills/install {"packId": "${packId}"} first.`,
+      );
+    });
+    const { manifest } = this.#checked(pack.manifest);
+    const { inputs, problems } = checkInputs(manifest.inputsSchema, body.inputs);
+    if (problems.length > 0)
+      throw new AppError(
+        'validation_failed',
+        `The inputs can't be used: ${problems[0]?.path} ${problems[0]?.message}.`,
+        { details: problems },
+      );
+    const { trigger, steps } = manifest.graph;
+    const wanted = steps.filter(({ ifInput }) => typeof ifInput !== 'string' || !isEmpty(inputs[ifInput]));
+    const filled = fill({ trigger, steps: wanted.map(withoutCondition) } as unknown as JsonValue, inputs);
+    const created = workflowResource.createAutomationWorkflow.body.safeParse({
+      name: body.name ?? manifest.name,
+      active: body.active,
+      triggerJson: filled.trigger,
+      stepsJson: filled.steps,
+    });
+    if (!created.success) {
+      const details = created.error.issues.map((issue) => ({
+        path: `body.inputs: ${issue.path.join('.')}`,
+        message: issue.message,
+      }));
+      throw new AppError(
+        'workflow_invalid',
+        `With these inputs the pack makes no workflow: ${details[0]?.path} ${details[0]?.message}.`,
+        { details },
+      );
+    }
+    const { problems: beyond, grants } = checkFilled(manifest, inputs, created.data.stepsJson, this.#deps.rules);
+    if (beyond.length > 0)
+      throw new AppError(
+        'pack_invalid',
+        `With these inputs the pack would do more than it declares: ${beyond[0]?.path} ${beyond[0]?.message}.`,
+        { details: beyond },
+      );
+    return this.#deps.workflows.create(tenantId, created.data, caller, { kind: 'pack', id: manifest.id, grants });
+  }
+
+  /** The schema of packs, and every skill. */
+  sdk() {
+    const { $schema: _dialect, ...manifest } = z.toJSONSchema(packManifest, {
+      io: 'input',
+      unrepresentable: 'any',
+    }) as JsonObject;
+    return {
+      schemaVersion: 1 as const,
+      manifest,
+      skills: this.#deps
+        .sdkSkills()
+        .map((skill) => ({ ...skill, requires: [...skill.requires], allowedInPacks: isAllowedInPacks(skill.id) })),
+    };
+  }
+
+  /** Lists what is wrong with a pack, or publishes it. @throws AppError `pack_invalid`, `workspace_limit_reached`, or `conflict` for a version that was published. */
+  async check(tenantId: string, body: SdkBody, actor: string): Promise<SdkAnswer> {
+    const { problems, manifest, grants } = checkPack(body.manifest, this.#deps.rules);
+    if (!body.publish) return { valid: problems.length === 0, errors: problems, grants, published: null };
+    if (problems.length > 0 || manifest === null) {
+      const details = problems.map(({ path, message }) => ({ path: `body.manifest.${path}`, message }));
+      throw new AppError('pack_invalid', `The pack can't be published: ${details[0]?.path} ${details[0]?.message}.`, {
+        details,
+      });
+    }
+    if (shippedPacks.some(({ id }) => id === manifest.id))
+      throw new AppError('conflict', `${manifest.id} is the name of a pack of this hub; choose another.`);
+    const id = newId();
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx
+        .insert(publishedPacks)
+        .values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest })
+        .onConflictDoNothing()
+        .returning({ id: publishedPacks.id });
+      if (rows.length === 0)
+        throw new AppError(
+          'conflict',
+          `${manifest.id} ${manifest.version} was published already, and a version never changes; raise the version.`,
+        );
+      await this.#deps.limits.assertWithin(tx, tenantId, 'pack');
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'pack.published',
+        targetType: 'pack',
+        targetId: manifest.id,
+        details: { version: manifest.version },
+      });
+    });
+    return { valid: true, errors: [], grants, published: { id, packId: manifest.id, version: manifest.version } };
+  }
+
+  #checked(manifest: PackManifest): { manifest: PackManifest; grants: PackGrants } {
+    const { problems, grants } = checkPack(manifest, this.#deps.rules);
+    if (grants !== null) return { manifest, grants };
+    throw new AppError(
+      'pack_invalid',
+      `The pack ${manifest.id} is refused: ${problems[0]?.path} ${problems[0]?.message}.`,
+      { details: problems },
+    );
+  }
+
+  async #find(tx: Transaction, tenantId: string, packId: string, version: string | undefined): Promise<KnownPack> {
+    const found = (await this.#known(tx, tenantId)).find(
+      ({ manifest }) => manifest.id === packId && (version === undefined || manifest.version === version),
+    );
+    if (found === undefined)
+      throw new AppError(
+        'not_found',
+        `There is no pack ${packId}${version === undefined ? '' : ` ${version}`}; GET /v1/automations/skills lists them.`,
+      );
+    return found;
+  }
+
+  /** Every pack that the workspace can see, newest version first. */
+  async #known(tx: Transaction, tenantId: string): Promise<KnownPack[]> {
+    const published = await tx
+      .select({ manifest: publishedPacks.manifest })
+      .from(publishedPacks)
+      .where(and(eq(publishedPacks.tenantId, tenantId)))
+      .orderBy(desc(publishedPacks.id))
+      .limit(1000);
+    const all = [
+      ...shippedPacks.map((manifest): KnownPack => ({ manifest, source: 'shipped' })),
+      ...published.map(({ manifest }): KnownPack => ({ manifest, source: 'published' })),
+    ];
+    return all.toSorted((left, right) => newerFirst(left.manifest.version, right.manifest.version));
+  }
+}
+
+/** @throws AppError `validation_failed` for inputs that would become more than values. */
+function fill(graph: JsonValue, inputs: JsonObject): { trigger: JsonValue; steps: JsonObject[] } {
+  try {
+    return fillInputs(graph, inputs) as { trigger: JsonValue; steps: JsonObject[] };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw new AppError('validation_failed', `The inputs can't be used: ${error.message}.`, {
+      details: [{ path: 'body.inputs', message: error.message }],
+      cause: error,
+    });
+  }
+}
+
+async function readInstalls(tx: Transaction, tenantId: string): Promise<Map<string, string>> {
+  const rows = await tx
+    .select({ packId: packInstalls.packId, version: packInstalls.version })
+    .from(packInstalls)
+    .where(eq(packInstalls.tenantId, tenantId));
+  return new Map(rows.map(({ packId, version }) => [packId, version]));
+}
+
+function present({ manifest, source }: KnownPack, installs: Map<string, string>): Pack {
+  return { ...manifest, source, installedVersion: installs.get(manifest.id) ?? null };
+}

@@ -1,0 +1,1 @@
+export { readPolicy, Policies } from './policies.ts';

@@ -1,0 +1,79 @@
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { policies as resource, putPolicyBody } from '../../../../shared/contract/automations/policies.ts';
+import type { Policy } from '../../../../shared/contract/automations/policies.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { reopenLines } from '../../../engine/index.ts';
+import type { PromisedJob } from '../../../engine/index.ts';
+import { workflows } from '../../../engine/schema.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { automationPolicies } from './schema.ts';
+
+type PutBody = z.output<typeof resource.putAutomationPolicy.body>;
+
+/** The policy of a workspace in a transaction of its own; the defaults when none was set. */
+export async function readPolicy(tx: Transaction, tenantId: string): Promise<Policy> {
+  const [row] = await tx.select().from(automationPolicies).where(eq(automationPolicies.tenantId, tenantId));
+  if (row === undefined) return { ...putPolicyBody.parse({}), updatedAt: null };
+  const { tenantId: _own, updatedAt, ...policy } = row;
+  return { ...policy, updatedAt: updatedAt.toISOString() };
+}
+
+/** Standing orders and limits: one record a workspace. */
+export class Policies {
+  readonly #db: Database;
+  readonly #isKnownSkill: (pattern: string) => boolean;
+  readonly #dispatch: (jobs: PromisedJob[]) => void;
+
+  /** @param dispatch hands promised jobs to the queue; called after the commit, never fails. */
+  constructor(db: Database, isKnownSkill: (pattern: string) => boolean, dispatch: (jobs: PromisedJob[]) => void) {
+    this.#db = db;
+    this.#isKnownSkill = isKnownSkill;
+    this.#dispatch = dispatch;
+  }
+
+  get(tenantId: string): Promise<Policy> {
+    return this.#db.workspace(tenantId, (tx) => readPolicy(tx, tenantId));
+  }
+
+  /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
+  async put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
+    const { policy, jobs } = await this.#db.workspace(tenantId, async (tx) => {
+      const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
+      if (unknown !== -1)
+        throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+      if (body.errorWorkflowId !== null) {
+        const [row] = await tx
+          .select({ id: workflows.id })
+          .from(workflows)
+          .where(
+            and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)),
+          );
+        if (row === undefined) throw invalid('errorWorkflowId', 'is no workflow of this workspace');
+      }
+      await tx
+        .insert(automationPolicies)
+        .values({ tenantId, ...body })
+        .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...body, updatedAt: sql`now()` } });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'policy.updated',
+        targetType: 'policy',
+        targetId: tenantId,
+        details: { ...body },
+      });
+      // Runs that the old policy holds back may begin by the new one.
+      return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
+    });
+    this.#dispatch(jobs);
+    return policy;
+  }
+}
+
+function invalid(path: string, message: string): AppError {
+  return new AppError('validation_failed', `body.${path} ${message}.`, {
+    details: [{ path: `body.${path}`, message }],
+  });
+}

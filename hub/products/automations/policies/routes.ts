@@ -1,0 +1,10 @@
+import { policies as resource } from '../../../../shared/contract/automations/policies.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { Policies } from './policies.ts';
+
+export const policyRoutes = (policies: Policies) =>
+  implement(resource, {
+    getAutomationPolicy: ({ principal }) => policies.get(principal.tenantId),
+    putAutomationPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
+  });

@@ -1,0 +1,224 @@
+import { callOf, describeSkill, dryRunSteps, isKnownPattern, validateSteps } from '../../engine/index.ts';
+import type { EnginePorts, PromisedJob } from '../../engine/index.ts';
+import { describeEffect } from '../../engine/skill.ts';
+import type { SkillCatalog } from '../../engine/skill.ts';
+import type { RowRetention } from '../../platform/db/row-retention.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Product } from '../../product.ts';
+import type { Ai } from '../ai/models/index.ts';
+import type { ChatEventFollower } from '../chat/index.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
+import type { NodesProduct } from '../nodes/index.ts';
+import { Agents, findAgent, findToolProfile } from './agents/index.ts';
+import { agentRoutes } from './agents/routes.ts';
+import { ApprovalLinks, approvalPort, createApprovals, expireRunApprovals } from './approvals/index.ts';
+import { approvalPages } from './approvals/pages.ts';
+import { approvalRoutes } from './approvals/routes.ts';
+import { Channels } from './channels/index.ts';
+import { channelRoutes } from './channels/routes.ts';
+import { channelSkills } from './channels/skills.ts';
+import { createDeliveries } from './deliveries/index.ts';
+import { webhookSkills } from './deliveries/skills.ts';
+import { Email } from './email/index.ts';
+import { emailSkills } from './email/skills.ts';
+import { growthRoutes } from './growth/routes.ts';
+import { Insight } from './insight/index.ts';
+import { insightRoutes } from './insight/routes.ts';
+import { insightSkills } from './insight/skills.ts';
+import { Logs } from './logs/index.ts';
+import { logRoutes } from './logs/routes.ts';
+import { logSkills } from './logs/skills.ts';
+import { createMemory } from './memory/index.ts';
+import { memoryRoutes } from './memory/routes.ts';
+import { memorySkills } from './memory/skills.ts';
+import { Packs } from './packs/index.ts';
+import { packRoutes } from './packs/routes.ts';
+import { Policies, readPolicy } from './policies/index.ts';
+import { policyRoutes } from './policies/routes.ts';
+import { createRuns } from './runs/index.ts';
+import { RunRetention } from './runs/retention.ts';
+import { flowRoutes, runRoutes } from './runs/routes.ts';
+import { Schedules } from './schedules/index.ts';
+import { Sequences } from './sequences/index.ts';
+import { sequenceRoutes } from './sequences/routes.ts';
+import { conversationPort, Sessions } from './sessions/index.ts';
+import { sessionRoutes } from './sessions/routes.ts';
+import { createWorkflows } from './workflows/index.ts';
+import type { Workflows } from './workflows/index.ts';
+import { hookRoutes, workflowRoutes } from './workflows/routes.ts';
+import { workflowSkills } from './workflows/skills.ts';
+
+export interface AutomationsSettings {
+  http: { publicUrl: string | null };
+  runs: { maxQueuedPerWorkspace: number };
+  nodes: { heartbeatSeconds: number };
+  retention: { runs: number; logs: number; messages: number };
+  ai: object | null;
+}
+
+export interface AutomationsNeeds {
+  limits: WorkspaceLimits;
+  nodes: NodesProduct;
+  ai: Ai;
+  /** Every skill of the hub, also of products that are put together later. */
+  skills: SkillCatalog;
+  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+/** Workflows, what starts them, and all that they do. */
+export interface Automations extends Product {
+  workflows: Workflows;
+  /** What follows the events of Live Chat. */
+  followChat: ChatEventFollower;
+  enginePorts: EnginePorts;
+}
+
+export function createAutomations(
+  { db, events, live, cursors, secrets, egress, blobs, mailer, logger }: Platform,
+  settings: AutomationsSettings,
+  { limits, nodes: { nodes, commands, port: nodePort }, ai, skills, dispatch }: AutomationsNeeds,
+): Automations {
+  const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) =>
+    validateSteps(steps, skills, entitlements);
+  const isKnownSkill = (pattern: string) => isKnownPattern(skills, pattern);
+  const runs = createRuns({
+    db,
+    events,
+    live,
+    cursors,
+    maxQueued: settings.runs.maxQueuedPerWorkspace,
+    dispatch,
+    onCancel: async (tx, _tenantId, runIds) => {
+      await expireRunApprovals(tx, runIds);
+      return commands.withdraw(tx, runIds);
+    },
+  });
+  const workflows = createWorkflows({
+    db,
+    cursors,
+    secrets,
+    runs,
+    logger,
+    limits,
+    validateSteps: checkSteps,
+    dryRun: async (tx, { tenantId, id, steps }, input) =>
+      dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
+  });
+  const email = new Email(db, mailer);
+  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits, logger });
+  const insight = new Insight({
+    db,
+    heartbeatSeconds: settings.nodes.heartbeatSeconds,
+    hasOwnModel: settings.ai !== null,
+  });
+  const memory = createMemory(db, cursors);
+  const approvals = createApprovals({ db, cursors, dispatch });
+  const approvalLinks = new ApprovalLinks({
+    db,
+    approvals,
+    email,
+    logger,
+    dispatch,
+    publicUrl: settings.http.publicUrl,
+  });
+  const agents = new Agents({ db, cursors, limits, isKnownSkill });
+  const policies = new Policies(db, isKnownSkill, dispatch);
+  const sequences = new Sequences({ db, cursors, workflows, runs, limits });
+  const sessions = new Sessions({ db, cursors, limits });
+  const logs = new Logs({ db, cursors, live });
+  const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
+  const packs = new Packs({
+    db,
+    workflows,
+    limits,
+    rules: { skills: () => skills.list().map(describeForPacks), validateSteps: checkSteps, callOf },
+    sdkSkills: () => skills.list().map(describeSkill),
+  });
+  const runRetention = new RunRetention({ db, blobs, logger, days: settings.retention.runs });
+  return {
+    workflows,
+    followChat: (tx, event) => workflows.follow(tx, event),
+    enginePorts: {
+      approvals: approvalPort,
+      nodes: nodePort,
+      agents: {
+        findAgent,
+        findToolProfile,
+        generate: (request) => ai.generate(request),
+        conversations: conversationPort,
+      },
+      readPolicy,
+      startChild: (tx, { tenantId, workflowId, ...request }) =>
+        workflows.startWithin(tx, tenantId, workflowId, request),
+    },
+    routes: [
+      ...workflowRoutes(workflows),
+      ...sequenceRoutes(sequences),
+      ...runRoutes(runs),
+      ...flowRoutes(runs),
+      ...hookRoutes(workflows),
+      ...approvalRoutes(approvals),
+      ...policyRoutes(policies),
+      ...agentRoutes(agents),
+      ...sessionRoutes(sessions),
+      ...memoryRoutes(memory),
+      ...channelRoutes(channels),
+      ...logRoutes(logs),
+      ...packRoutes(packs),
+      ...insightRoutes(insight),
+      ...growthRoutes({
+        workflows,
+        sequences,
+        runs,
+        agents,
+        approvals,
+        approvalLinks,
+        policies,
+        sessions,
+        channels,
+        nodes,
+        insight,
+      }),
+    ],
+    pages: approvalPages(approvalLinks),
+    skills: [
+      ...logSkills(),
+      ...emailSkills(email),
+      ...channelSkills(channels),
+      ...memorySkills(memory),
+      ...webhookSkills(createDeliveries(db, egress)),
+      ...workflowSkills(),
+      ...insightSkills(insight),
+    ],
+    tasks: [
+      { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
+      { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
+      { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
+      { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
+    ],
+    retention: automationsRetention(settings.retention),
+  };
+}
+
+const describeForPacks = (skill: ReturnType<SkillCatalog['list']>[number]) => ({
+  id: skill.id,
+  title: skill.title,
+  effect: describeEffect(skill),
+  needsApproval: skill.kind === 'node' && skill.command.needsApproval,
+});
+
+export const automationsRetention = (
+  days: Pick<AutomationsSettings['retention'], 'logs' | 'messages'>,
+): RowRetention => ({
+  aged: [
+    { table: 'run_logs', days: days.logs },
+    { table: 'messages', days: days.messages },
+  ],
+  expiring: [
+    { table: 'hook_keys' },
+    { table: 'channel_receipts' },
+    { table: 'memory_entries' },
+    { table: 'schedule_fires', column: 'created_at', days: 35 },
+  ],
+});

@@ -1,0 +1,56 @@
+import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import { flows, runs } from '../../../engine/schema.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { summaryColumns } from './store.ts';
+
+export interface FlowRow {
+  id: string;
+  workflowId: string;
+  revision: number;
+  status: RunStatus;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A page of flows with the state of each one's latest run, or the one flow that is named. */
+export async function listFlows(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string | undefined,
+  limit: number,
+  before: string | undefined,
+  flowId?: string,
+): Promise<FlowRow[]> {
+  const rows = await tx
+    .select({
+      id: flows.id,
+      workflowId: flows.workflowId,
+      revision: flows.revision,
+      status: sql<RunStatus | null>`(select r.status from runs r where r.flow_id = flows.id order by r.attempt desc limit 1)`,
+      createdAt: flows.createdAt,
+      updatedAt: flows.updatedAt,
+    })
+    .from(flows)
+    .where(
+      and(
+        eq(flows.tenantId, tenantId),
+        flowId === undefined ? undefined : eq(flows.id, flowId),
+        workflowId === undefined ? undefined : eq(flows.workflowId, workflowId),
+        before === undefined ? undefined : lt(flows.id, before),
+      ),
+    )
+    .orderBy(desc(flows.id))
+    .limit(limit);
+  return rows.flatMap((row) => (row.status === null ? [] : [{ ...row, status: row.status }]));
+}
+
+/** The runs of a flow, first attempt first. */
+export async function listFlowRuns(tx: Transaction, tenantId: string, flowId: string) {
+  return tx
+    .select(summaryColumns)
+    .from(runs)
+    .where(and(eq(runs.tenantId, tenantId), eq(runs.flowId, flowId)))
+    .orderBy(asc(runs.attempt))
+    .limit(1000);
+}

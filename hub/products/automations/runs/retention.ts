@@ -1,0 +1,168 @@
+import type { Retention } from '../../../../shared/contract/automations/policies.ts';
+import type { Blobs } from '../../../platform/blobs/blobs.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import type { Turn } from '../../../platform/db/row-retention.ts';
+import type { Logger } from '../../../platform/logger.ts';
+
+export interface RunRetentionOptions {
+  db: Database;
+  blobs: Blobs;
+  logger: Logger;
+  /** Days that runs are kept of workspaces whose own policy says nothing of it, with all that belongs to them; 0 keeps for ever. */
+  days: number;
+}
+
+/** Runs that go at once: few enough that nobody waits for their locks. */
+const runBatch = 200;
+const dayMs = 86_400_000;
+/** A count that is kept up to date by what ends and what is removed is taken anew after so long. */
+const recountMs = dayMs;
+
+/** Ended runs that nothing open waits for, oldest first; locked, because a late result of a node may let one go on. */
+const oldest = (condition: string) => `SELECT id FROM runs r WHERE tenant_id = $1 AND ${condition}
+  AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED`;
+
+/** How many ended runs a workspace has, of those that had ended by an instant. */
+interface EndedCount {
+  count: number;
+  through: Date;
+  countedAt: number;
+}
+
+/**
+ * Removes ended runs beyond what is kept of them, with their steps, logs and artefacts, in small batches; part of the sweep. A
+ * workspace's own policy decides, and where it has none the days of the installation.
+ */
+export class RunRetention {
+  readonly #options: RunRetentionOptions;
+  readonly #counts = new Map<string, EndedCount>();
+
+  constructor(options: RunRetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Removes what is too old or too much now; answers how many runs. */
+  async prune(stopping?: AbortSignal): Promise<number> {
+    const { db, logger, days } = this.#options;
+    const turn = newTurn(stopping);
+    const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>(
+      'retention_policies',
+      'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL',
+      [],
+    );
+    const others =
+      days === 0
+        ? []
+        : await db.systemStatement<{ tenant_id: string }>(
+            'retention_defaults',
+            `SELECT t.id AS tenant_id FROM tenants t
+               CROSS JOIN LATERAL (SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < now() - make_interval(days => $1) ORDER BY r.finished_at LIMIT 1) old
+             WHERE NOT EXISTS (SELECT 1 FROM automation_policies p WHERE p.tenant_id = t.id AND p.retention IS NOT NULL)`,
+            [days],
+          );
+    const counted = new Set(
+      policies.filter(({ retention }) => retention.maxRuns !== undefined).map((row) => row.tenant_id),
+    );
+    for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
+    let removed = 0;
+    for (const { tenant_id: tenantId, retention } of [
+      ...policies,
+      ...others.map((row) => ({ ...row, retention: { maxAgeDays: days } as Retention })),
+    ]) {
+      if (stopping?.aborted === true) break;
+      if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, turn);
+      if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, turn);
+    }
+    if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
+    return removed;
+  }
+
+  async #byAge(tenantId: string, days: number, turn: Turn): Promise<number> {
+    const removed = await inBatches(turn, runBatch, () =>
+      this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]),
+    );
+    const counted = this.#counts.get(tenantId);
+    if (counted !== undefined) counted.count -= removed;
+    return removed;
+  }
+
+  async #byCount(tenantId: string, maxRuns: number, turn: Turn): Promise<number> {
+    const counted = await this.#count(tenantId);
+    return inBatches(turn, 1, async () => {
+      const excess = Math.min(counted.count - maxRuns, runBatch);
+      const removed =
+        excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
+      counted.count -= removed;
+      return removed;
+    });
+  }
+
+  /** Counts all once, and from then on only what ended since: half a million kept runs are not walked through every minute. */
+  async #count(tenantId: string): Promise<EndedCount> {
+    const { db } = this.#options;
+    const before = this.#counts.get(tenantId);
+    const isFresh = before !== undefined && performance.now() - before.countedAt < recountMs;
+    const [row] = await (isFresh
+      ? db.systemStatement<{ count: number; through: Date }>(
+          'count_newly_ended',
+          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at > $2',
+          [tenantId, before.through],
+        )
+      : db.systemStatement<{ count: number; through: Date }>(
+          'count_all_ended',
+          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL',
+          [tenantId],
+        ));
+    const { count, through } = row as { count: number; through: Date };
+    const counted = isFresh
+      ? { ...before, count: before.count + count, through }
+      : { count, through, countedAt: performance.now() };
+    this.#counts.set(tenantId, counted);
+    return counted;
+  }
+
+  async #removeOldest(
+    tenantId: string,
+    name: string,
+    condition: string,
+    limit: number,
+    values: unknown[],
+  ): Promise<number> {
+    const { db, blobs } = this.#options;
+    const { ids, artifactIds } = await db.workspace(
+      tenantId,
+      async (tx) => {
+        const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
+        const runIds = due.map((row) => row.id);
+        if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
+        // Whoever runs one again has its flow until then, and leaves a run in it.
+        await tx.query(
+          'lock_old_flows',
+          'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE',
+          [runIds],
+        );
+        const { rows: gone } = await tx.query<{ id: string }>(
+          'prune_artifacts',
+          'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id',
+          [runIds],
+        );
+        await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
+        const { rows: flows } = await tx.query<{ flow_id: string }>(
+          'prune_runs',
+          'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id',
+          [runIds],
+        );
+        await tx.query(
+          'prune_flows',
+          'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)',
+          [flows.map((row) => row.flow_id)],
+        );
+        return { ids: runIds, artifactIds: gone.map((row) => row.id) };
+      },
+      { durable: false },
+    );
+    for (const id of artifactIds) await blobs.delete(`${tenantId}/${id}`);
+    return ids.length;
+  }
+}

@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
+import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
+import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
+import { streamEvents } from '../../../platform/http/event-stream.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import type { Runs } from './service.ts';
+
+export const runRoutes = (runs: Runs) =>
+  implement(runsResource, {
+    listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
+    getAutomationRun: ({ principal, params, query, signal }) =>
+      runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
+    cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
+    retryAutomationRun: ({ principal, params, query }) =>
+      runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
+    replayAutomationRun: ({ principal, params, body }) =>
+      runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
+    async streamAutomationRun({ principal, params, signal, raw: { response } }) {
+      // A run that there is not is an answer of its own, before the stream begins.
+      await runs.get(principal.tenantId, params.id);
+      await streamEvents(
+        response,
+        signal,
+        { maxSeconds: runsResource.streamAutomationRun.holdSeconds },
+        async (stream) => {
+          using follower = runs.follow(params.id);
+          // By hash: as texts, what many streams have shown of large runs would fill the memory.
+          const shown = new Map<number, string>();
+          let status = '';
+          while (!stream.signal.aborted) {
+            const run = await runs.get(principal.tenantId, params.id);
+            for (const step of run.stepsResultJson) {
+              const seen = hash('sha256', JSON.stringify(step), 'base64');
+              if (shown.get(step.index) === seen || (step.status === 'pending' && !shown.has(step.index))) continue;
+              shown.set(step.index, seen);
+              await stream.send('step', step);
+            }
+            if (run.status !== status) {
+              status = run.status;
+              await stream.send('run', run);
+            }
+            if ((finalRunStatuses as readonly string[]).includes(status)) return;
+            await follower.next(stream.signal);
+          }
+        },
+      );
+    },
+  });
+
+export const flowRoutes = (runs: Runs) =>
+  implement(flowsResource, {
+    listAutomationFlows: ({ principal, query }) => runs.listFlows(principal.tenantId, query),
+    getAutomationFlow: ({ principal, params }) => runs.getFlow(principal.tenantId, params.id),
+  });

@@ -1,0 +1,409 @@
+import { sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
+import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import type { Run, StepResult } from '../../../../shared/contract/automations/runs.ts';
+import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import {
+  admitWaitingRuns,
+  countRuns,
+  insertRetry,
+  lockFlow,
+  lockRunTrees,
+  lockWorkflow,
+  markCancelled,
+  runRowsTopic,
+  runTopic,
+  wakeRun,
+} from '../../../engine/index.ts';
+import type { PromisedJob, RunCaller, RunRow } from '../../../engine/index.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { listFlowRuns, listFlows } from './flow-store.ts';
+import type { FlowRow } from './flow-store.ts';
+import { QueueRoom } from './queue-room.ts';
+import { listRuns, readRun } from './store.ts';
+import type { RunFilter, RunStepRow } from './store.ts';
+
+export interface AcceptedRun {
+  runId: string;
+  status: RunStatus;
+}
+
+export interface RunsDependencies {
+  db: Database;
+  events: Events;
+  live: LiveTopics;
+  cursors: Cursors;
+  /** Runs of one workspace that are queued at once; 0 for any number. */
+  maxQueued: number;
+  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  dispatch: (jobs: PromisedJob[]) => void;
+  /** Ends what open steps of cancelled runs wait for, in the same transaction; answers what to tell after the commit. */
+  onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
+}
+
+type ListQuery = z.output<typeof runsResource.listAutomationRuns.query>;
+type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
+
+/** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
+export class Runs {
+  readonly #deps: RunsDependencies;
+  readonly #room: QueueRoom;
+
+  constructor(dependencies: RunsDependencies) {
+    this.#deps = dependencies;
+    this.#room = new QueueRoom(dependencies.maxQueued);
+  }
+
+  /** Hands jobs that a transaction promised to the queue, after its commit. */
+  dispatch(jobs: PromisedJob[]): void {
+    this.#deps.dispatch(jobs);
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const filter: RunFilter = {
+      status: query.status,
+      workflowId: query.workflowId,
+      from: query.from === undefined ? undefined : new Date(query.from),
+      to: query.to === undefined ? undefined : new Date(query.to),
+    };
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, limit, before));
+    return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, (row) => ({ ...row, ...times(row) }));
+  }
+
+  /**
+   * Reads a run; with `waitSeconds`, once it has ended or waits for an approval, or when that time is over.
+   * @throws AppError `not_found`.
+   */
+  async get(
+    tenantId: string,
+    runId: string,
+    options: { waitSeconds?: number; signal?: AbortSignal } = {},
+  ): Promise<Run> {
+    const { waitSeconds = 0, signal } = options;
+    if (waitSeconds === 0) return this.#read(tenantId, runId);
+    const deadline = performance.now() + waitSeconds * 1000;
+    // Subscribed before the first look, so that no change between the two is missed.
+    let changed = Promise.withResolvers<void>();
+    using _subscription = this.#deps.events.subscribe(runTopic(runId), () => changed.resolve());
+    for (;;) {
+      const run = await this.#read(tenantId, runId);
+      const leftMs = deadline - performance.now();
+      if (isSettled(run.status) || leftMs <= 0 || signal?.aborted === true) return run;
+      await waitFor(changed.promise, leftMs, signal);
+      changed = Promise.withResolvers<void>();
+    }
+  }
+
+  /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
+  async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
+    const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const result = await this.#cancelWithin(tx, tenantId, [runId]);
+      const before = result.before.get(runId);
+      if (before === undefined) throw notFound(runId);
+      if (isFinal(before))
+        throw new AppError(
+          'run_not_cancellable',
+          `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`,
+        );
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'run.cancelled',
+        targetType: 'run',
+        targetId: runId,
+        details: { before },
+      });
+      return result;
+    });
+    cancelled.committed();
+    return this.#read(tenantId, runId);
+  }
+
+  /**
+   * Cancels runs, and the runs that they wait for, in the caller's transaction. Answers the state before of those that there are;
+   * call `committed` after the commit.
+   */
+  async #cancelWithin(
+    tx: Transaction,
+    tenantId: string,
+    runIds: readonly string[],
+  ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
+    const locked = (await lockRunTrees(tx, tenantId, runIds)).filter((run) => run.in_tree);
+    const open = locked.filter((run) => !isFinal(run.status));
+    const before = new Map(locked.map((run) => [run.id, run.status]));
+    if (open.length === 0) return { before, committed: () => undefined };
+    const ids = open.map((run) => run.id);
+    await markCancelled(tx, ids);
+    const tell = await this.#deps.onCancel(tx, tenantId, ids);
+    const jobs: PromisedJob[] = [];
+    for (const { parent_run_id: parentId } of open) {
+      // One that is cancelled with it wants no worker.
+      const job = parentId === null || ids.includes(parentId) ? null : await wakeRun(tx, parentId);
+      if (job !== null) jobs.push(job);
+    }
+    jobs.push(
+      ...(await admitWaitingRuns(
+        tx,
+        tenantId,
+        open.map((run) => run.workflow_id),
+      )),
+    );
+    const committed = () => {
+      tell();
+      for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
+      this.#deps.dispatch(jobs);
+    };
+    return { before, committed };
+  }
+
+  /** Takes room among the queued runs of a workspace, for runs that the caller's transaction accepts; answers for how many there is. */
+  takeRoom(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
+    return this.#room.take(tx, tenantId, wanted);
+  }
+
+  /** The same for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
+  takeRoomForOne(tx: Transaction, tenantId: string): Promise<void> {
+    return this.#room.takeOne(tx, tenantId);
+  }
+
+  /**
+   * Makes room for a run of a workflow with limits, in the caller's transaction; call what it answers after the commit.
+   * @throws AppError `workflow_limit_reached` when the limits say that the run is to be dropped.
+   */
+  async admit(
+    tx: Transaction,
+    workflow: { tenantId: string; id: string; limits: WorkflowLimits | null },
+  ): Promise<() => void> {
+    const { limits, tenantId, id } = workflow;
+    if (limits === null || limits.onLimit === 'queue') return () => undefined;
+    await lockWorkflow(tx, id);
+    const { open, lastMinute } = await countRuns(tx, id);
+    const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
+    if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute)
+      throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
+    if (open.length < max) return () => undefined;
+    if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
+    return (await this.#cancelWithin(tx, tenantId, open.slice(0, open.length - max + 1))).committed;
+  }
+
+  /**
+   * Queues the next attempt of the run's flow.
+   * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is its flow's latest attempt.
+   */
+  retry(tenantId: string, runId: string, fromStep: number | undefined, caller: RunCaller): Promise<Run> {
+    return this.#again(tenantId, runId, caller, 'run.retried', (run, results, stepCount) => {
+      if (run.status !== 'failed' && run.status !== 'cancelled') {
+        throw new AppError(
+          'run_not_retryable',
+          `The run is ${run.status}; only a failed or cancelled run can be retried.`,
+        );
+      }
+      const firstOpen = firstStepToRetry(results, stepCount);
+      return { fromStep: fromStep ?? firstOpen, most: firstOpen, field: 'query.fromStep' };
+    });
+  }
+
+  /**
+   * Runs an ended run again from any step that it reached, as the next attempt of its flow.
+   * @throws AppError `not_found`, or `run_not_retryable` when it has not ended or is not its flow's latest attempt.
+   */
+  replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
+    return this.#again(tenantId, runId, caller, 'run.replayed', (run, results, stepCount) => {
+      if (!isFinal(run.status))
+        throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
+      return { fromStep, most: firstStepToRetry(results, stepCount), field: 'body.fromStep' };
+    });
+  }
+
+  async #again(
+    tenantId: string,
+    runId: string,
+    caller: RunCaller,
+    action: string,
+    plan: (run: RunRow, results: RunStepRow[], stepCount: number) => { fromStep: number; most: number; field: string },
+  ): Promise<Run> {
+    const next = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const found = await readRun(tx, tenantId, runId);
+      if (found === null) throw notFound(runId);
+      const latest = await lockFlow(tx, found.run.flowId);
+      // A late result of a node may have let it go on since it was read.
+      const run = latest?.latestRunId === runId ? { ...found.run, status: latest.status } : found.run;
+      const { fromStep, most, field } = plan(run, found.results, found.steps.length);
+      if (latest?.latestRunId !== runId) {
+        throw new AppError(
+          'run_not_retryable',
+          `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`,
+        );
+      }
+      if (fromStep > most) {
+        throw new AppError(
+          'validation_failed',
+          `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
+          { details: [{ path: field, message: `must be from 0 to ${most}` }] },
+        );
+      }
+      await this.#room.takeOne(tx, tenantId);
+      const result = await insertRetry(tx, found.run, fromStep, caller);
+      await recordAudit(tx, {
+        tenantId,
+        actor: caller.actor,
+        action,
+        targetType: 'run',
+        targetId: runId,
+        details: { as: result.runId, fromStep },
+      });
+      return result;
+    });
+    this.#deps.dispatch([next.job]);
+    return this.#read(tenantId, next.runId);
+  }
+
+  /** A page of flows, newest first. */
+  listFlows(tenantId: string, query: FlowListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
+    return readPage(this.#deps.cursors, `flows:${tenantId}`, query, read, presentFlow);
+  }
+
+  /** A flow with its runs, first attempt first. @throws AppError `not_found`. */
+  async getFlow(tenantId: string, flowId: string) {
+    const found = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [flow] = await listFlows(tx, tenantId, undefined, 1, undefined, flowId);
+      return flow === undefined ? null : { flow, runs: await listFlowRuns(tx, tenantId, flowId) };
+    });
+    if (found === null) throw new AppError('not_found', `There is no flow ${flowId} in this workspace.`);
+    return { ...presentFlow(found.flow), runs: found.runs.map((row) => ({ ...row, ...times(row) })) };
+  }
+
+  /** How many runs are under way, by state. */
+  async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
+    const count = (status: RunStatus) =>
+      sql<number>`(select count(*)::int from runs where tenant_id = ${tenantId} and status = ${status})`;
+    const { rows } = await this.#deps.db.workspace(
+      tenantId,
+      (tx) =>
+        tx.execute<{ queued: number; running: number; waiting: number }>(
+          sql`select ${count('queued')} as queued, ${count('running')} as running, ${count('waiting_approval')} as waiting`,
+        ),
+      { durable: false },
+    );
+    const row = rows[0];
+    return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
+  }
+
+  /** Follows what is written of a run: its steps, its state. */
+  follow(runId: string): Follower {
+    return this.#deps.live.follow(runRowsTopic(runId));
+  }
+
+  async #read(tenantId: string, runId: string): Promise<Run> {
+    const found = await this.#deps.db.workspace(tenantId, (tx) => readRun(tx, tenantId, runId));
+    if (found === null) throw notFound(runId);
+    return presentRun(found.run, found.steps, found.results);
+  }
+}
+
+export function createRuns(dependencies: RunsDependencies): Runs {
+  return new Runs(dependencies);
+}
+
+function notFound(runId: string): AppError {
+  return new AppError('not_found', `There is no run ${runId} in this workspace.`);
+}
+
+function limitReached(reason: string): AppError {
+  return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, {
+    retryAfterSeconds: 5,
+  });
+}
+
+function presentFlow(row: FlowRow) {
+  return {
+    id: row.id,
+    workflowId: row.workflowId,
+    revision: row.revision,
+    status: row.status,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+function isFinal(status: RunStatus): boolean {
+  return (finalRunStatuses as readonly RunStatus[]).includes(status);
+}
+
+const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
+
+function firstStepToRetry(results: RunStepRow[], stepCount: number): number {
+  for (let index = 0; index < stepCount; index += 1) {
+    const status = results.find((result) => result.index === index)?.status;
+    if (status !== 'succeeded' && status !== 'skipped') return index;
+  }
+  return Math.max(stepCount - 1, 0);
+}
+
+async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, milliseconds);
+  signal?.addEventListener('abort', () => over.resolve(), { once: true });
+  try {
+    await Promise.race([promise, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function times(row: { queuedAt: Date; startedAt: Date | null; finishedAt: Date | null }) {
+  return {
+    queuedAt: row.queuedAt.toISOString(),
+    startedAt: row.startedAt?.toISOString() ?? null,
+    finishedAt: row.finishedAt?.toISOString() ?? null,
+  };
+}
+
+function presentRun(run: RunRow, steps: Step[], results: RunStepRow[]): Run {
+  const byIndex = new Map(results.map((result) => [result.index, result]));
+  return {
+    id: run.id,
+    workflowId: run.workflowId,
+    workflowVersion: run.workflowVersion,
+    flowId: run.flowId,
+    status: run.status,
+    trigger: run.trigger,
+    attempt: run.attempt,
+    environment: run.environment,
+    parentRunId: run.parentRunId,
+    depth: run.depth,
+    error: run.error,
+    ...times(run),
+    context: run.context,
+    payload: run.payload,
+    stepsResultJson: steps.map((step, index): StepResult => {
+      const result = byIndex.get(index);
+      return {
+        index,
+        id: step.id ?? null,
+        type: step.type,
+        skillId: step.type === 'skill' ? step.skillId : null,
+        status: result?.status ?? 'pending',
+        attempts: result?.attempts ?? 0,
+        startedAt: result?.startedAt?.toISOString() ?? null,
+        finishedAt: result?.finishedAt?.toISOString() ?? null,
+        output: result?.output ?? null,
+        outputText: result?.outputText ?? null,
+        error: result?.error ?? null,
+      };
+    }),
+  };
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { schedule as schema } from '../../../../shared/contract/automations/triggers.ts';
+import { dueFires, firstFire, previewFires, scheduleProblem } from './due.ts';
+
+const interval = (extra: Record<string, unknown> = {}) =>
+  schema.parse({ kind: 'interval', everySeconds: 60, ...extra });
+const cron = (extra: Record<string, unknown> = {}) => schema.parse({ kind: 'cron', cron: '*/15 * * * *', ...extra });
+const at = (time: string) => new Date(`2026-05-01T${time}Z`);
+const times = (dates: Date[]) => dates.map((date) => date.toISOString().slice(11, 19));
+
+test.each([
+  ['an interval', interval(), '10:01:00', '10:01:02'],
+  ['a cron expression', cron(), '10:15:00', '10:15:02'],
+])('%s that is looked at in time fires once and goes on', (_name, schedule, due, now) => {
+  const { start, missed, next } = dueFires(schedule, at(due), at(now));
+  expect([times(start), missed]).toEqual([[due], 0]);
+  expect(next?.getTime()).toBeGreaterThan(at(now).getTime());
+});
+
+test('what was missed follows onMissed: nothing, the last one, or the latest few', () => {
+  const missedFor = (onMissed: string, maxCatchUp = 3) =>
+    dueFires(interval({ onMissed, maxCatchUp }), at('08:00:00'), at('10:00:30'));
+  expect(missedFor('skip')).toMatchObject({ start: [], missed: 121 });
+  expect(times(missedFor('last').start)).toEqual(['10:00:00']);
+  expect(times(missedFor('all').start)).toEqual(['09:58:00', '09:59:00', '10:00:00']);
+  expect(missedFor('all').missed).toBe(118);
+  for (const policy of ['skip', 'last', 'all']) expect(times([missedFor(policy).next as Date])).toEqual(['10:01:00']);
+});
+
+test('a fire that just came is fired whatever was missed before it, and the last missed one is not made up for as well', () => {
+  expect(times(dueFires(interval({ onMissed: 'skip' }), at('08:00:00'), at('10:00:05')).start)).toEqual(['10:00:00']);
+  expect(times(dueFires(interval({ onMissed: 'last' }), at('08:00:00'), at('10:00:05')).start)).toEqual(['10:00:00']);
+});
+
+test('a year away costs a cron expression no walk through the year', () => {
+  const { start, next } = dueFires(
+    schema.parse({ kind: 'cron', cron: '* * * * *', onMissed: 'all', maxCatchUp: 100 }),
+    new Date('2025-05-01T00:00:00Z'),
+    at('10:00:30'),
+  );
+  expect(start.length).toBe(100);
+  expect(times([next as Date])).toEqual(['10:01:00']);
+});
+
+test('a time that was fires once, and never again', () => {
+  const once = schema.parse({ kind: 'at', at: '2026-05-01T10:00:00Z' });
+  expect(firstFire(once, at('09:00:00'))).toEqual(at('10:00:00'));
+  expect(dueFires(once, at('10:00:00'), at('10:00:01'))).toEqual({ start: [at('10:00:00')], missed: 0, next: null });
+  expect(scheduleProblem(once, at('10:00:01'))).toMatchObject({ path: 'at' });
+  expect(previewFires(once, at('09:00:00'), 10)).toEqual([at('10:00:00')]);
+});
+
+test('a preview shows the next fires in their order', () => {
+  expect(times(previewFires(cron(), at('10:00:00'), 3))).toEqual(['10:15:00', '10:30:00', '10:45:00']);
+  expect(times(previewFires(interval(), at('10:00:00'), 3))).toEqual(['10:01:00', '10:02:00', '10:03:00']);
+});

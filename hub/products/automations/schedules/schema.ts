@@ -1,0 +1,22 @@
+import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
+
+/** The resources of Automations beside workflows, runs and nodes. */
+
+/** One fire of a schedule. Whoever inserts the row starts the run, so each fires once whatever number of processes looks. */
+export const scheduleFires = pgTable(
+  'schedule_fires',
+  {
+    workflowId: uuid('workflow_id').notNull(),
+    fireAt: instant('fire_at').notNull(),
+    tenantId: tenantId(),
+    outcome: text('outcome').$type<'started' | 'overlapped' | 'queue_full' | 'refused'>().notNull(),
+    runId: uuid('run_id'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workflowId, table.fireAt] }),
+    index('schedule_fires_age').on(table.createdAt),
+    ...policies(),
+  ],
+);

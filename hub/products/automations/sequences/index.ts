@@ -1,0 +1,1 @@
+export { Sequences } from './sequences.ts';

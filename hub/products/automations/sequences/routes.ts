@@ -1,0 +1,16 @@
+import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import type { Sequences } from './sequences.ts';
+
+export const sequenceRoutes = (sequences: Sequences) =>
+  implement(resource, {
+    listAutomationSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
+    createAutomationSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
+    updateAutomationSequence: ({ principal, params, body }) =>
+      sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationSequence: ({ principal, params }) =>
+      sequences.delete(principal.tenantId, params.id, actorOf(principal)),
+    runAutomationSequence: ({ principal, params, body }) =>
+      sequences.run(principal.tenantId, params.id, body, runCallerOf(principal)),
+  });

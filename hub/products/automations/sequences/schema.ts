@@ -1,0 +1,16 @@
+import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+
+export const sequences = pgTable(
+  'sequences',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    steps: jsonb('steps').$type<Step[]>().notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('sequences_tenant').on(table.tenantId, table.id), ...policies()],
+);

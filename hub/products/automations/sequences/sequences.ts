@@ -1,0 +1,181 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
+import type { Sequence } from '../../../../shared/contract/automations/sequences.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { personOf } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import type { Runs } from '../runs/index.ts';
+import type { Workflows } from '../workflows/index.ts';
+import { sequences } from './schema.ts';
+
+type CreateBody = z.output<typeof resource.createAutomationSequence.body>;
+type UpdateBody = z.output<typeof resource.updateAutomationSequence.body>;
+type ListQuery = z.output<typeof resource.listAutomationSequences.query>;
+type RunBody = z.output<typeof resource.runAutomationSequence.body>;
+type Row = typeof sequences.$inferSelect;
+
+const originOf = (id: string) => ({ kind: 'sequence' as const, id });
+
+/** Steps in their order, with waits between them; running one runs the workflow that is made of it. */
+export class Sequences {
+  readonly #deps: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs; limits: WorkspaceLimits };
+
+  constructor(dependencies: {
+    db: Database;
+    cursors: Cursors;
+    workflows: Workflows;
+    runs: Runs;
+    limits: WorkspaceLimits;
+  }) {
+    this.#deps = dependencies;
+  }
+
+  async list(tenantId: string, query: ListQuery) {
+    return this.#deps.db.workspace(tenantId, (tx) =>
+      readPage(
+        this.#deps.cursors,
+        `sequences:${tenantId}`,
+        query,
+        async (limit, before) => {
+          const rows = await tx
+            .select()
+            .from(sequences)
+            .where(and(eq(sequences.tenantId, tenantId), before === undefined ? undefined : lt(sequences.id, before)))
+            .orderBy(desc(sequences.id))
+            .limit(limit);
+          const workflowIds = await this.#deps.workflows.findDerived(
+            tx,
+            tenantId,
+            'sequence',
+            rows.map(({ id }) => id),
+          );
+          return rows.map((row) => ({ id: row.id, sequence: present(row, workflowIds.get(row.id) ?? null) }));
+        },
+        ({ sequence }) => sequence,
+      ),
+    );
+  }
+
+  /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
+  create(tenantId: string, body: CreateBody, actor: string): Promise<Sequence> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
+      const [row] = await tx
+        .insert(sequences)
+        .values({ id: newId(), tenantId, ...body })
+        .returning();
+      const created = row as Row;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'sequence');
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'sequence.created',
+        targetType: 'sequence',
+        targetId: created.id,
+        details: { name: created.name },
+      });
+      return this.#present(tx, created);
+    });
+  }
+
+  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
+  update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Sequence> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
+      const [row] = await tx
+        .update(sequences)
+        .set({ ...body, updatedAt: sql`now()` })
+        .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
+        .returning();
+      if (row === undefined) throw notFound(id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'sequence.updated',
+        targetType: 'sequence',
+        targetId: id,
+        details: { changed: Object.keys(body) },
+      });
+      return this.#present(tx, row);
+    });
+  }
+
+  /** Deletes a sequence and its workflow; runs under way go on to their end. @throws AppError `not_found`. */
+  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx
+        .delete(sequences)
+        .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
+        .returning({ id: sequences.id });
+      if (rows.length === 0) throw notFound(id);
+      const workflowId = (await this.#deps.workflows.findDerived(tx, tenantId, 'sequence', [id])).get(id);
+      if (workflowId !== undefined) await this.#deps.workflows.deleteWithin(tx, tenantId, workflowId, actor);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'sequence.deleted',
+        targetType: 'sequence',
+        targetId: id,
+        details: {},
+      });
+    });
+    return { id, deleted: true };
+  }
+
+  /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
+  async run(tenantId: string, id: string, body: RunBody, caller: RunCaller) {
+    const started = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx
+        .select()
+        .from(sequences)
+        .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
+        .for('update');
+      if (row === undefined) throw notFound(id);
+      const workflowId = await this.#deps.workflows.ensureDerived(tx, tenantId, {
+        origin: originOf(id),
+        name: `Sequence: ${row.name}`.slice(0, 200),
+        steps: row.steps,
+      });
+      const run = await this.#deps.workflows.startWithin(tx, tenantId, workflowId, {
+        trigger: { type: 'sequence', sequenceId: id, by: caller.actor },
+        context: body.context,
+        payload: body.payload,
+        environment: caller.environment,
+        requestedBy: personOf(caller.actor),
+      });
+      return { workflowId, run };
+    });
+    started.run.committed();
+    this.#deps.runs.dispatch([started.run.job]);
+    return { runId: started.run.runId, status: 'queued' as const, workflowId: started.workflowId };
+  }
+
+  async #present(tx: Transaction, row: Row): Promise<Sequence> {
+    return present(
+      row,
+      (await this.#deps.workflows.findDerived(tx, row.tenantId, 'sequence', [row.id])).get(row.id) ?? null,
+    );
+  }
+}
+
+function present(row: Row, workflowId: string | null): Sequence {
+  return {
+    id: row.id,
+    name: row.name,
+    steps: row.steps,
+    workflowId,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not_found', `There is no sequence ${id} in this workspace.`);
+}

@@ -1,0 +1,1 @@
+export { appendMessage, conversationPort, ensureSession, Sessions } from './sessions.ts';

@@ -1,0 +1,10 @@
+import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { Sessions } from './sessions.ts';
+
+export const sessionRoutes = (sessions: Sessions) =>
+  implement(resource, {
+    listAutomationSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
+    createAutomationSession: ({ principal, body }) => sessions.create(principal.tenantId, body),
+    getAutomationSession: ({ principal, params, query }) => sessions.get(principal.tenantId, params.id, query),
+  });

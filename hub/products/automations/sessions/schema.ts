@@ -1,0 +1,43 @@
+import { index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
+import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+
+/** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */
+export const automationSessions = pgTable(
+  'automation_sessions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    scope: text('scope').$type<SessionScope>().notNull(),
+    key: text('key').notNull(),
+    title: text('title').notNull(),
+    memorySummary: text('memory_summary').notNull(),
+    /** The last message that the summary covers. */
+    summarisedThrough: uuid('summarised_through'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('automation_sessions_key').on(table.tenantId, table.scope, table.key),
+    index('automation_sessions_tenant').on(table.tenantId, table.id),
+    index('automation_sessions_scope').on(table.tenantId, table.scope, table.id).concurrently(),
+    index('automation_sessions_by_key').on(table.tenantId, table.key, table.id).concurrently(),
+    ...policies(),
+  ],
+);
+
+export const sessionMessages = pgTable(
+  'session_messages',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    sessionId: uuid('session_id')
+      .notNull()
+      .references(() => automationSessions.id, { onDelete: 'cascade' }),
+    role: text('role').$type<'user' | 'assistant' | 'system'>().notNull(),
+    content: text('content').notNull(),
+    runId: uuid('run_id'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('session_messages_session').on(table.sessionId, table.id), ...policies()],
+);

@@ -1,0 +1,231 @@
+import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
+import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { ConversationPort } from '../../../engine/index.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { automationSessions, sessionMessages } from './schema.ts';
+
+type ListQuery = z.output<typeof resource.listAutomationSessions.query>;
+type CreateBody = z.output<typeof resource.createAutomationSession.body>;
+type GetQuery = z.output<typeof resource.getAutomationSession.query>;
+type SessionRow = typeof automationSessions.$inferSelect;
+type SessionMessageRow = typeof sessionMessages.$inferSelect;
+
+/** Finds the session of a scope and key, or makes it. @throws AppError `workspace_limit_reached`. */
+export async function ensureSession(
+  tx: Transaction,
+  limits: WorkspaceLimits,
+  tenantId: string,
+  wanted: { scope: SessionScope; key: string; title?: string | undefined },
+): Promise<SessionRow> {
+  const [row] = await tx
+    .insert(automationSessions)
+    .values({
+      id: newId(),
+      tenantId,
+      scope: wanted.scope,
+      key: wanted.key,
+      title: wanted.title ?? wanted.key,
+      memorySummary: '',
+    })
+    .onConflictDoUpdate({
+      target: [automationSessions.tenantId, automationSessions.scope, automationSessions.key],
+      set: { updatedAt: sql`now()` },
+    })
+    .returning({ ...getTableColumns(automationSessions), isNew: sql<boolean>`xmax = 0` });
+  const { isNew, ...session } = row as SessionRow & { isNew: boolean };
+  if (isNew) await limits.assertWithin(tx, tenantId, 'session');
+  return session;
+}
+
+export async function findSession(tx: Transaction, tenantId: string, id: string): Promise<SessionRow | null> {
+  const [row] = await tx
+    .select()
+    .from(automationSessions)
+    .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)));
+  return row ?? null;
+}
+
+/** Adds a message to the end of a transcript. */
+export async function appendMessage(
+  tx: Transaction,
+  tenantId: string,
+  sessionId: string,
+  message: { role: 'user' | 'assistant' | 'system'; content: string; runId: string | null },
+): Promise<void> {
+  await tx.insert(sessionMessages).values({ id: newId(), tenantId, sessionId, ...message });
+  await tx
+    .update(automationSessions)
+    .set({ updatedAt: sql`now()` })
+    .where(eq(automationSessions.id, sessionId));
+}
+
+/** The messages that a summary does not cover yet, oldest first. */
+async function readUnsummarised(
+  tx: Transaction,
+  session: Pick<SessionRow, 'id' | 'summarisedThrough'>,
+): Promise<SessionMessageRow[]> {
+  return tx
+    .select()
+    .from(sessionMessages)
+    .where(
+      and(
+        eq(sessionMessages.sessionId, session.id),
+        session.summarisedThrough === null ? undefined : gt(sessionMessages.id, session.summarisedThrough),
+      ),
+    )
+    .orderBy(asc(sessionMessages.id))
+    .limit(500);
+}
+
+/** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
+async function writeSummary(
+  tx: Transaction,
+  session: Pick<SessionRow, 'id' | 'summarisedThrough'>,
+  summary: string,
+  throughId: string,
+): Promise<void> {
+  await tx
+    .update(automationSessions)
+    .set({ memorySummary: summary, summarisedThrough: throughId })
+    .where(
+      and(
+        eq(automationSessions.id, session.id),
+        sql`${automationSessions.summarisedThrough} is not distinct from ${session.summarisedThrough}`,
+      ),
+    );
+}
+
+/** Conversations that automations hold. */
+export class Sessions {
+  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
+
+  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits }) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
+          .from(automationSessions)
+          .where(
+            and(
+              eq(automationSessions.tenantId, tenantId),
+              query.scope === undefined ? undefined : eq(automationSessions.scope, query.scope),
+              query.key === undefined ? undefined : eq(automationSessions.key, query.key),
+              before === undefined ? undefined : lt(automationSessions.id, before),
+            ),
+          )
+          .orderBy(desc(automationSessions.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `sessions:${tenantId}`, query, read, present);
+  }
+
+  /** @throws AppError `workspace_limit_reached`. */
+  async create(tenantId: string, body: CreateBody) {
+    return present(
+      await this.#deps.db.workspace(tenantId, (tx) => ensureSession(tx, this.#deps.limits, tenantId, body)),
+    );
+  }
+
+  /** @throws AppError `not_found`, `invalid_cursor`. */
+  async get(tenantId: string, id: string, query: GetQuery) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const session = await findSession(tx, tenantId, id);
+      if (session === null) throw notFound(id);
+      const read = (limit: number, after: string | undefined) =>
+        tx
+          .select()
+          .from(sessionMessages)
+          .where(
+            and(eq(sessionMessages.sessionId, id), after === undefined ? undefined : gt(sessionMessages.id, after)),
+          )
+          .orderBy(asc(sessionMessages.id))
+          .limit(limit);
+      const page = { limit: query.limit, ...(query.after === undefined ? {} : { cursor: query.after }) };
+      const transcript = await readPage(this.#deps.cursors, `session:${id}`, page, read, (row) => ({
+        id: row.id,
+        role: row.role,
+        content: row.content,
+        runId: row.runId,
+        createdAt: row.createdAt.toISOString(),
+      }));
+      return { ...present(session), transcript };
+    });
+  }
+
+  /** @throws AppError `not_found`. */
+  rename(tenantId: string, id: string, title: string, actor: string) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx
+        .update(automationSessions)
+        .set({ title, updatedAt: sql`now()` })
+        .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)))
+        .returning();
+      if (row === undefined) throw notFound(id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'session.updated',
+        targetType: 'session',
+        targetId: id,
+        details: { title },
+      });
+      return present(row);
+    });
+  }
+
+  /** Deletes a session with its transcript. @throws AppError `not_found`. */
+  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx
+        .delete(automationSessions)
+        .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)))
+        .returning({ id: automationSessions.id });
+      if (rows.length === 0) throw notFound(id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'session.deleted',
+        targetType: 'session',
+        targetId: id,
+        details: {},
+      });
+    });
+    return { id, deleted: true };
+  }
+}
+
+function present(row: SessionRow) {
+  return {
+    id: row.id,
+    scope: row.scope,
+    key: row.key,
+    title: row.title,
+    memorySummary: row.memorySummary,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not_found', `There is no session ${id} in this workspace.`);
+}
+
+/** How agents read and add to conversations. */
+export const conversationPort: ConversationPort = {
+  find: findSession,
+  readUnsummarised,
+  append: appendMessage,
+  writeSummary,
+};

@@ -1,0 +1,83 @@
+import type { ChatEventType } from '../../../../shared/contract/chat/chat-events.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { canonicalJson } from '../../../../shared/json.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import { maxRunDepth } from '../../../engine/index.ts';
+import type { PromisedJob } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { readEntitlements } from '../../../platform/db/tenancy.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Runs } from '../runs/index.ts';
+import { startRun } from './start.ts';
+import type { StepValidator } from './startable.ts';
+import { listEventWorkflows } from './store.ts';
+
+/** An event as the workflows that follow it get it. */
+export interface TriggeringEvent {
+  tenantId: string;
+  type: ChatEventType;
+  eventId: string;
+  payload: JsonObject;
+  /** Runs that led to this event: 0 for one that a person caused, else the depth of the run that caused it and one. */
+  depth: number;
+}
+
+function lookUp(payload: JsonValue, path: string): JsonValue | undefined {
+  let value: JsonValue | undefined = payload;
+  for (const name of path.split('.')) {
+    if (Array.isArray(value)) value = value[Number(name)];
+    else if (typeof value === 'object' && value !== null && Object.hasOwn(value, name)) value = value[name];
+    else return undefined;
+  }
+  return value;
+}
+
+/** Whether a payload has in each named field the value that is asked for, or one of those. */
+export function matchesFilter(payload: JsonObject, filter: Record<string, JsonValue> | undefined): boolean {
+  return Object.entries(filter ?? {}).every(([path, wanted]) => {
+    const value = lookUp(payload, path);
+    if (value === undefined) return false;
+    const same = (other: JsonValue) => canonicalJson(other) === canonicalJson(value);
+    return same(wanted) || (Array.isArray(wanted) && wanted.some(same));
+  });
+}
+
+/** Starts every workflow that follows an event, in the transaction of what caused it; one that can't be started holds nothing up. */
+export async function startByEvent(
+  tx: Transaction,
+  deps: { runs: Runs; validateSteps: StepValidator; logger: Logger },
+  event: TriggeringEvent,
+): Promise<{ jobs: PromisedJob[]; committed: () => void }> {
+  const jobs: PromisedJob[] = [];
+  const after: (() => void)[] = [];
+  const workflows = await listEventWorkflows(tx, event.tenantId, event.type);
+  if (workflows.length === 0) return { jobs, committed: () => undefined };
+  if (event.depth >= maxRunDepth) {
+    deps.logger.warn(
+      { tenantId: event.tenantId, eventId: event.eventId, depth: event.depth },
+      'an event out of a loop of runs started nothing',
+    );
+    return { jobs, committed: () => undefined };
+  }
+  const entitlements = await readEntitlements(tx, event.tenantId);
+  for (const workflow of workflows) {
+    if (workflow.trigger.type !== 'event' || !matchesFilter(event.payload, workflow.trigger.event.filter)) continue;
+    try {
+      const run = await startRun(tx, deps, workflow, entitlements, {
+        trigger: { type: 'event', event: event.type, eventId: event.eventId },
+        payload: event.payload,
+        environment: 'live',
+        depth: event.depth,
+      });
+      jobs.push(run.job);
+      after.push(run.committed);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      deps.logger.warn(
+        { workflowId: workflow.id, eventId: event.eventId, err: error },
+        'an event could not start a workflow',
+      );
+    }
+  }
+  return { jobs, committed: () => after.forEach((tell) => tell()) };
+}

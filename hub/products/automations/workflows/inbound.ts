@@ -1,0 +1,187 @@
+import { and, eq, gt, lte, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import type { hooks } from '../../../../shared/contract/automations/runs.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { listRequesters, maxRunDepth } from '../../../engine/index.ts';
+import type { PromisedJob } from '../../../engine/index.ts';
+import { runs } from '../../../engine/schema.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { readEntitlements } from '../../../platform/db/tenancy.ts';
+import type { Runs } from '../runs/index.ts';
+import { hookKeys } from './schema.ts';
+import { startRun } from './start.ts';
+import type { StartableWorkflow } from './start.ts';
+import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
+import type { StepValidator } from './startable.ts';
+import { findByWebhookToken, findWorkflow, listWebhookWorkflows, maxHookWorkflows } from './store.ts';
+
+export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
+
+/** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
+export type HookCaller =
+  | { kind: 'token'; tenantId: string; environment: 'live' | 'test' }
+  | { kind: 'webhook-token'; token: string };
+
+/** What a call says of where it comes from: the run that makes it, and how many led to that one. */
+export interface HookOrigin {
+  depth: number;
+  runId: string | null;
+}
+
+/** What the inbound hook answers. */
+export interface Started {
+  runId: string;
+  status: RunStatus;
+  runIds?: string[];
+  duplicate?: true;
+}
+
+const mismatch = () =>
+  new AppError(
+    'webhook_token_mismatch',
+    'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.',
+  );
+
+async function resolveByToken(
+  db: Database,
+  token: string,
+  body: InboundBody,
+): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
+  const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
+  const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all;
+  const [first] = matches;
+  if (first === undefined) throw mismatch();
+  return {
+    tenantId: first.tenant_id,
+    entitlements: first.entitlements,
+    workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })),
+  };
+}
+
+async function resolveByKey(
+  db: Database,
+  tenantId: string,
+  body: InboundBody,
+): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
+  return db.workspace(tenantId, async (tx) => {
+    const entitlements = await readEntitlements(tx, tenantId);
+    if (body.workflowId === undefined) {
+      const workflows = await listWebhookWorkflows(tx, tenantId);
+      if (workflows.length > maxHookWorkflows)
+        throw new AppError(
+          'conflict',
+          `This workspace has more than ${maxHookWorkflows} active webhook workflows, and one call starts no more; send workflowId, or the token of those that are meant.`,
+        );
+      return { tenantId, entitlements, workflows };
+    }
+    const workflow = await findWorkflow(tx, tenantId, body.workflowId);
+    if (workflow === null) throw notFound(body.workflowId);
+    return { tenantId, entitlements, workflows: [workflow] };
+  });
+}
+
+/** Claims an idempotency key in the transaction that starts its runs; answers the first runs when the key was used before. */
+async function claimKey(tx: Transaction, tenantId: string, key: string, runIds: string[]): Promise<string[] | null> {
+  await tx
+    .delete(hookKeys)
+    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), lte(hookKeys.expiresAt, sql`now()`)));
+  const inserted = await tx
+    .insert(hookKeys)
+    .values({ tenantId, key, runIds, expiresAt: sql`now() + interval '24 hours'` })
+    .onConflictDoNothing()
+    .returning({ key: hookKeys.key });
+  if (inserted.length > 0) return null;
+  const [first] = await tx
+    .select({ runIds: hookKeys.runIds })
+    .from(hookKeys)
+    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), gt(hookKeys.expiresAt, sql`now()`)));
+  return first?.runIds ?? null;
+}
+
+class DuplicateKey extends Error {
+  readonly runIds: string[];
+  constructor(runIds: string[]) {
+    super('this idempotencyKey started runs before');
+    this.runIds = runIds;
+  }
+}
+
+/** Starts the workflows that an inbound hook opens, all of them or none. */
+export async function startInbound(
+  deps: { db: Database; runs: Runs; validateSteps: StepValidator },
+  caller: HookCaller,
+  body: InboundBody,
+  { depth, runId: callingRunId }: HookOrigin,
+): Promise<Started> {
+  const { db } = deps;
+  const { tenantId, entitlements, workflows } =
+    caller.kind === 'token'
+      ? await resolveByKey(db, caller.tenantId, body)
+      : await resolveByToken(db, caller.token, body);
+  if (depth >= maxRunDepth)
+    throw new AppError(
+      'conflict',
+      `This call comes out of ${depth} runs that each started the next; a loop is ended here.`,
+    );
+  if (workflows.length === 0)
+    throw new AppError('not_found', 'There is no active webhook workflow that this event could start.');
+  for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
+
+  const trigger: { type: string } & JsonObject = {
+    type: 'webhook',
+    ...(body.event === undefined ? {} : { event: body.event }),
+  };
+  const environment = caller.kind === 'token' ? caller.environment : 'live';
+  try {
+    const accepted = await db.workspace(tenantId, async (tx) => {
+      const jobs: PromisedJob[] = [];
+      const runIds: string[] = [];
+      const after: (() => void)[] = [];
+      // Naming a run only ever takes the right to approve away, and only from people of its own workspace.
+      const requestedBy = callingRunId === null ? [] : await listRequesters(tx, tenantId, callingRunId);
+      for (const workflow of workflows) {
+        const run = await startRun(tx, deps, workflow, entitlements, {
+          trigger,
+          context: body.context,
+          payload: body.payload,
+          environment,
+          depth,
+          requestedBy,
+        });
+        jobs.push(run.job);
+        runIds.push(run.runId);
+        after.push(run.committed);
+      }
+      if (body.idempotencyKey !== undefined) {
+        const earlier = await claimKey(tx, tenantId, body.idempotencyKey, runIds);
+        if (earlier !== null) throw new DuplicateKey(earlier);
+      }
+      return { jobs, runIds, after };
+    });
+    accepted.after.forEach((tell) => tell());
+    deps.runs.dispatch(accepted.jobs);
+    return {
+      runId: accepted.runIds[0] as string,
+      status: 'queued',
+      ...(accepted.runIds.length > 1 ? { runIds: accepted.runIds } : {}),
+    };
+  } catch (error) {
+    if (!(error instanceof DuplicateKey)) throw error;
+    const runId = error.runIds[0] as string;
+    const [row] = await db.workspace(tenantId, (tx) =>
+      tx
+        .select({ status: runs.status })
+        .from(runs)
+        .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId))),
+    );
+    return {
+      runId,
+      status: row?.status ?? 'queued',
+      duplicate: true,
+      ...(error.runIds.length > 1 ? { runIds: error.runIds } : {}),
+    };
+  }
+}

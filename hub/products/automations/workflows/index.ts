@@ -1,0 +1,1 @@
+export { createWorkflows, Workflows } from './service.ts';

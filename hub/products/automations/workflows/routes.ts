@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { hooks } from '../../../../shared/contract/automations/runs.ts';
+import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
+import { expectedVersions, tagged } from '../../../platform/http/if-match.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { OperationRequest } from '../../../platform/http/implement.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { depthHeader, runHeader } from '../deliveries/index.ts';
+import type { Workflows } from './service.ts';
+
+type List = OperationRequest<typeof resource.listAutomationWorkflows>;
+type Create = OperationRequest<typeof resource.createAutomationWorkflow>;
+
+export function workflowRoutes(workflows: Workflows) {
+  const list = ({ principal, query }: Pick<List, 'principal' | 'query'>) => workflows.list(principal.tenantId, query);
+  const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) =>
+    workflows.create(principal.tenantId, body, runCallerOf(principal));
+  return implement(resource, {
+    listAutomationsAlias: list,
+    listAutomationWorkflows: list,
+    createAutomationAlias: create,
+    createAutomationWorkflow: create,
+    getAutomationWorkflow: async ({ principal, params, raw: { response } }) =>
+      tagged(response, await workflows.get(principal.tenantId, params.id)),
+    listAutomationWorkflowVersions: ({ principal, params, query }) =>
+      workflows.listVersions(principal.tenantId, params.id, query),
+    getAutomationWorkflowVersion: ({ principal, params }) =>
+      workflows.getVersion(principal.tenantId, params.id, params.version),
+    restoreAutomationWorkflowVersion: async ({ principal, params, headers, raw: { response } }) =>
+      tagged(
+        response,
+        await workflows.restoreVersion(
+          principal.tenantId,
+          params.id,
+          params.version,
+          runCallerOf(principal),
+          expectedVersions(headers),
+        ),
+      ),
+    updateAutomationWorkflow: async ({ principal, params, body, headers, raw: { response } }) =>
+      tagged(
+        response,
+        await workflows.update(principal.tenantId, params.id, body, runCallerOf(principal), expectedVersions(headers)),
+      ),
+    deleteAutomationWorkflow: ({ principal, params }) =>
+      workflows.delete(principal.tenantId, params.id, actorOf(principal)),
+    runAutomationWorkflow: ({ principal, params, query, body }) =>
+      workflows.run(principal.tenantId, params.id, body, {
+        ...runCallerOf(principal),
+        dryRun: query.dryRun === 'true',
+      }),
+    previewAutomationSchedule: async ({ body }) => workflows.previewSchedule(body),
+  });
+}
+
+/** How many runs led to a call of the inbound hook, as another workflow of a hub says; a stranger's nonsense counts as none. */
+function depthOf(value: string | string[] | undefined): number {
+  return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
+}
+
+/** The run that calls the inbound hook, as a hub says. */
+function runIdOf(value: string | string[] | undefined): string | null {
+  return z.uuid().safeParse(value).data ?? null;
+}
+
+export const hookRoutes = (workflows: Workflows) =>
+  implement(hooks, {
+    inboundAutomationHook: ({ principal, body, headers }) =>
+      workflows.startInbound(principal, body, {
+        depth: depthOf(headers[depthHeader]),
+        runId: runIdOf(headers[runHeader]),
+      }),
+  });

@@ -1,0 +1,19 @@
+import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
+
+/** Runs that an inbound hook's `idempotencyKey` started, for 24 hours. */
+export const hookKeys = pgTable(
+  'hook_keys',
+  {
+    tenantId: tenantId(),
+    key: text('key').notNull(),
+    runIds: uuid('run_ids').array().notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.key] }),
+    index('hook_keys_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
+);

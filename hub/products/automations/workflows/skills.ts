@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { id, text } from '../../../../shared/contract/common.ts';
+import { jsonObject } from '../../../../shared/json.ts';
+import type { SpawnSkill } from '../../../engine/skill.ts';
+
+export const workflowSkills = (): SpawnSkill[] => [
+  {
+    kind: 'spawn',
+    id: 'subagent.spawn',
+    title: 'Run another workflow',
+    summary: 'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails.',
+    requires: ['automations'],
+    input: z.strictObject({ workflowId: id, context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
+  },
+];

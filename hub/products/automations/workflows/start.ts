@@ -1,0 +1,68 @@
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { acceptRun } from '../../../engine/index.ts';
+import type { PromisedJob } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { Runs } from '../runs/index.ts';
+import { assertStartable } from './startable.ts';
+import type { StepValidator } from './startable.ts';
+
+/** What of a workflow a start needs. */
+export interface StartableWorkflow {
+  id: string;
+  tenantId: string;
+  version: number;
+  active: boolean;
+  steps: readonly Step[];
+  limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
+}
+
+export interface StartRequest {
+  trigger: { type: string } & JsonObject;
+  context?: string | null | undefined;
+  payload?: JsonObject | null | undefined;
+  environment: 'live' | 'test';
+  depth?: number;
+  parentRunId?: string;
+  /** The people who led to it: `user:<id>`. */
+  requestedBy?: readonly string[];
+}
+
+export interface StartedRun {
+  runId: string;
+  job: PromisedJob;
+  /** To be called after the commit. */
+  committed: () => void;
+}
+
+/**
+ * Accepts a run of a workflow in the caller's transaction: every start but a schedule's goes through here.
+ * @throws AppError `workflow_inactive`, `workflow_invalid`, `product_not_entitled`, `workflow_limit_reached`, `queued_runs_limit_reached`.
+ */
+export async function startRun(
+  tx: Transaction,
+  deps: { runs: Runs; validateSteps: StepValidator },
+  workflow: StartableWorkflow,
+  entitlements: Record<Entitlement, boolean>,
+  request: StartRequest,
+): Promise<StartedRun> {
+  assertStartable(workflow, entitlements, deps.validateSteps);
+  await deps.runs.takeRoomForOne(tx, workflow.tenantId);
+  const admitted = await deps.runs.admit(tx, workflow);
+  const { runId, job } = await acceptRun(tx, {
+    tenantId: workflow.tenantId,
+    workflowId: workflow.id,
+    workflowVersion: workflow.version,
+    trigger: request.trigger,
+    context: request.context ?? null,
+    payload: request.payload ?? null,
+    environment: workflow.environment === 'test' ? 'test' : request.environment,
+    depth: request.depth ?? 0,
+    requestedBy: request.requestedBy ?? [],
+    ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
+  });
+  return { runId, job, committed: admitted };
+}

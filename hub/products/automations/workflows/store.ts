@@ -1,0 +1,329 @@
+import { and, desc, eq, getTableColumns, isNull, lt, sql } from 'drizzle-orm';
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
+import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { workflows, workflowVersions } from '../../../engine/schema.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { tenants } from '../../../platform/db/tenancy.ts';
+
+export type WorkflowRow = typeof workflows.$inferSelect;
+
+const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
+
+export async function listWorkflows(
+  tx: Transaction,
+  tenantId: string,
+  filter: { active?: boolean | undefined },
+  limit: number,
+  before: string | undefined,
+): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(
+      and(
+        live(tenantId),
+        filter.active === undefined ? undefined : eq(workflows.active, filter.active),
+        before === undefined ? undefined : lt(workflows.id, before),
+      ),
+    )
+    .orderBy(desc(workflows.id))
+    .limit(limit);
+}
+
+export async function findWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  lock?: 'update',
+): Promise<WorkflowRow | null> {
+  const query = tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.id, id)));
+  const [row] = await (lock === undefined ? query : query.for(lock));
+  return row ?? null;
+}
+
+/** A workflow with what its workspace is entitled to, in one round trip. */
+export async function findStartable(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
+  const [row] = await tx
+    .select({ workflow: workflows, entitlements: tenants.entitlements })
+    .from(workflows)
+    .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
+    .where(and(live(tenantId), eq(workflows.id, id)));
+  return row ?? null;
+}
+
+/** The most workflows that one call of the inbound hook starts. */
+export const maxHookWorkflows = 100;
+
+/** Active webhook workflows of one workspace, one more than a call may start at most. */
+export async function listWebhookWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.webhookTokenHash} is not null`))
+    .orderBy(workflows.id)
+    .limit(maxHookWorkflows + 1);
+}
+
+/** Active workflows that follow a type of event. */
+export async function listEventWorkflows(tx: Transaction, tenantId: string, eventType: string): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), eq(workflows.eventType, eventType)))
+    .orderBy(workflows.id)
+    .limit(1000);
+}
+
+/** Active workflows that messages of channels start. */
+export async function listChannelWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`))
+    .orderBy(workflows.id)
+    .limit(1000);
+}
+
+/** The workflow that something else made and keeps up to date. */
+export async function findByOrigin(
+  tx: Transaction,
+  tenantId: string,
+  kind: string,
+  originId: string,
+): Promise<WorkflowRow | null> {
+  const [row] = await tx
+    .select()
+    .from(workflows)
+    .where(
+      and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${originId}`),
+    )
+    .orderBy(workflows.id)
+    .limit(1)
+    .for('update');
+  return row ?? null;
+}
+
+/** The workflows that were made of others of one kind, by the id of those; locks nothing. */
+export async function listDerivedIds(
+  tx: Transaction,
+  tenantId: string,
+  kind: string,
+  originIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (originIds.length === 0) return new Map();
+  const { rows } = await tx.query<{ origin_id: string; id: string }>(
+    'list_derived',
+    `SELECT DISTINCT ON (origin->>'id') origin->>'id' AS origin_id, id FROM workflows
+     WHERE tenant_id = $1 AND deleted_at IS NULL AND origin IS NOT NULL AND origin->>'kind' = $2 AND origin->>'id' = ANY($3::text[]) ORDER BY origin->>'id', id`,
+    [tenantId, kind, originIds],
+  );
+  return new Map(rows.map((row) => [row.origin_id, row.id]));
+}
+
+/** What the inbound hook must know of a workflow before it knows the workspace. */
+export interface WebhookMatch {
+  [column: string]: unknown;
+  id: string;
+  tenant_id: string;
+  version: number;
+  active: boolean;
+  steps: Step[];
+  limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
+  entitlements: Record<Entitlement, boolean>;
+}
+
+/**
+ * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
+ * the token first, so that no stranger who saves the same one comes between.
+ */
+export async function findByWebhookToken(
+  db: Database,
+  tokenHash: Buffer,
+  workflowId: string | undefined,
+): Promise<WebhookMatch[]> {
+  const columns =
+    'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
+  if (workflowId !== undefined) {
+    return db.systemStatement<WebhookMatch>(
+      'find_by_webhook_token_and_id',
+      `SELECT ${columns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`,
+      [tokenHash, workflowId],
+    );
+  }
+  return db.systemStatement<WebhookMatch>(
+    'find_by_webhook_token',
+    `SELECT ${columns}
+     WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL AND w.tenant_id = (
+       SELECT tenant_id FROM workflows WHERE webhook_token_hash = $1 AND deleted_at IS NULL ORDER BY coalesce(webhook_token_since, created_at), id LIMIT 1)
+     ORDER BY w.id`,
+    [tokenHash],
+  );
+}
+
+/** How many workflows of a workspace, other than one, a webhook token opens, and since when it does. */
+export async function readWebhookToken(
+  tx: Transaction,
+  tenantId: string,
+  tokenHash: Buffer,
+  exceptId: string,
+): Promise<{ count: number; since: Date | null }> {
+  const [row] = await tx
+    .select({
+      count: sql<number>`count(*)::int`,
+      since: sql<Date | null>`min(coalesce(${workflows.webhookTokenSince}, ${workflows.createdAt}))`.mapWith(
+        workflows.createdAt,
+      ),
+    })
+    .from(workflows)
+    .where(and(live(tenantId), eq(workflows.webhookTokenHash, tokenHash), sql`${workflows.id} <> ${exceptId}`));
+  return row ?? { count: 0, since: null };
+}
+
+export interface WorkflowContent {
+  name: string;
+  active: boolean;
+  trigger: Trigger;
+  steps: Step[];
+  webhookTokenHash: Buffer | null;
+  webhookTokenSince: Date | null;
+  eventType: string | null;
+  nextRunAt: Date | null;
+  limits: WorkflowLimits | null;
+  environment: 'live' | 'test';
+}
+
+export async function insertWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  content: WorkflowContent,
+  origin: WorkflowRow['origin'] = null,
+): Promise<WorkflowRow> {
+  return (await insertDerivedWorkflow(tx, tenantId, id, content, origin)) as WorkflowRow;
+}
+
+/** Inserts a workflow, unless its origin, of the kind that makes one alone, has it already: then null, once whoever makes it has committed. */
+export async function insertDerivedWorkflow(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  content: WorkflowContent,
+  origin: WorkflowRow['origin'],
+): Promise<WorkflowRow | null> {
+  const [row] = await tx
+    .insert(workflows)
+    .values({ id, tenantId, version: 1, origin, ...content })
+    .onConflictDoNothing()
+    .returning();
+  if (row === undefined) return null;
+  await tx
+    .insert(workflowVersions)
+    .values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
+  return row;
+}
+
+export async function updateWorkflow(
+  tx: Transaction,
+  before: WorkflowRow,
+  content: WorkflowContent,
+): Promise<WorkflowRow> {
+  const version = before.version + 1;
+  const [row] = await tx
+    .update(workflows)
+    .set({ ...content, version, updatedAt: sql`now()` })
+    .where(eq(workflows.id, before.id))
+    .returning();
+  await tx
+    .insert(workflowVersions)
+    .values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
+  await pruneVersions(tx, before.id, version);
+  return row as WorkflowRow;
+}
+
+export type VersionRow = typeof workflowVersions.$inferSelect;
+
+/** Versions of a workflow, newest first, from before one of them on. */
+export async function listVersions(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  limit: number,
+  before: number | undefined,
+): Promise<Omit<VersionRow, 'steps'>[]> {
+  const { steps: _steps, ...columns } = getTableColumns(workflowVersions);
+  return tx
+    .select(columns)
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        before === undefined ? undefined : lt(workflowVersions.version, before),
+      ),
+    )
+    .orderBy(desc(workflowVersions.version))
+    .limit(limit);
+}
+
+export async function findVersion(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  version: number,
+): Promise<VersionRow | null> {
+  const [row] = await tx
+    .select()
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        eq(workflowVersions.version, version),
+      ),
+    );
+  return row ?? null;
+}
+
+/** Versions of a workflow that are kept, whether or not a run has them. */
+const keptVersions = 100;
+/** How many of the oldest, and of the newest beyond those that are kept, one change looks at: more than it adds, so that they run out. */
+const pruneAtOnce = 50;
+
+/**
+ * Removes versions beyond the newest that no run has: what changes a workflow all day leaves no more than those. One that was
+ * current within the last minute stays, because a start that read it may not have committed its run.
+ */
+async function pruneVersions(tx: Transaction, workflowId: string, newest: number): Promise<void> {
+  if (newest <= keptVersions) return;
+  await tx.query(
+    'prune_versions',
+    `WITH bound AS MATERIALIZED (
+       SELECT least($2::int, coalesce((SELECT version FROM workflow_versions WHERE workflow_id = $1 AND created_at < now() - interval '1 minute' ORDER BY version DESC LIMIT 1), 0) - 1) AS version
+     ), old AS MATERIALIZED (
+       (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version LIMIT $3)
+       UNION (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version DESC LIMIT $3)
+     )
+     DELETE FROM workflow_versions WHERE workflow_id = $1 AND version = ANY(ARRAY(
+       SELECT version FROM old WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = $1 AND r.workflow_version = old.version)))`,
+    [workflowId, newest - keptVersions, pruneAtOnce],
+  );
+}
+
+export async function markDeleted(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
+  const rows = await tx
+    .update(workflows)
+    .set({ deletedAt: sql`now()`, active: false, nextRunAt: null, updatedAt: sql`now()` })
+    .where(and(live(tenantId), eq(workflows.id, id)))
+    .returning({ id: workflows.id });
+  return rows.length > 0;
+}

@@ -1,0 +1,47 @@
+import { chatEventPayloadOf } from '../../../shared/contract/chat/chat-events.ts';
+import type { ChatEventPayload, ChatEventType } from '../../../shared/contract/chat/chat-events.ts';
+import { toStorableJson } from '../../../shared/json.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+
+/** An event of Live Chat, as its followers get it. */
+export interface ChatEvent {
+  tenantId: string;
+  type: ChatEventType;
+  /** The same for every follower and every retry. */
+  eventId: string;
+  payload: JsonObject;
+  /** Runs that led to it: 0 for what a person did. */
+  depth: number;
+}
+
+/** Follows events, in the transaction of what caused them; what it answers is called after the commit. */
+export type ChatEventFollower = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
+
+/** The port through which Live Chat tells what happened, and through which whoever follows hears of it. */
+export interface ChatEvents {
+  /**
+   * Tells all followers, in the caller's transaction; call what it answers after the commit.
+   * @throws ZodError when the payload is not what its type promises.
+   */
+  emit(tx: Transaction, type: ChatEventType, payload: ChatEventPayload, depth?: number): Promise<() => void>;
+}
+
+export function createChatEvents(followers: readonly ChatEventFollower[]): ChatEvents {
+  return {
+    async emit(tx, type, payload, depth = 0) {
+      const parsed = chatEventPayloadOf(type).parse(payload);
+      const event: ChatEvent = {
+        tenantId: parsed.tenantId,
+        type,
+        eventId: newId(),
+        payload: toStorableJson(parsed) as JsonObject,
+        depth,
+      };
+      const after: (() => void)[] = [];
+      for (const follow of followers) after.push(await follow(tx, event));
+      return () => after.forEach((committed) => committed());
+    },
+  };
+}

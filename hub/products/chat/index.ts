@@ -1,0 +1,2 @@
+export { createChat } from './product.ts';
+export type { ChatEvent, ChatEventFollower, ChatEvents } from './chat-events.ts';

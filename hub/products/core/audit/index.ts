@@ -1,0 +1,1 @@
+export { Audit, recordAudit } from './audit.ts';

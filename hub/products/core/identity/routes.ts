@@ -1,0 +1,19 @@
+import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { Identity } from './index.ts';
+
+export const identityRoutes = (identity: Identity) =>
+  implement(resource, {
+    signUp: ({ body, address }) => identity.signUp(body, address),
+    logIn: ({ body, address }) => identity.logIn(body, address),
+    redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
+    readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
+    logOut: ({ principal }) => identity.logOut(principal),
+    addMember: ({ principal, body }) => identity.addMember(principal.tenantId, body, actorOf(principal)),
+    createApiToken: ({ principal, body }) => identity.createToken(principal.tenantId, body, actorOf(principal)),
+    listApiTokens: ({ principal, query }) => identity.listTokens(principal.tenantId, query),
+    deleteApiToken: ({ principal, params }) => identity.revokeToken(principal.tenantId, params.id, actorOf(principal)),
+    readEntitlements: ({ principal }) => identity.readEntitlements(principal.tenantId),
+    putEntitlements: ({ params, body }) => identity.putEntitlements(params.tenantId, body),
+  });

@@ -1,0 +1,97 @@
+import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import type { Permission, Product, Role } from '../../../../shared/contract/define.ts';
+import { bytea, createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
+
+/** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */
+
+export const users = pgTable(
+  'users',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    email: text('email').notNull().unique('users_email'),
+    passwordHash: text('password_hash').notNull(),
+    role: text('role').$type<Role>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('users_tenant').on(table.tenantId), ...policies()],
+);
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    revokedAt: instant('revoked_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('sessions_expiry').on(table.expiresAt),
+    index('sessions_user').on(table.userId).concurrently(),
+    ...policies(),
+  ],
+);
+
+export const signInCodes = pgTable(
+  'sign_in_codes',
+  {
+    codeHash: bytea('code_hash').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('sign_in_codes_expiry').on(table.expiresAt).concurrently(),
+    index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(),
+    ...policies(),
+  ],
+);
+
+/** Addresses from which a person signed in: from these they may try on while strangers try too often. */
+export const signInAddresses = pgTable(
+  'sign_in_addresses',
+  {
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** Keyed, of the address and whose it is: nobody reads from it where somebody was. */
+    addressHash: bytea('address_hash').notNull(),
+    tenantId: tenantId(),
+    usedAt: instant('used_at').notNull().defaultNow(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userId, table.addressHash] }),
+    index('sign_in_addresses_age').on(table.usedAt),
+    ...policies(),
+  ],
+);
+
+export const apiTokens = pgTable(
+  'api_tokens',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    product: text('product').$type<Product>().notNull(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    permissions: text('permissions').array().$type<Permission[]>().notNull(),
+    keyHint: text('key_hint').notNull(),
+    secretHash: bytea('secret_hash').notNull().unique('api_tokens_secret'),
+    ipAllowlist: text('ip_allowlist').array().notNull(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+    lastUsedAt: instant('last_used_at'),
+    /** Who made it, as the audit log names them, and so knows its secret. */
+    createdBy: text('created_by'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('api_tokens_tenant').on(table.tenantId, table.id), ...policies()],
+);

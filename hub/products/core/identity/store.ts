@@ -1,0 +1,197 @@
+import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import { entitlementNames } from '../../../../shared/contract/define.ts';
+import type { Entitlement, Permission, Product, Role } from '../../../../shared/contract/define.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { tenants } from '../../../platform/db/tenancy.ts';
+import { newId } from '../../../platform/ids.ts';
+import { apiTokens, sessions, signInCodes, users } from './schema.ts';
+
+export type Entitlements = Record<Entitlement, boolean>;
+export type UserRow = typeof users.$inferSelect;
+export type TokenRow = typeof apiTokens.$inferSelect;
+
+export async function insertTenant(tx: Transaction, name: string, entitled: readonly Entitlement[]): Promise<string> {
+  const id = newId();
+  const entitlements = Object.fromEntries(
+    entitlementNames.map((entitlement) => [entitlement, entitled.includes(entitlement)]),
+  ) as Entitlements;
+  await tx.insert(tenants).values({ id, name, entitlements });
+  return id;
+}
+
+export async function findTenant(tx: Transaction, name: string): Promise<{ id: string; name: string } | null> {
+  const [row] = await tx
+    .select({ id: tenants.id, name: tenants.name })
+    .from(tenants)
+    .where(sql`lower(${tenants.name}) = lower(${name})`);
+  return row ?? null;
+}
+
+export async function hasTenants(tx: Transaction): Promise<boolean> {
+  return (await tx.select({ id: tenants.id }).from(tenants).limit(1)).length > 0;
+}
+
+export async function insertUser(
+  tx: Transaction,
+  user: { tenantId: string; email: string; passwordHash: string; role: Role },
+): Promise<UserRow> {
+  const [row] = await tx
+    .insert(users)
+    .values({ id: newId(), ...user })
+    .returning();
+  return row as UserRow;
+}
+
+export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | null> {
+  const [row] = await tx.select().from(users).where(eq(users.email, email));
+  return row ?? null;
+}
+
+export async function findAdmin(tx: Transaction, tenantId: string): Promise<UserRow | null> {
+  const [row] = await tx
+    .select()
+    .from(users)
+    .where(and(eq(users.tenantId, tenantId), eq(users.role, 'admin')))
+    .orderBy(users.id)
+    .limit(1);
+  return row ?? null;
+}
+
+export async function insertSession(
+  tx: Transaction,
+  user: UserRow,
+  hours: number,
+): Promise<{ id: string; expiresAt: Date }> {
+  const [row] = await tx
+    .insert(sessions)
+    .values({
+      id: newId(),
+      tenantId: user.tenantId,
+      userId: user.id,
+      expiresAt: sql`now() + make_interval(hours => ${hours})`,
+    })
+    .returning({ id: sessions.id, expiresAt: sessions.expiresAt });
+  return row as { id: string; expiresAt: Date };
+}
+
+/** Uses a one-time code up; null when it is unknown, used or too old. */
+export async function redeemCode(tx: Transaction, codeHash: Buffer): Promise<UserRow | null> {
+  const [used] = await tx
+    .update(signInCodes)
+    .set({ usedAt: sql`now()` })
+    .where(and(eq(signInCodes.codeHash, codeHash), isNull(signInCodes.usedAt), gt(signInCodes.expiresAt, sql`now()`)))
+    .returning({ userId: signInCodes.userId });
+  if (used === undefined) return null;
+  const [row] = await tx.select().from(users).where(eq(users.id, used.userId));
+  return row ?? null;
+}
+
+/** Sign-in codes of one person that work at a time. */
+const keptCodes = 5;
+
+/** Writes a one-time code; of those of one person the newest few work. */
+export async function insertCode(tx: Transaction, user: UserRow, codeHash: Buffer, hours: number): Promise<void> {
+  await tx.insert(signInCodes).values({
+    codeHash,
+    tenantId: user.tenantId,
+    userId: user.id,
+    expiresAt: sql`now() + make_interval(hours => ${hours})`,
+  });
+  await tx.query(
+    'prune_codes',
+    'DELETE FROM sign_in_codes WHERE code_hash = ANY(ARRAY(SELECT code_hash FROM sign_in_codes WHERE user_id = $1 AND code_hash <> $2 ORDER BY created_at DESC OFFSET $3))',
+    [user.id, codeHash, keptCodes - 1],
+  );
+}
+
+export async function listTokens(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+): Promise<TokenRow[]> {
+  return tx
+    .select()
+    .from(apiTokens)
+    .where(
+      and(
+        eq(apiTokens.tenantId, tenantId),
+        isNull(apiTokens.revokedAt),
+        before === undefined ? undefined : lt(apiTokens.id, before),
+      ),
+    )
+    .orderBy(desc(apiTokens.id))
+    .limit(limit);
+}
+
+/** Tokens that somebody made and that work, newest first. */
+export async function listTokensOf(tx: Transaction, tenantId: string, createdBy: string): Promise<TokenRow[]> {
+  return tx
+    .select()
+    .from(apiTokens)
+    .where(
+      and(
+        eq(apiTokens.tenantId, tenantId),
+        eq(apiTokens.createdBy, createdBy),
+        isNull(apiTokens.revokedAt),
+        sql`coalesce(${apiTokens.expiresAt} > now(), true)`,
+      ),
+    )
+    .orderBy(desc(apiTokens.id));
+}
+
+/** What one request needs to know of its token. */
+export interface FoundToken {
+  [column: string]: unknown;
+  id: string;
+  tenant_id: string;
+  product: Product;
+  environment: 'live' | 'test';
+  permissions: Permission[];
+  ip_allowlist: string[];
+  expired: boolean;
+  revoked: boolean;
+  entitlements: Entitlements;
+  expires_at: Date | null;
+}
+
+/** Finds a token and notes its use, at most once a minute. */
+export async function useToken(db: Database, hash: Buffer): Promise<FoundToken | null> {
+  const rows = await db.systemStatement<FoundToken>(
+    'use_token',
+    `WITH found AS (
+       SELECT k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
+         k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS stale
+       FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.secret_hash = $1
+     ), touched AS (
+       UPDATE api_tokens SET last_used_at = now() FROM found WHERE api_tokens.id = found.id AND found.stale
+     )
+     SELECT * FROM found`,
+    [hash],
+  );
+  return rows[0] ?? null;
+}
+
+/** Who a session that still counts belongs to. */
+export async function findSession(
+  tx: Transaction,
+  id: string,
+): Promise<{
+  user: UserRow;
+  workspaceName: string;
+  entitlements: Record<Entitlement, boolean>;
+  expiresAt: Date;
+} | null> {
+  const [row] = await tx
+    .select({
+      user: users,
+      workspaceName: tenants.name,
+      entitlements: tenants.entitlements,
+      expiresAt: sessions.expiresAt,
+    })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.userId))
+    .innerJoin(tenants, eq(tenants.id, sessions.tenantId))
+    .where(and(eq(sessions.id, id), isNull(sessions.revokedAt), gt(sessions.expiresAt, sql`now()`)));
+  return row ?? null;
+}

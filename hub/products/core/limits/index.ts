@@ -1,0 +1,2 @@
+export { WorkspaceLimits } from './workspace-limits.ts';
+export type { LimitedKind } from './workspace-limits.ts';

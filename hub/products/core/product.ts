@@ -1,0 +1,56 @@
+import type { Entitlement } from '../../../shared/contract/define.ts';
+import type { RowRetention } from '../../platform/db/row-retention.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Product } from '../../product.ts';
+import { Audit } from './audit/index.ts';
+import { auditRoutes } from './audit/routes.ts';
+import { Identity } from './identity/index.ts';
+import { signInPages } from './identity/pages.ts';
+import { identityRoutes } from './identity/routes.ts';
+import { WorkspaceLimits } from './limits/index.ts';
+import type { LimitedKind } from './limits/index.ts';
+
+export interface CoreSettings {
+  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  limits: { signIn: number };
+  retention: { audit: number };
+}
+
+/** Workspaces, people, their keys and rights, and the record of who changed what. */
+export interface Core extends Product {
+  identity: Identity;
+  limits: WorkspaceLimits;
+}
+
+/** @param maxPerWorkspace other limits than the declared ones; for tests. */
+export function createCore(
+  { db, events, cursors, rateLimiter, secrets }: Platform,
+  settings: CoreSettings,
+  maxPerWorkspace?: Partial<Record<LimitedKind, number>>,
+): Core {
+  const identity = new Identity({
+    db,
+    events,
+    rateLimiter,
+    cursors,
+    signInsPerWindow: settings.limits.signIn,
+    sessionKey: secrets.subkey('sessions'),
+    ...settings.identity,
+  });
+  return {
+    identity,
+    limits: new WorkspaceLimits(maxPerWorkspace),
+    routes: [...identityRoutes(identity), ...auditRoutes(new Audit({ db, cursors }))],
+    pages: signInPages(identity),
+    retention: coreRetention(settings.retention),
+  };
+}
+
+export const coreRetention = (days: CoreSettings['retention']): RowRetention => ({
+  aged: [{ table: 'audit_log', days: days.audit }],
+  expiring: [
+    { table: 'sessions' },
+    { table: 'sign_in_codes' },
+    { table: 'sign_in_addresses', column: 'used_at', days: 180 },
+  ],
+});

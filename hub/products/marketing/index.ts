@@ -1,0 +1,1 @@
+export { createMarketing } from './product.ts';

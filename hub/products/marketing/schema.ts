@@ -1,0 +1,88 @@
+import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import type { JsonObject } from '../../../shared/json.ts';
+import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
+
+export const contactLists = pgTable(
+  'contact_lists',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [index('contact_lists_tenant').on(table.tenantId, table.id), ...policies()],
+);
+
+export const contacts = pgTable(
+  'contacts',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    listId: uuid('list_id')
+      .notNull()
+      .references(() => contactLists.id, { onDelete: 'cascade' }),
+    email: text('email').notNull(),
+    name: text('name'),
+    attributes: jsonb('attributes').$type<JsonObject>().notNull(),
+    unsubscribedAt: instant('unsubscribed_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('contacts_email').on(table.listId, table.email),
+    index('contacts_list').on(table.listId, table.id),
+    index('contacts_address').on(table.tenantId, table.email).concurrently(),
+    ...policies(),
+  ],
+);
+
+export const campaigns = pgTable(
+  'campaigns',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    listId: uuid('list_id')
+      .notNull()
+      .references(() => contactLists.id, { onDelete: 'restrict' }),
+    subject: text('subject').notNull(),
+    html: text('html'),
+    text: text('text'),
+    /** How many of its mails are in each state, counted along with every change of one: a list must not count them all. */
+    mailsSending: integer('mails_sending').notNull().default(0),
+    mailsSent: integer('mails_sent').notNull().default(0),
+    mailsSimulated: integer('mails_simulated').notNull().default(0),
+    mailsFailed: integer('mails_failed').notNull().default(0),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('campaigns_tenant').on(table.tenantId, table.id),
+    index('campaigns_list').on(table.listId).concurrently(),
+    ...policies(),
+  ],
+);
+
+/** One mail of a campaign to one contact: the row is claimed before the mail goes out, so that a contact never gets two. */
+export const campaignMails = pgTable(
+  'campaign_mails',
+  {
+    campaignId: uuid('campaign_id')
+      .notNull()
+      .references(() => campaigns.id, { onDelete: 'cascade' }),
+    contactId: uuid('contact_id')
+      .notNull()
+      .references(() => contacts.id, { onDelete: 'cascade' }),
+    tenantId: tenantId(),
+    /** `sending` that nobody works on any more means that nobody knows whether it went out; it is not sent again. */
+    status: text('status').$type<'sending' | 'sent' | 'simulated' | 'failed'>().notNull(),
+    error: text('error'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.campaignId, table.contactId] }),
+    index('campaign_mails_contact').on(table.contactId).concurrently(),
+    ...policies(),
+  ],
+);

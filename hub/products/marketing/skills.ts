@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { id } from '../../../shared/contract/common.ts';
+import { defineSkill, outgoingRetry } from '../../engine/skill.ts';
+import type { DirectSkill } from '../../engine/skill.ts';
+import type { Marketing } from './marketing.ts';
+
+export const marketingSkills = (marketing: Marketing): DirectSkill[] => [
+  defineSkill({
+    id: 'marketing.campaign_send',
+    title: 'Send a campaign',
+    summary: 'Mails a campaign to every contact of its list that has not had it yet.',
+    requires: ['marketing', 'business_email'],
+    // Its own ledger knows who got a mail, so that it goes on where it was cut off.
+    effect: 'pure',
+    waitsOutside: true,
+    retry: outgoingRetry,
+    input: z.strictObject({ campaignId: id }),
+    execute: ({ campaignId }, context) => marketing.send(campaignId, context),
+  }),
+];

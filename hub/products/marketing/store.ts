@@ -1,0 +1,178 @@
+import { and, asc, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import type { Transaction } from '../../platform/db/database.ts';
+import { campaignMails, campaigns, contactLists, contacts } from './schema.ts';
+
+export type ContactRow = typeof contacts.$inferSelect;
+export type CampaignRow = typeof campaigns.$inferSelect;
+
+export interface MailCounts {
+  sent: number;
+  simulated: number;
+  failed: number;
+  unknown: number;
+}
+
+export async function listLists(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+  id?: string,
+) {
+  return tx
+    .select({
+      id: contactLists.id,
+      name: contactLists.name,
+      contacts: sql<number>`(select count(*)::int from contacts c where c.list_id = contact_lists.id)`,
+      unsubscribed: sql<number>`(select count(*)::int from contacts c where c.list_id = contact_lists.id and c.unsubscribed_at is not null)`,
+      createdAt: contactLists.createdAt,
+      updatedAt: contactLists.updatedAt,
+    })
+    .from(contactLists)
+    .where(
+      and(
+        eq(contactLists.tenantId, tenantId),
+        id === undefined ? undefined : eq(contactLists.id, id),
+        before === undefined ? undefined : lt(contactLists.id, before),
+      ),
+    )
+    .orderBy(desc(contactLists.id))
+    .limit(limit);
+}
+
+export async function listContacts(
+  tx: Transaction,
+  tenantId: string,
+  listId: string,
+  limit: number,
+  before: string | undefined,
+): Promise<ContactRow[]> {
+  return tx
+    .select()
+    .from(contacts)
+    .where(
+      and(
+        eq(contacts.tenantId, tenantId),
+        eq(contacts.listId, listId),
+        before === undefined ? undefined : lt(contacts.id, before),
+      ),
+    )
+    .orderBy(desc(contacts.id))
+    .limit(limit);
+}
+
+export async function listCampaigns(
+  tx: Transaction,
+  tenantId: string,
+  limit: number,
+  before: string | undefined,
+  id?: string,
+): Promise<{ id: string; row: CampaignRow; mails: MailCounts }[]> {
+  const rows = await tx
+    .select()
+    .from(campaigns)
+    .where(
+      and(
+        eq(campaigns.tenantId, tenantId),
+        id === undefined ? undefined : eq(campaigns.id, id),
+        before === undefined ? undefined : lt(campaigns.id, before),
+      ),
+    )
+    .orderBy(desc(campaigns.id))
+    .limit(limit);
+  return rows.map((row) => ({ id: row.id, row, mails: mailCounts(row) }));
+}
+
+/** What is known of a campaign's mails; one that is being sent, or was when its process died, is unknown. */
+export function mailCounts(row: CampaignRow): MailCounts {
+  return { sent: row.mailsSent, simulated: row.mailsSimulated, failed: row.mailsFailed, unknown: row.mailsSending };
+}
+
+/** Contacts of a list that get mail and have none of this campaign yet, in the order of their ids. */
+export async function listUnmailed(
+  tx: Transaction,
+  campaign: CampaignRow,
+  after: string | undefined,
+  limit: number,
+): Promise<ContactRow[]> {
+  return tx
+    .select()
+    .from(contacts)
+    .where(
+      and(
+        eq(contacts.listId, campaign.listId),
+        isNull(contacts.unsubscribedAt),
+        after === undefined ? undefined : gt(contacts.id, after),
+        sql`not exists (select 1 from campaign_mails m where m.campaign_id = ${campaign.id} and m.contact_id = contacts.id)`,
+      ),
+    )
+    .orderBy(asc(contacts.id))
+    .limit(limit);
+}
+
+/** Takes the one mail of a campaign to a contact; false when somebody has it, or the contact unsubscribed meanwhile. */
+export async function claimMail(tx: Transaction, campaign: CampaignRow, contactId: string): Promise<boolean> {
+  const [contact] = await tx
+    .select({ id: contacts.id })
+    .from(contacts)
+    .where(and(eq(contacts.id, contactId), isNull(contacts.unsubscribedAt)));
+  if (contact === undefined) return false;
+  const rows = await tx
+    .insert(campaignMails)
+    .values({ campaignId: campaign.id, contactId, tenantId: campaign.tenantId, status: 'sending' })
+    .onConflictDoNothing()
+    .returning({ contactId: campaignMails.contactId });
+  if (rows.length > 0) await count(tx, campaign.id, { mailsSending: sql`${campaigns.mailsSending} + 1` });
+  return rows.length > 0;
+}
+
+const settledColumns = { sent: 'mailsSent', simulated: 'mailsSimulated', failed: 'mailsFailed' } as const;
+
+export async function settleMail(
+  tx: Transaction,
+  campaignId: string,
+  contactId: string,
+  status: 'sent' | 'simulated' | 'failed',
+  error: string | null,
+): Promise<void> {
+  const settled = await tx
+    .update(campaignMails)
+    .set({ status, error, updatedAt: sql`now()` })
+    .where(
+      and(
+        eq(campaignMails.campaignId, campaignId),
+        eq(campaignMails.contactId, contactId),
+        eq(campaignMails.status, 'sending'),
+      ),
+    )
+    .returning({ contactId: campaignMails.contactId });
+  const column = settledColumns[status];
+  if (settled.length > 0)
+    await count(tx, campaignId, {
+      mailsSending: sql`${campaigns.mailsSending} - 1`,
+      [column]: sql`${campaigns[column]} + 1`,
+    });
+}
+
+/** Gives a mail back that surely did not go out. */
+export async function releaseMail(tx: Transaction, campaignId: string, contactId: string): Promise<void> {
+  const released = await tx
+    .delete(campaignMails)
+    .where(
+      and(
+        eq(campaignMails.campaignId, campaignId),
+        eq(campaignMails.contactId, contactId),
+        eq(campaignMails.status, 'sending'),
+      ),
+    )
+    .returning({ contactId: campaignMails.contactId });
+  if (released.length > 0) await count(tx, campaignId, { mailsSending: sql`${campaigns.mailsSending} - 1` });
+}
+
+type Counters = 'mailsSending' | 'mailsSent' | 'mailsSimulated' | 'mailsFailed';
+
+/** After the change of the mail itself, so that whoever counts holds the campaign's row for as short a time as can be. */
+async function count(tx: Transaction, campaignId: string, change: Partial<Record<Counters, SQL>>): Promise<void> {
+  await tx.update(campaigns).set(change).where(eq(campaigns.id, campaignId));
+}

@@ -1,0 +1,49 @@
+import type { Readable } from 'node:stream';
+import { and, eq } from 'drizzle-orm';
+import { AppError } from '../../../shared/errors.ts';
+import type { Blobs } from '../../platform/blobs/blobs.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { artifacts } from './schema.ts';
+
+/** A part of an artefact: bytes `start` to `end`, both included. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+export interface ArtifactContent {
+  name: string;
+  contentType: string;
+  bytes: number;
+  sha256: string;
+  open(range?: ByteRange): Promise<Readable>;
+}
+
+/** What nodes sent: screenshots, recordings, files. */
+export class Artifacts {
+  readonly #db: Database;
+  readonly #blobs: Blobs;
+
+  constructor(db: Database, blobs: Blobs) {
+    this.#db = db;
+    this.#blobs = blobs;
+  }
+
+  /** @throws AppError `not_found`. */
+  async find(tenantId: string, id: string): Promise<ArtifactContent> {
+    const [row] = await this.#db.workspace(tenantId, (tx) =>
+      tx
+        .select()
+        .from(artifacts)
+        .where(and(eq(artifacts.tenantId, tenantId), eq(artifacts.id, id))),
+    );
+    if (row === undefined) throw new AppError('not_found', `There is no artefact ${id} in this workspace.`);
+    return {
+      name: row.name,
+      contentType: row.contentType,
+      bytes: row.bytes,
+      sha256: row.sha256,
+      open: (range) => this.#blobs.open(`${tenantId}/${id}`, range),
+    };
+  }
+}

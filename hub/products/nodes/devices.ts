@@ -1,0 +1,270 @@
+import { and, eq, gt, isNull, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Events } from '../../platform/events/events.ts';
+import { addressBlock } from '../../platform/rate-limiter/address-block.ts';
+import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import { recordAudit } from '../core/audit/index.ts';
+import { NodeCommands, nodeTopic } from './commands.ts';
+import type { HandOut } from './commands.ts';
+import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
+import { nodes } from './schema.ts';
+import type { DeviceIdentity } from './store.ts';
+
+export interface DevicesDependencies {
+  db: Database;
+  events: Events;
+  rateLimiter: RateLimiter;
+  commands: NodeCommands;
+  pairingKey: Buffer;
+  pollSeconds: number;
+  heartbeatSeconds: number;
+}
+
+type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
+type HeartbeatBody = z.output<typeof resource.heartbeatAutomationNode.body>;
+type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.query>;
+
+/** After events were missed all polls look again, spread over so long for each of them, in milliseconds. */
+const lookAgainMs = 2.5;
+
+/** Polls of one device that wait at one process, at most; a companion needs one, and another while the connection of the first dies. */
+const maxPollsOfDevice = 8;
+
+const claimWindowSeconds = 600;
+const wrongClaimsAllowed = 10;
+
+/** The device's side of nodes: claim, heartbeat, long poll. */
+export class Devices {
+  readonly #deps: DevicesDependencies;
+  readonly #parked = new Set<Wake>();
+  /** The polls of each device that have not ended, the oldest first. */
+  readonly #polls = new Map<string, Set<Wake>>();
+
+  constructor(dependencies: DevicesDependencies) {
+    this.#deps = dependencies;
+    dependencies.events.onReconnect(() => {
+      // Each look takes a connection of the database; thousands at once would leave none to anybody else.
+      const withinMs = this.#parked.size * lookAgainMs;
+      for (const parked of this.#parked) parked.wakeWithin(withinMs);
+    });
+  }
+
+  /**
+   * Trades a pairing code for a device secret, once.
+   * @throws AppError `pairing_code_invalid` for a wrong, used or expired code alike, `rate_limited` after too many of them.
+   */
+  async claim(body: ClaimBody, address: string) {
+    const limitKey = `wrong-claims:${addressBlock(address)}`;
+    const failures = await this.#deps.rateLimiter.peek(limitKey, {
+      limit: wrongClaimsAllowed,
+      windowSeconds: claimWindowSeconds,
+    });
+    if (!failures.allowed) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((failures.resetAt.getTime() - Date.now()) / 1000));
+      throw new AppError(
+        'rate_limited',
+        `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`,
+        { retryAfterSeconds },
+      );
+    }
+    const code = normalisePairingCode(body.pairingCode);
+    const secret = newDeviceSecret();
+    const claimed = code === null ? null : await this.#claim(code, secret, body);
+    if (claimed === null) {
+      await this.#deps.rateLimiter.take(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
+      throw new AppError(
+        'pairing_code_invalid',
+        'This pairing code is wrong, used or expired; make a new one at the hub.',
+      );
+    }
+    return { nodeId: claimed, deviceSecret: secret, hub: this.#pace };
+  }
+
+  /** The device that a secret belongs to, or null. */
+  async authenticate(nodeId: string, secret: string): Promise<DeviceIdentity | null> {
+    const rows = await this.#deps.db.systemStatement<{ tenant_id: string }>(
+      'authenticate_device',
+      'SELECT tenant_id FROM nodes WHERE id = $1 AND secret_hash = $2 AND revoked_at IS NULL',
+      [nodeId, deviceSecretHash(secret)],
+    );
+    const row = rows[0];
+    return row === undefined ? null : { tenantId: row.tenant_id, nodeId };
+  }
+
+  /** Records that the device lives, extends the leases of what it runs, and says what it should stop. */
+  async heartbeat(device: DeviceIdentity, body: HeartbeatBody) {
+    const { tenantId, nodeId } = device;
+    return this.#deps.db.workspace(
+      tenantId,
+      async (tx) => {
+        const [row] = await tx
+          .update(nodes)
+          .set({
+            lastSeenAt: sql`now()`,
+            paused: body.paused,
+            ...(body.facts === undefined ? {} : { facts: body.facts as JsonObject }),
+            ...(body.device === undefined ? {} : { device: body.device as JsonObject }),
+          })
+          .where(and(eq(nodes.id, nodeId), isNull(nodes.revokedAt)))
+          .returning({ allowSystem: nodes.allowSystem, allowBrowser: nodes.allowBrowser });
+        if (row === undefined) throw revoked();
+        const withdrawn = await this.#deps.commands.extendLeases(tx, nodeId, body.running);
+        return { ok: true as const, ...row, withdrawn, hub: this.#pace };
+      },
+      { durable: false },
+    );
+  }
+
+  /**
+   * Waits up to `wait` seconds for commands, or for one of those running to be withdrawn. What it answers was leased to the
+   * device: `putBack` its leases when the answer can't be sent.
+   * @throws AppError `device_secret_invalid` as soon as the node is revoked.
+   */
+  async poll(device: DeviceIdentity, query: PollQuery, signal: AbortSignal): Promise<HandOut> {
+    const { max, running, runningIsComplete } = query;
+    const { nodeId } = device;
+    const deadline = performance.now() + query.wait * 1000;
+    using waiting = new Wake(runningIsComplete);
+    // Subscribed before the first look, so that no command between the two is missed.
+    using _subscription = this.#deps.events.subscribe(nodeTopic(nodeId), () => waiting.wake());
+    this.#parked.add(waiting);
+    using _place = this.#makePlace(nodeId, waiting);
+    try {
+      // Only the first look can rest on what the device said: what is leased later may be on its way there.
+      for (let isRunningComplete = runningIsComplete; !signal.aborted && !waiting.isEnded; isRunningComplete = false) {
+        const handedOut = await this.#deps.commands.handOut(device, { max, running, isRunningComplete }, signal);
+        if (handedOut === null) throw revoked();
+        const { commands, withdrawn } = handedOut.answer;
+        const leftMs = deadline - performance.now();
+        if (commands.length > 0 || withdrawn.length > 0 || leftMs <= 0) return handedOut;
+        await waiting.wait(leftMs, signal);
+      }
+      return { answer: { commands: [], withdrawn: [] }, leases: [] };
+    } finally {
+      this.#parked.delete(waiting);
+    }
+  }
+
+  /** Ends the polls of a device that a new one leaves no place: empty, for what a poll was handed it brings along. */
+  #makePlace(nodeId: string, poll: Wake): Disposable {
+    const polls = this.#polls.get(nodeId) ?? new Set();
+    const leave = (one: Wake) => {
+      polls.delete(one);
+      if (polls.size === 0 && this.#polls.get(nodeId) === polls) this.#polls.delete(nodeId);
+    };
+    const end = (one: Wake) => {
+      one.end();
+      leave(one);
+    };
+    // A device that waits in one poll at a time has given up the one before, whose connection may not know it yet.
+    if (poll.isOnlyOne) for (const older of polls) if (older.isOnlyOne) end(older);
+    const [oldest] = polls;
+    if (oldest !== undefined && polls.size >= maxPollsOfDevice) end(oldest);
+    polls.add(poll);
+    this.#polls.set(nodeId, polls);
+    return { [Symbol.dispose]: () => leave(poll) };
+  }
+
+  /** Gives commands back whose answer could not be sent. When that fails, too, their leases run out. */
+  async putBack(device: DeviceIdentity, { leases }: HandOut): Promise<void> {
+    await this.#deps.commands.putBack(device, leases).catch(() => undefined);
+  }
+
+  get #pace() {
+    return { pollSeconds: this.#deps.pollSeconds, heartbeatSeconds: this.#deps.heartbeatSeconds };
+  }
+
+  async #claim(code: string, secret: string, body: ClaimBody): Promise<string | null> {
+    return this.#deps.db.system(async (tx) => {
+      const [row] = await tx
+        .update(nodes)
+        .set({
+          name: sql`case when ${nodes.name} = 'New node' then ${body.device.name} else ${nodes.name} end`,
+          device: body.device as JsonObject,
+          secretHash: deviceSecretHash(secret),
+          pairingCodeHash: null,
+          pairedAt: sql`now()`,
+          lastSeenAt: sql`now()`,
+          updatedAt: sql`now()`,
+        })
+        .where(
+          and(
+            eq(nodes.pairingCodeHash, pairingCodeHash(this.#deps.pairingKey, code)),
+            gt(nodes.pairingExpiresAt, sql`now()`),
+            isNull(nodes.revokedAt),
+          ),
+        )
+        .returning({ id: nodes.id, tenantId: nodes.tenantId });
+      if (row === undefined) return null;
+      await recordAudit(tx, {
+        tenantId: row.tenantId,
+        actor: `node:${row.id}`,
+        action: 'node.paired',
+        targetType: 'node',
+        targetId: row.id,
+        details: { platform: body.device.platform, name: body.device.name },
+      });
+      return row.id;
+    });
+  }
+}
+
+/** A wait that a wake-up ends, also one that came before the wait began. */
+class Wake implements Disposable {
+  #woken = false;
+  #resolve: (() => void) | undefined;
+  #later: NodeJS.Timeout | undefined;
+  /** Whether its device waits in no other. */
+  readonly isOnlyOne: boolean;
+  /** Whether nobody waits here any more. */
+  isEnded = false;
+
+  constructor(isOnlyOne: boolean) {
+    this.isOnlyOne = isOnlyOne;
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.wake();
+  }
+
+  /** Wakes at some time within so many milliseconds. */
+  wakeWithin(milliseconds: number): void {
+    this.#later ??= setTimeout(() => {
+      this.#later = undefined;
+      this.wake();
+    }, Math.random() * milliseconds);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#later);
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#resolve?.();
+  }
+
+  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (!this.#woken && !signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#resolve = resolve;
+      const timer = setTimeout(resolve, milliseconds);
+      const onAbort = () => resolve();
+      signal.addEventListener('abort', onAbort, { once: true });
+      await promise;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      this.#resolve = undefined;
+    }
+    this.#woken = false;
+  }
+}
+
+function revoked(): AppError {
+  return new AppError('device_secret_invalid', 'This device is not paired any more; pair it again.');
+}

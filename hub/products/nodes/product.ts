@@ -1,0 +1,88 @@
+import type { NodePort, PromisedJob } from '../../engine/index.ts';
+import type { Blobs } from '../../platform/blobs/blobs.ts';
+import type { RowRetention } from '../../platform/db/row-retention.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Product } from '../../product.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { ArtifactRoom, foldArtifactRoom } from './artifact-room.ts';
+import { Artifacts } from './artifacts.ts';
+import { NodeCommands } from './commands.ts';
+import { Devices } from './devices.ts';
+import { nodePort } from './engine-port.ts';
+import { removeOrphanBlobs } from './orphan-blobs.ts';
+import { CommandResults } from './results.ts';
+import { artifactRoutes, nodeRoutes } from './routes.ts';
+import { Nodes } from './service.ts';
+import { nodeSkills } from './skills.ts';
+import { ArtifactUploads } from './uploads.ts';
+
+export interface NodesSettings {
+  nodes: { pollSeconds: number; heartbeatSeconds: number };
+  artifacts: { maxWorkspaceBytes: number };
+  retention: { commands: number; artifacts: number };
+}
+
+/** Companion nodes: pairing, their commands and what they bring. */
+export interface NodesProduct extends Product {
+  nodes: Nodes;
+  commands: NodeCommands;
+  port: NodePort;
+  /** Who presents a device's secret; null for nobody. */
+  authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
+}
+
+export function createNodes(
+  { db, events, cursors, rateLimiter, secrets, blobs, logger }: Platform,
+  settings: NodesSettings,
+  { limits, dispatch }: { limits: WorkspaceLimits; dispatch: (jobs: PromisedJob[]) => void },
+): NodesProduct {
+  const { pollSeconds, heartbeatSeconds } = settings.nodes;
+  const pairingKey = secrets.subkey('pairing');
+  const commands = new NodeCommands({ db, events, dispatch });
+  const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
+  const devices = new Devices({ db, events, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
+  const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
+  const results = new CommandResults({ db, blobs, room, dispatch });
+  const uploads = new ArtifactUploads({ db, blobs, room });
+  const artifacts = new Artifacts(db, blobs);
+  return {
+    nodes,
+    commands,
+    port: nodePort(commands),
+    authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret),
+    routes: [
+      ...nodeRoutes({ nodes, devices, results, uploads, room, partials: blobs.partials }),
+      ...artifactRoutes(artifacts),
+    ],
+    skills: nodeSkills(),
+    tasks: [
+      { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },
+      { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
+      { name: 'room of artefacts', everyMs: 60_000, run: () => foldArtifactRoom(db) },
+      { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
+      {
+        name: 'bytes without an artefact',
+        everyMs: 21_600_000,
+        run: (stopping) => removeOrphanBlobs({ db, blobs, logger }, stopping),
+      },
+    ],
+    retention: nodesRetention(settings.retention, blobs),
+  };
+}
+
+export const nodesRetention = (days: NodesSettings['retention'], blobs: Blobs): RowRetention => ({
+  aged: [
+    {
+      table: 'node_commands',
+      days: days.commands,
+      condition: `status IN ('succeeded', 'failed', 'withdrawn')`,
+    },
+    {
+      table: 'artifacts',
+      days: days.artifacts,
+      async onRemoved(rows) {
+        for (const row of rows) await blobs.delete(`${row.tenant_id}/${row.id}`);
+      },
+    },
+  ],
+});

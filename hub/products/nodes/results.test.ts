@@ -1,0 +1,169 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import type { Blobs } from '../../platform/blobs/blobs.ts';
+import { Database, DatabaseOutage } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { ArtifactRoom } from './artifact-room.ts';
+import { CommandResults } from './results.ts';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function pair() {
+  const [tenantId, nodeId] = [newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  return { tenantId, nodeId };
+}
+
+/** A command that a device has, of a workspace of its own unless it is named. */
+async function handOut(device?: { tenantId: string; nodeId: string }) {
+  const { tenantId, nodeId } = device ?? (await pair());
+  const [workflowId, runId, commandId] = [newId(), newId(), newId()];
+  await database.query(
+    `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
+    [runId, tenantId, workflowId],
+  );
+  await database.query(
+    `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, acts, input, status, timeout_ms, expires_at, handed_out_at, lease_expires_at)
+     VALUES ($1, $2, $3, $4, 0, 1, 'node.ping', false, '{}', 'leased', 1000, now() + interval '1 hour', now(), now() + interval '1 hour')`,
+    [commandId, tenantId, nodeId, runId],
+  );
+  return { tenantId, nodeId, commandId };
+}
+
+/** Stored bytes, by their keys; deleting one of those that are on their way in fails. */
+function keepBytes() {
+  const kept = new Set<string>();
+  const blobs = {
+    put: async (key: string) => {
+      kept.add(key);
+      return { bytes: 1, sha256: 'a'.repeat(64) };
+    },
+    delete: async (key: string) => void kept.delete(key),
+    partials: { delete: () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })) },
+  } as unknown as Blobs;
+  return { kept, blobs };
+}
+
+const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
+const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
+
+test('of two results that come at once, the one without room in the workspace leaves nothing behind', async () => {
+  const device = await pair();
+  const { tenantId } = device;
+  const commands = [await handOut(device), await handOut(device)];
+  const bothStored = Promise.withResolvers<void>();
+  const { kept, blobs } = keepBytes();
+  const put = async (key: string) => {
+    kept.add(key);
+    if (kept.size === 2) bothStored.resolve();
+    await bothStored.promise;
+    return { bytes: 600, sha256: 'a'.repeat(64) };
+  };
+  const results = new CommandResults({
+    db,
+    blobs: { ...blobs, put },
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+  });
+  const answers = await Promise.allSettled(
+    commands.map(({ commandId }) => results.complete(device, commandId, pong as never, [{ ...file, bytes: 600 }])),
+  );
+  expect(
+    answers.map((answer) =>
+      answer.status === 'fulfilled' ? answer.value.recorded : (answer.reason as { code: string }).code,
+    ),
+  ).toEqual(expect.arrayContaining(['storage_full', true]));
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE tenant_id = $1', [tenantId]);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+});
+
+test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
+  let transactions = 0;
+  const breaking = {
+    workspace: async (...given: Parameters<Database['workspace']>) => {
+      const result = await db.workspace(...given);
+      transactions += 1;
+      if (transactions === 2)
+        throw new DatabaseOutage(
+          'The database is out of reach; try again shortly.',
+          new Error('Connection terminated unexpectedly'),
+        );
+      return result;
+    },
+  } as unknown as Database;
+  const { kept, blobs } = keepBytes();
+  const results = new CommandResults({ db: breaking, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(
+    DatabaseOutage,
+  );
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  // The device sends it again, as it does while it has no answer.
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
+    recorded: false,
+    status: 'succeeded',
+  });
+});
+
+test('the bytes of an artefact stay once its result is recorded, although what was uploaded ahead of it can not be removed', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
+  await database.query(
+    `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5)`,
+    [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
+  );
+  const { kept, blobs } = keepBytes();
+  const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
+    recorded: true,
+    status: 'succeeded',
+  });
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+});
+
+test('a result whose upload is gone, or is another, asks for it anew instead of failing for good', async () => {
+  for (const found of [null, 'c'.repeat(64)]) {
+    const { tenantId, nodeId, commandId } = await handOut();
+    await database.query(
+      `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256, verified_at) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5, now())`,
+      [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
+    );
+    const removed: string[] = [];
+    const put = () =>
+      found === null
+        ? Promise.reject(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' }))
+        : Promise.resolve({ bytes: 1, sha256: found });
+    const blobs = {
+      put,
+      delete: async (key: string) => void removed.push(key),
+      partials: { read: () => Readable.from([]), delete: async (id: string) => void removed.push(id) },
+    } as unknown as Blobs;
+    const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+    await expect(
+      results.complete({ tenantId, nodeId }, commandId, { ...pong, uploads: ['b.png'] } as never, []),
+    ).rejects.toMatchObject({ code: 'checksum_mismatch' });
+    expect(await database.query('SELECT 1 FROM artifact_uploads WHERE command_id = $1', [commandId])).toEqual([]);
+    expect(removed).toHaveLength(found === null ? 1 : 2);
+    expect(await database.query('SELECT status FROM node_commands WHERE id = $1', [commandId])).toEqual([
+      { status: 'leased' },
+    ]);
+  }
+});

@@ -1,0 +1,113 @@
+import { pipeline } from 'node:stream/promises';
+import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
+import { mediaType, readPieces } from '../../platform/http/body.ts';
+import { readerStallMs } from '../../platform/http/event-stream.ts';
+import { implement } from '../../platform/http/implement.ts';
+import type { RawExchange } from '../../platform/http/implement.ts';
+import { actorOf } from '../../platform/http/principal.ts';
+import type { ArtifactRoom } from './artifact-room.ts';
+import type { Artifacts } from './artifacts.ts';
+import type { Devices } from './devices.ts';
+import { maxMultipartBytes, readMultipartResult } from './multipart-result.ts';
+import type { CommandResults } from './results.ts';
+import type { Nodes } from './service.ts';
+import type { ArtifactUploads } from './uploads.ts';
+
+export interface NodeServices {
+  nodes: Nodes;
+  devices: Devices;
+  results: CommandResults;
+  uploads: ArtifactUploads;
+  room: ArtifactRoom;
+  partials: PartialBlobs;
+}
+
+export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }: NodeServices) =>
+  implement(nodesResource, {
+    listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
+    createAutomationNode: ({ principal, body, baseUrl }) =>
+      nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
+    claimAutomationNode: ({ body, address }) => devices.claim(body, address),
+    updateAutomationNode: ({ principal, params, body }) =>
+      nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
+    deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
+    heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
+    async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
+      const handedOut = await devices.poll(principal, query, signal);
+      if (handedOut.leases.length > 0) unlessSent(response, () => void devices.putBack(principal, handedOut));
+      return handedOut.answer;
+    },
+    async completeAutomationNodeCommand({ principal, params, body, signal, raw: { request } }) {
+      if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
+      const ended = await results.ended(principal, params.commandId);
+      if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
+      const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
+      if (announced > maxMultipartBytes)
+        throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
+      using _held = room.hold(principal.tenantId, announced);
+      await using upload = await readMultipartResult(
+        request.headers,
+        uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
+        partials,
+      );
+      return await results.complete(principal, params.commandId, upload.result, upload.files);
+    },
+    readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
+    uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
+      uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
+  });
+
+/** Calls `undo` once it is certain that an answer with its success did not leave the hub whole. */
+function unlessSent(response: RawExchange['response'], undo: () => void): void {
+  if (response.destroyed) {
+    undo();
+    return;
+  }
+  response.once('close', () => {
+    if (!response.writableFinished || response.statusCode !== 200) undo();
+  });
+}
+
+/** The one byte range that a request asks for of a file of `bytes` bytes; null for all of it, also where several or none that makes sense are asked for. @throws AppError `range_not_satisfiable`. */
+function rangeOf(request: RawExchange['request'], bytes: number): { start: number; end: number } | null {
+  const ranges = request.range(bytes);
+  if (ranges === -1)
+    throw new AppError('range_not_satisfiable', `The artefact has ${bytes} bytes.`, {
+      headers: { 'Content-Range': `bytes */${bytes}` },
+    });
+  const [range] = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges : [];
+  return range ?? null;
+}
+
+export const artifactRoutes = (artifacts: Artifacts) =>
+  implement(artifactsResource, {
+    async getAutomationArtifact({ principal, params, refused, raw: { request, response } }) {
+      const artifact = await artifacts.find(principal.tenantId, params.id);
+      const range = rangeOf(request, artifact.bytes);
+      // What a device sent is not to be run as a page of this hub.
+      response.attachment(artifact.name);
+      response.set({
+        'Content-Type': artifact.contentType,
+        'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
+        'X-Content-Type-Options': 'nosniff',
+        'Accept-Ranges': 'bytes',
+        'Cache-Control': 'private, immutable, max-age=31536000',
+        ETag: `"${artifact.sha256}"`,
+        ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
+      });
+      response.status(range === null ? 200 : 206);
+      if (request.method === 'HEAD') {
+        response.end();
+        return undefined;
+      }
+      // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+      response.setTimeout(readerStallMs);
+      await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
+        // Whoever went away needs no answer.
+        if (!response.destroyed) throw error;
+      });
+      return undefined;
+    },
+  });

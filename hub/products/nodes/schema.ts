@@ -1,0 +1,185 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  bigserial,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { runs } from '../../engine/schema.ts';
+import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
+
+export const nodes = pgTable(
+  'nodes',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    name: text('name').notNull(),
+    allowSystem: boolean('allow_system').notNull(),
+    allowBrowser: boolean('allow_browser').notNull(),
+    device: jsonb('device').$type<JsonObject>(),
+    facts: jsonb('facts').$type<JsonObject>(),
+    paused: boolean('paused').notNull().default(false),
+    secretHash: bytea('secret_hash'),
+    pairingCodeHash: bytea('pairing_code_hash').unique('nodes_pairing_code'),
+    pairingExpiresAt: instant('pairing_expires_at'),
+    pairedAt: instant('paired_at'),
+    lastSeenAt: instant('last_seen_at'),
+    revokedAt: instant('revoked_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('nodes_tenant').on(table.tenantId, table.id),
+    index('nodes_live')
+      .on(table.tenantId, table.id)
+      .where(sql`revoked_at is null`)
+      .concurrently(),
+    index('nodes_revoked')
+      .on(table.tenantId, table.id)
+      .where(sql`revoked_at is not null`)
+      .concurrently(),
+    index('nodes_unclaimed')
+      .on(table.pairingExpiresAt)
+      .where(sql`paired_at is null and revoked_at is null`)
+      .concurrently(),
+    ...policies(),
+  ],
+);
+
+/**
+ * One command to a node. `pending` until it is handed out, `leased` until its result or the end of its lease, then final:
+ * `succeeded`, `failed` or `withdrawn`. A command that acts is handed out at most once.
+ */
+export const nodeCommands = pgTable(
+  'node_commands',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id')
+      .notNull()
+      .references(() => nodes.id, { onDelete: 'cascade' }),
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => runs.id, { onDelete: 'cascade' }),
+    stepIndex: integer('step_index').notNull(),
+    attempt: integer('attempt').notNull(),
+    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    call: integer('call').notNull().default(0),
+    type: text('type').notNull(),
+    input: jsonb('input').$type<JsonObject>().notNull(),
+    approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
+    status: text('status').$type<'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn'>().notNull(),
+    acts: boolean('acts').notNull(),
+    /** Until then it may be handed out; once handed out, the end of its time on the device. */
+    expiresAt: instant('expires_at').notNull(),
+    /** How long it may take on the device. */
+    timeoutMs: integer('timeout_ms').notNull(),
+    /** The end of the step's own time, if it has one. */
+    deadlineAt: instant('deadline_at'),
+    handedOutAt: instant('handed_out_at'),
+    leaseExpiresAt: instant('lease_expires_at'),
+    output: jsonb('output').$type<JsonValue>(),
+    error: jsonb('error').$type<{ code: string; message: string }>(),
+    /** Ended by the hub because its time was over, and not by its device: a result that comes late is still taken. */
+    overdue: boolean('overdue').notNull().default(false),
+    finishedAt: instant('finished_at'),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('node_commands_step').on(table.runId, table.stepIndex, table.attempt, table.call),
+    index('node_commands_finished')
+      .on(table.tenantId, table.finishedAt)
+      .where(sql`status = 'succeeded'`),
+    index('node_commands_open')
+      .on(table.nodeId, table.id)
+      .where(sql`status in ('pending', 'leased')`),
+    index('node_commands_node').on(table.nodeId).concurrently(),
+    index('node_commands_late')
+      .on(sql`least(${table.leaseExpiresAt}, ${table.expiresAt})`)
+      .where(sql`status in ('pending', 'leased')`)
+      .concurrently(),
+    ...policies(),
+  ],
+);
+
+export const artifacts = pgTable(
+  'artifacts',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id').notNull(),
+    runId: uuid('run_id').notNull(),
+    commandId: uuid('command_id').notNull(),
+    name: text('name').notNull(),
+    contentType: text('content_type').notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    sha256: text('sha256').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('artifacts_tenant').on(table.tenantId, table.id),
+    index('artifacts_run').on(table.runId),
+    ...policies(),
+  ],
+);
+
+/**
+ * What the artefacts of each workspace take up, those on their way included: the sum of its rows. Triggers on both tables add a row for each
+ * change, in its transaction, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
+ */
+export const artifactRoom = pgTable(
+  'artifact_room',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    /** Of one row of each workspace: what the others were folded into. */
+    folded: boolean('folded').notNull().default(false),
+  },
+  (table) => [
+    index('artifact_room_tenant').on(table.tenantId),
+    uniqueIndex('artifact_room_total')
+      .on(table.tenantId)
+      .where(sql`folded`),
+    index('artifact_room_changes')
+      .on(table.id)
+      .where(sql`not folded`),
+    ...policies(),
+  ],
+);
+
+/** Artefacts on their way in pieces; each belongs to an open command and goes with it, or after a day without a piece. */
+export const artifactUploads = pgTable(
+  'artifact_uploads',
+  {
+    /** Also names the bytes. */
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id').notNull(),
+    commandId: uuid('command_id')
+      .notNull()
+      .references(() => nodeCommands.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    contentType: text('content_type').notNull(),
+    /** Of the whole artefact, as the device announced it: so much of the workspace's room is taken. */
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    sha256: text('sha256').notNull(),
+    /** When all bytes were there and had the checksum. */
+    verifiedAt: instant('verified_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('artifact_uploads_name').on(table.commandId, table.name),
+    index('artifact_uploads_tenant').on(table.tenantId),
+    index('artifact_uploads_age').on(table.updatedAt),
+    ...policies(),
+  ],
+);

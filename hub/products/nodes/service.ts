@@ -1,0 +1,149 @@
+import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { PromisedJob } from '../../engine/index.ts';
+import { readPage } from '../../platform/cursor.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Events } from '../../platform/events/events.ts';
+import { newId } from '../../platform/ids.ts';
+import { recordAudit } from '../core/audit/index.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { failNodeCommands, nodeTopic } from './commands.ts';
+import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
+import { nodes } from './schema.ts';
+import { findNode, listNodes, presentNode } from './store.ts';
+import type { PresentedNode } from './store.ts';
+
+export interface NodesDependencies {
+  db: Database;
+  events: Events;
+  cursors: Cursors;
+  limits: WorkspaceLimits;
+  pairingKey: Buffer;
+  heartbeatSeconds: number;
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+type ListQuery = z.output<typeof resource.listAutomationNodes.query>;
+type CreateBody = z.output<typeof resource.createAutomationNode.body>;
+type UpdateBody = z.output<typeof resource.updateAutomationNode.body>;
+
+const pairingMinutes = 10;
+
+/** Companion nodes as their workspace sees them. */
+export class Nodes {
+  readonly #deps: NodesDependencies;
+
+  constructor(dependencies: NodesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = async (limit: number, before: string | undefined) => {
+      const rows = await this.#deps.db.workspace(tenantId, (tx) =>
+        listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before),
+      );
+      return rows.map(({ row, status }) => ({ id: row.id, row, status }));
+    };
+    return readPage(this.#deps.cursors, `nodes:${tenantId}`, query, read, ({ row, status }) =>
+      presentNode(row, status),
+    );
+  }
+
+  /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. @throws AppError `workspace_limit_reached`. */
+  async createPairing(tenantId: string, body: CreateBody, hubUrl: string, actor: string) {
+    const nodeId = newId();
+    const pairingCode = newPairingCode();
+    const expiresAt = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] = await tx
+        .insert(nodes)
+        .values({
+          id: nodeId,
+          tenantId,
+          name: body.name ?? 'New node',
+          allowSystem: body.allowSystem,
+          allowBrowser: body.allowBrowser,
+          pairingCodeHash: pairingCodeHash(this.#deps.pairingKey, pairingCode),
+          pairingExpiresAt: sql`now() + make_interval(mins => ${pairingMinutes})`,
+        })
+        .returning({ expiresAt: nodes.pairingExpiresAt });
+      await this.#deps.limits.assertWithin(tx, tenantId, 'node');
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'node.pairing_created',
+        targetType: 'node',
+        targetId: nodeId,
+        details: { allowSystem: body.allowSystem, allowBrowser: body.allowBrowser },
+      });
+      return row?.expiresAt as Date;
+    });
+    const pairingUri = `outrigger://pair?${new URLSearchParams({ hub: hubUrl, code: pairingCode }).toString()}`;
+    return { nodeId, pairingCode, pairingUri, expiresAt: expiresAt.toISOString() };
+  }
+
+  /** @throws AppError `not_found`. */
+  async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
+    const presented = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const updated = await tx
+        .update(nodes)
+        .set({ ...body, updatedAt: sql`now()` })
+        .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
+        .returning({ id: nodes.id });
+      if (updated.length === 0) throw notFound(id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'node.updated',
+        targetType: 'node',
+        targetId: id,
+        details: { ...body },
+      });
+      const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
+      if (found === null) throw notFound(id);
+      return presentNode(found.row, found.status);
+    });
+    void this.#deps.events.publish(nodeTopic(id), {});
+    return presented;
+  }
+
+  /** Revokes a node: its secret and its code are forgotten and its open commands fail. @throws AppError `not_found`. */
+  async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const revoked = await tx
+        .update(nodes)
+        .set({ revokedAt: sql`now()`, secretHash: null, pairingCodeHash: null, updatedAt: sql`now()` })
+        .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
+        .returning({ id: nodes.id });
+      if (revoked.length === 0) throw notFound(id);
+      await recordAudit(tx, { tenantId, actor, action: 'node.revoked', targetType: 'node', targetId: id, details: {} });
+      return failNodeCommands(tx, id, { code: 'node_revoked', message: 'The node was revoked.' });
+    });
+    this.#deps.dispatch(jobs);
+    void this.#deps.events.publish(nodeTopic(id), {});
+    return { id, deleted: true };
+  }
+
+  /** Removes nodes whose code was never claimed, a day after it expired; part of the sweep. */
+  async pruneUnclaimed(): Promise<void> {
+    await this.#deps.db.system(
+      (tx) =>
+        tx
+          .delete(nodes)
+          .where(
+            and(
+              isNull(nodes.pairedAt),
+              isNull(nodes.revokedAt),
+              lt(nodes.pairingExpiresAt, sql`now() - interval '1 day'`),
+            ),
+          ),
+      { durable: false },
+    );
+  }
+}
+
+function notFound(id: string): AppError {
+  return new AppError('not_found', `There is no node ${id} in this workspace.`);
+}

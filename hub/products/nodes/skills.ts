@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { commands } from '../../../shared/commands/catalog.ts';
+import type { CommandDefinition } from '../../../shared/commands/define.ts';
+import { nodeSkillInput } from '../../../shared/contract/nodes/nodes.ts';
+import type { NodeSkill } from '../../engine/skill.ts';
+
+/** A skill for every command that nodes understand: the command's own input, the node, and how long to wait for it. */
+export function nodeSkills(): NodeSkill[] {
+  return Object.values(commands as Record<string, CommandDefinition>).map((command) => ({
+    kind: 'node',
+    id: command.type,
+    title: command.title,
+    summary: command.summary,
+    requires: ['automations'],
+    input: z.strictObject({ ...nodeSkillInput, ...command.input.shape }),
+    command,
+  }));
+}

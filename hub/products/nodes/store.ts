@@ -1,0 +1,115 @@
+import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import type { z } from 'zod';
+import type { CommandDefinition } from '../../../shared/commands/define.ts';
+import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/nodes.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Transaction } from '../../platform/db/database.ts';
+import { nodes } from './schema.ts';
+
+export type NodeRow = typeof nodes.$inferSelect;
+export type NodeStatus = (typeof nodeStatuses)[number];
+export type PresentedNode = z.input<typeof nodeSchema>;
+
+/** A device that proved its secret. */
+export interface DeviceIdentity {
+  tenantId: string;
+  nodeId: string;
+}
+
+/** Heartbeats that a node may miss before it counts as offline. */
+const missedHeartbeats = 3;
+
+const onlineSince = (heartbeatSeconds: number) =>
+  sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
+
+/** The status of a node as SQL, by the database's clock. */
+export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
+  return sql<NodeStatus>`case
+    when ${nodes.revokedAt} is not null then 'revoked'
+    when ${nodes.pairedAt} is null then 'pending'
+    when ${nodes.lastSeenAt} > ${onlineSince(heartbeatSeconds)} then 'online'
+    else 'offline' end`;
+}
+
+export async function listNodes(
+  tx: Transaction,
+  tenantId: string,
+  status: NodeStatus | undefined,
+  heartbeatSeconds: number,
+  limit: number,
+  before: string | undefined,
+) {
+  const state = statusSql(heartbeatSeconds);
+  return tx
+    .select({ row: nodes, status: state })
+    .from(nodes)
+    .where(
+      and(
+        eq(nodes.tenantId, tenantId),
+        status === 'revoked' ? isNotNull(nodes.revokedAt) : isNull(nodes.revokedAt),
+        status === undefined || status === 'revoked' ? undefined : sql`${state} = ${status}`,
+        before === undefined ? undefined : lt(nodes.id, before),
+      ),
+    )
+    .orderBy(desc(nodes.id))
+    .limit(limit);
+}
+
+export async function findNode(tx: Transaction, tenantId: string, id: string, heartbeatSeconds: number) {
+  const [found] = await tx
+    .select({ row: nodes, status: statusSql(heartbeatSeconds) })
+    .from(nodes)
+    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)));
+  return found ?? null;
+}
+
+export function presentNode(row: NodeRow, status: NodeStatus): PresentedNode {
+  return {
+    id: row.id,
+    name: row.name,
+    status,
+    allowSystem: row.allowSystem,
+    allowBrowser: row.allowBrowser,
+    device: row.device as PresentedNode['device'],
+    facts: row.facts as PresentedNode['facts'],
+    paused: row.paused,
+    pairedAt: row.pairedAt?.toISOString() ?? null,
+    lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+/** Whether the owner's switches at the hub let a command through to a node. */
+export function gateProblem(
+  node: Pick<NodeRow, 'allowSystem' | 'allowBrowser'>,
+  command: CommandDefinition,
+): string | null {
+  if (command.gate === 'system' && !node.allowSystem)
+    return `${command.type} needs allowSystem on the node; PATCH it with {"allowSystem": true} first.`;
+  if (command.gate === 'browser' && !node.allowBrowser)
+    return `${command.type} needs allowBrowser on the node; PATCH it with {"allowBrowser": true} first.`;
+  return null;
+}
+
+/**
+ * Refuses a command that a node can't get: an unknown, foreign, unpaired or revoked node, or one whose switch is off.
+ * @throws AppError `not_found`, `node_flag_off`.
+ */
+export async function assertNodeUsable(
+  tx: Transaction,
+  tenantId: string,
+  nodeId: string,
+  command: CommandDefinition,
+): Promise<void> {
+  const [row] = await tx
+    .select()
+    .from(nodes)
+    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
+  if (row === undefined) throw new AppError('not_found', `There is no node ${nodeId} in this workspace.`);
+  if (row.pairedAt === null)
+    throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
+  const problem = gateProblem(row, command);
+  if (problem !== null) throw new AppError('node_flag_off', problem);
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { named, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const manage = {
+  tag: 'Models',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+export const modelProviders = ['openai-compatible', 'openai', 'anthropic'] as const;
+export type ModelProvider = (typeof modelProviders)[number];
+
+const modelId = text(1, 100).regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must begin with a letter or digit and hold letters, digits, dot, _ and -',
+);
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://api.example.com/v1' })
+  .max(2000);
+
+const shape = {
+  id: modelId,
+  provider: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`),
+  model: text(1, 200).describe('As the provider names it'),
+};
+
+export const putModelsBody = named(
+  'PutModels',
+  z
+    .strictObject({
+      models: z
+        .array(
+          z.strictObject({
+            ...shape,
+            baseUrl: baseUrl.optional().describe('Needed for openai-compatible'),
+            apiKey: text(1, 1000)
+              .optional()
+              .describe(
+                'Write only; the one that was set before for the same provider and baseUrl is kept when left out',
+              ),
+          }),
+        )
+        .max(20),
+      order: z.array(modelId).max(20).describe('Ids in the order in which they are tried'),
+    })
+    .superRefine(({ models, order }, context) => {
+      const ids = models.map(({ id }) => id);
+      models.forEach((model, index) => {
+        if (ids.indexOf(model.id) !== index)
+          context.addIssue({ code: 'custom', path: ['models', index, 'id'], message: 'is used by an earlier model' });
+        if (model.provider === 'openai-compatible' && model.baseUrl === undefined)
+          context.addIssue({
+            code: 'custom',
+            path: ['models', index, 'baseUrl'],
+            message: 'is required for openai-compatible',
+          });
+      });
+      order.forEach((id, index) => {
+        if (!ids.includes(id))
+          context.addIssue({ code: 'custom', path: ['order', index], message: 'is not the id of one of models' });
+        if (order.indexOf(id) !== index)
+          context.addIssue({ code: 'custom', path: ['order', index], message: 'stands there twice' });
+      });
+    }),
+  { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-…' }], order: ['main'] },
+);
+
+const models = named(
+  'Models',
+  z.object({
+    models: z.array(z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean() })),
+    order: z.array(z.string()),
+    fallback: z
+      .object({ model: z.string() })
+      .nullable()
+      .describe('The model of the hub itself, used where the workspace has none'),
+    updatedAt: timestamp.nullable(),
+  }),
+);
+
+export const modelConfigurations = defineResource({
+  getAutomationModels: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/models',
+    summary: 'Read the models and their failover order',
+    response: models,
+  },
+  putAutomationModels: {
+    ...manage,
+    role: 'admin',
+    method: 'PUT',
+    path: '/v1/automations/models',
+    summary: 'Set the models and their failover order',
+    body: putModelsBody,
+    response: models,
+  },
+});

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const agentTag = {
+  tag: 'Agents',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+const profileTag = {
+  tag: 'Tool profiles',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+const routeKey = text(1, 200).describe(
+  'Which inbound messages it answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most exact one wins',
+);
+
+export const agent = named(
+  'Agent',
+  z.object({
+    id,
+    name: z.string(),
+    systemPrompt: z.string(),
+    toolProfileId: id.nullable(),
+    routeKeys: z.array(z.string()),
+    model: z.string().nullable().describe('Id of a model of the workspace; the failover order when null'),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+export type Agent = z.output<typeof agent>;
+
+const agentFields = {
+  name,
+  systemPrompt: text(0, 50_000),
+  toolProfileId: id.nullable(),
+  routeKeys: z.array(routeKey).max(50),
+  model: text(1, 100).nullable(),
+};
+
+export const createAgentBody = named(
+  'CreateAgent',
+  z.strictObject({
+    ...agentFields,
+    systemPrompt: agentFields.systemPrompt.default(''),
+    toolProfileId: agentFields.toolProfileId.default(null),
+    routeKeys: agentFields.routeKeys.default([]),
+    model: agentFields.model.default(null),
+  }),
+);
+export const updateAgentBody = named(
+  'UpdateAgent',
+  z
+    .strictObject(agentFields)
+    .partial()
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field'),
+  { model: 'main' },
+);
+
+export const agents = defineResource({
+  listAutomationAgents: {
+    ...agentTag,
+    method: 'GET',
+    path: '/v1/automations/agents',
+    summary: 'List agents',
+    query: listQuery,
+    response: page(agent),
+  },
+  createAutomationAgent: {
+    ...agentTag,
+    method: 'POST',
+    path: '/v1/automations/agents',
+    summary: 'Create an agent',
+    body: createAgentBody,
+    response: agent,
+    errors: ['workspace_limit_reached'],
+  },
+  updateAutomationAgent: {
+    ...agentTag,
+    method: 'PATCH',
+    path: '/v1/automations/agents/{id}',
+    summary: 'Change an agent',
+    params: idParams,
+    body: updateAgentBody,
+    response: agent,
+  },
+  deleteAutomationAgent: {
+    ...agentTag,
+    method: 'DELETE',
+    path: '/v1/automations/agents/{id}',
+    summary: 'Delete an agent',
+    params: idParams,
+    response: deleted,
+  },
+});
+
+const globs = z
+  .array(
+    text(1, 100).regex(/^[a-z0-9_.*-]+$/i, 'must be a skill id such as memory.read, or a pattern such as browser.*'),
+  )
+  .max(200);
+
+export const toolProfile = named(
+  'ToolProfile',
+  z.object({
+    id,
+    name: z.string(),
+    allow: z.array(z.string()),
+    deny: z.array(z.string()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+export type ToolProfile = z.output<typeof toolProfile>;
+
+export const putToolProfileBody = named(
+  'PutToolProfile',
+  z.strictObject({
+    id: id.optional().describe('Changes this profile; a new one when left out'),
+    name,
+    allow: globs.describe('Skills that may be called; `*` stands for any part of a name'),
+    deny: globs.default([]).describe('Wins over allow'),
+  }),
+);
+
+/** What of a profile is changed; the rest stays. */
+export const patchToolProfileBody = z
+  .strictObject({ name: name.optional(), allow: globs.optional(), deny: globs.optional() })
+  .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allow, deny');
+
+export const toolProfiles = defineResource({
+  listAutomationToolProfiles: {
+    ...profileTag,
+    method: 'GET',
+    path: '/v1/automations/tool-profiles',
+    summary: 'List tool profiles',
+    query: listQuery,
+    response: page(toolProfile),
+  },
+  putAutomationToolProfile: {
+    ...profileTag,
+    role: 'admin',
+    method: 'POST',
+    path: '/v1/automations/tool-profiles',
+    summary: 'Create or change a tool profile',
+    body: putToolProfileBody,
+    response: toolProfile,
+    errors: ['not_found', 'workspace_limit_reached'],
+  },
+});

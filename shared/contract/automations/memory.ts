@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { jsonValue } from '../../json.ts';
+import { id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const manage = {
+  tag: 'Memory',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+/** Greatest value, as JSON text. */
+export const maxMemoryValueBytes = 64 * 1024;
+/** Entries of one workspace. */
+export const maxMemoryEntries = 10_000;
+
+export const memoryValue = jsonValue.refine(
+  (value) => JSON.stringify(value).length <= maxMemoryValueBytes,
+  `must have at most ${maxMemoryValueBytes} characters as JSON`,
+);
+
+const entry = named(
+  'MemoryEntry',
+  z.object({
+    key: z.string(),
+    value: jsonValue,
+    sessionId: id.nullable(),
+    expiresAt: timestamp.nullable(),
+    updatedAt: timestamp,
+  }),
+);
+
+export const memory = defineResource({
+  listAutomationMemory: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/memory',
+    summary: 'Read what is remembered',
+    description:
+      'With `key` the one entry, or none; with `sessionId` the memory of that session, else that of the workspace. Expired entries are not shown.',
+    query: listQuery.extend({ key: text(1, 200).optional(), sessionId: id.optional() }),
+    response: page(entry),
+  },
+  putAutomationMemory: {
+    ...manage,
+    method: 'PUT',
+    path: '/v1/automations/memory',
+    summary: 'Remember a value',
+    description: 'A value of null forgets the entry.',
+    body: z.strictObject({
+      key: text(1, 200),
+      value: memoryValue,
+      sessionId: id.optional(),
+      ttlSeconds: z
+        .int()
+        .min(1)
+        .max(366 * 86_400)
+        .optional(),
+    }),
+    response: entry,
+    errors: ['not_found', 'memory_full'],
+  },
+});

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { isTimeZone } from '../../time-zone.ts';
+import { id, named, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const manage = {
+  tag: 'Policy',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+const clock = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 22:00')
+  .meta({ example: '22:00' });
+
+export const quietHours = named(
+  'QuietHours',
+  z
+    .strictObject({
+      from: clock,
+      to: clock.meta({ description: 'Earlier than `from` when it lies on the next day', example: '06:00' }),
+      timezone: text(1, 100).refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').default('UTC'),
+      days: z
+        .array(z.int().min(0).max(6))
+        .min(1)
+        .max(7)
+        .optional()
+        .describe('Days of the week on which they begin, 0 for Sunday; every day when left out'),
+    })
+    .refine((hours) => hours.from !== hours.to, { message: 'must differ from `from`', path: ['to'] }),
+);
+export type QuietHours = z.output<typeof quietHours>;
+
+export const retention = named(
+  'Retention',
+  z
+    .strictObject({
+      maxAgeDays: z.int().min(1, 'must be from 1 to 3650').max(3650, 'must be from 1 to 3650').optional(),
+      maxRuns: z.int().min(1, 'must be at least 1').max(100_000_000).optional(),
+    })
+    .refine((value) => value.maxAgeDays !== undefined || value.maxRuns !== undefined, 'give maxAgeDays or maxRuns'),
+  { maxAgeDays: 90 },
+);
+export type Retention = z.output<typeof retention>;
+
+export const putPolicyBody = named(
+  'PutPolicy',
+  z.strictObject({
+    standingOrders: text(0, 20_000).default('').describe("Reaches every agent's prompt"),
+    quietHours: quietHours.nullable().default(null).describe('No run begins within them; it waits for their end'),
+    maxRunsPerHour: z.int().min(1).max(10_000_000).nullable().default(null).describe('Further runs wait'),
+    approvalsRequiredFor: z
+      .array(text(1, 100))
+      .max(200)
+      .default([])
+      .describe('Skills before which somebody must approve; `*` stands for any part of a name'),
+    errorWorkflowId: id
+      .nullable()
+      .default(null)
+      .describe('Runs with the failed run as its payload whenever a run fails'),
+    retention: retention
+      .nullable()
+      .default(null)
+      .describe('Ended runs beyond it are removed; when null, those older than this installation keeps them'),
+  }),
+);
+
+export const policy = named(
+  'Policy',
+  putPolicyBody.extend({ updatedAt: timestamp.nullable().describe('Null until it is first set') }),
+);
+export type Policy = z.output<typeof policy>;
+
+export const policies = defineResource({
+  getAutomationPolicy: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/policies',
+    summary: 'Read the policy of the workspace',
+    response: policy,
+  },
+  putAutomationPolicy: {
+    ...manage,
+    role: 'admin',
+    method: 'PUT',
+    path: '/v1/automations/policies',
+    summary: 'Set the policy of the workspace',
+    description: 'What is left out goes back to its default.',
+    body: putPolicyBody,
+    response: policy,
+  },
+});

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue } from '../../json.ts';
+import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { runStatuses, stepStatuses } from './run-status.ts';
+
+const tag = 'Runs';
+const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
+
+/** Why a run or a step failed; `code` is stable, `message` is for people. */
+export const failure = named(
+  'Failure',
+  z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }),
+);
+
+export const stepResult = named(
+  'StepResult',
+  z.object({
+    index: z.int(),
+    id: z.string().nullable(),
+    type: z.string(),
+    skillId: z.string().nullable(),
+    status: z.enum(stepStatuses),
+    attempts: z.int(),
+    startedAt: timestamp.nullable(),
+    finishedAt: timestamp.nullable(),
+    output: jsonValue.nullable(),
+    outputText: z.string().nullable(),
+    error: failure.nullable(),
+  }),
+);
+export type StepResult = z.output<typeof stepResult>;
+
+const runSummaryShape = {
+  id,
+  workflowId: id,
+  workflowVersion: z.int(),
+  flowId: id,
+  status: z.enum(runStatuses),
+  trigger: z.object({ type: z.string() }).catchall(jsonValue),
+  attempt: z.int(),
+  environment: z.enum(['live', 'test']),
+  parentRunId: id.nullable().describe('The run whose step waits for this one'),
+  depth: z.int().describe('How many runs, each started by the one before, led to this one'),
+  error: failure.nullable(),
+  queuedAt: timestamp,
+  startedAt: timestamp.nullable(),
+  finishedAt: timestamp.nullable(),
+};
+
+/** A run without its inputs and step results. */
+export const runSummary = named('RunSummary', z.object(runSummaryShape));
+
+export const run = named(
+  'Run',
+  z.object({
+    ...runSummaryShape,
+    context: z.string().nullable(),
+    payload: jsonObject.nullable(),
+    stepsResultJson: z.array(stepResult),
+  }),
+);
+export type Run = z.output<typeof run>;
+
+export const runs = defineResource({
+  listAutomationRuns: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs',
+    summary: 'List runs',
+    description: 'Newest first, without their inputs and step results; read those with one run.',
+    query: listQuery.extend({
+      status: z.enum(runStatuses).optional(),
+      workflowId: id.optional(),
+      from: instant.optional().describe('Queued at this time or later'),
+      to: instant.optional().describe('Queued before this time'),
+    }),
+    response: page(runSummary),
+  },
+  getAutomationRun: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs/{id}',
+    summary: 'Read a run with its step results',
+    params: idParams,
+    query: z.strictObject({
+      waitSeconds: z.coerce
+        .number()
+        .min(0, 'must be from 0 to 30')
+        .max(30, 'must be from 0 to 30')
+        .default(0)
+        .describe('Hold the answer until the run has ended or waits for an approval'),
+    }),
+    response: run,
+    holdSeconds: 30,
+  },
+  cancelAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/cancel',
+    summary: 'Cancel a run',
+    description: 'A running step is aborted; a command that a node is working on is withdrawn.',
+    params: idParams,
+    response: run,
+    errors: ['run_not_cancellable'],
+  },
+  retryAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/retry',
+    summary: 'Retry a failed or cancelled run',
+    description:
+      'A new run of the same flow that begins at the first step that did not succeed, or at `fromStep`; earlier outputs are kept. With a key of environment test the new run is of that environment, whatever the first one was; a run of it stays so with any key.',
+    params: idParams,
+    query: z.strictObject({
+      fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the step to begin with'),
+    }),
+    response: run,
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
+  },
+  replayAutomationRun: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/{id}/replay',
+    summary: 'Run an ended run again from any step',
+    description:
+      'A new run of the same flow with the same version and inputs, whatever the run ended as; the steps before `fromStep` keep their outputs. Its environment is that of a retry.',
+    params: idParams,
+    body: z.strictObject({ fromStep: z.int().min(0).max(199).default(0) }),
+    bodyOptional: true,
+    response: run,
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
+  },
+  streamAutomationRun: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/runs/{id}/events',
+    summary: 'Follow a run live',
+    description:
+      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes; the stream closes once the run has ended, and after 10 minutes at most; `end` says why when it ends with the right of its key.',
+    params: idParams,
+    response: z.unknown(),
+    binaryResponse: 'text/event-stream',
+    holdSeconds: 600,
+  },
+});
+
+export const hooks = defineResource({
+  inboundAutomationHook: {
+    tag: 'Inbound hook',
+    callers: ['hook'],
+    permission: 'automations:manage',
+    method: 'POST',
+    path: '/v1/automations/hooks/inbound',
+    summary: 'Start workflows from outside',
+    description:
+      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`.',
+    body: z
+      .strictObject({
+        workflowId: id.optional(),
+        event: text(1, 200).optional(),
+        context: text(0, 100_000).optional(),
+        payload: jsonObject.optional(),
+        idempotencyKey: text(1, 255).optional(),
+      })
+      .refine((body) => body.workflowId !== undefined || body.event !== undefined, {
+        message: 'give workflowId or event',
+        path: ['workflowId'],
+      })
+      .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),
+    response: z.object({
+      runId: id,
+      status: z.enum(runStatuses),
+      runIds: z.array(id).optional().describe('When several workflows were started'),
+      duplicate: z.literal(true).optional(),
+    }),
+    errors: [
+      'webhook_token_mismatch',
+      'workflow_inactive',
+      'workflow_invalid',
+      'workflow_limit_reached',
+      'queued_runs_limit_reached',
+      'product_not_entitled',
+      'not_found',
+    ],
+    ipLimit: 'hook',
+  },
+});

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { deleted, id, idParams, listQuery, name, named, page, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { runStatuses } from './run-status.ts';
+import { step, steps } from './steps.ts';
+import { runBody } from './workflows.ts';
+
+const manage = {
+  tag: 'Sequences',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+export const sequence = named(
+  'Sequence',
+  z.object({
+    id,
+    name: z.string(),
+    steps: z.array(step).describe('Each may wait `delaySeconds` before it begins'),
+    workflowId: id.nullable().describe('The workflow that running it made; null before its first run'),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+export type Sequence = z.output<typeof sequence>;
+
+export const createSequenceBody = named('CreateSequence', z.strictObject({ name, steps }), {
+  name: 'Welcome',
+  steps: [
+    { type: 'log', message: 'day one' },
+    { type: 'log', message: 'day two', delaySeconds: 86_400 },
+  ],
+});
+export const updateSequenceBody = named(
+  'UpdateSequence',
+  z
+    .strictObject({ name: name.optional(), steps: steps.optional() })
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'),
+  { name: 'Welcome' },
+);
+
+export const sequences = defineResource({
+  listAutomationSequences: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/sequences',
+    summary: 'List sequences',
+    query: listQuery,
+    response: page(sequence),
+  },
+  createAutomationSequence: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/sequences',
+    summary: 'Create a sequence',
+    body: createSequenceBody,
+    response: sequence,
+    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
+  },
+  updateAutomationSequence: {
+    ...manage,
+    method: 'PATCH',
+    path: '/v1/automations/sequences/{id}',
+    summary: 'Change a sequence',
+    params: idParams,
+    body: updateSequenceBody,
+    response: sequence,
+    errors: ['workflow_invalid'],
+  },
+  deleteAutomationSequence: {
+    ...manage,
+    method: 'DELETE',
+    path: '/v1/automations/sequences/{id}',
+    summary: 'Delete a sequence and its workflow',
+    params: idParams,
+    response: deleted,
+  },
+  runAutomationSequence: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/sequences/{id}/run',
+    summary: 'Run a sequence',
+    description: 'Makes its linked workflow, or brings it up to date, and queues a run of it.',
+    params: idParams,
+    body: runBody,
+    bodyOptional: true,
+    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    errors: ['workflow_invalid', 'workspace_limit_reached', 'queued_runs_limit_reached'],
+  },
+});

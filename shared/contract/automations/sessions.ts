@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { id, idParams, listQuery, named, page, pageMeta, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const manage = {
+  tag: 'Sessions',
+  callers: ['token', 'session'],
+  permission: 'automations:manage',
+  role: 'agent',
+} as const;
+
+export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;
+export type SessionScope = (typeof sessionScopes)[number];
+const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
+
+const summaryShape = {
+  id,
+  scope,
+  key: z.string(),
+  title: z.string(),
+  memorySummary: z.string().describe('What is remembered of the older part of the transcript'),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+};
+export const sessionSummary = named('Session', z.object(summaryShape));
+
+export const sessionMessage = named(
+  'SessionMessage',
+  z.object({
+    id,
+    role: z.enum(['user', 'assistant', 'system']),
+    content: z.string(),
+    runId: id.nullable(),
+    createdAt: timestamp,
+  }),
+);
+
+export const sessionListQuery = listQuery.extend({ scope: scope.optional(), key: text(1, 200).optional() });
+
+export const sessions = defineResource({
+  listAutomationSessions: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/sessions',
+    summary: 'List sessions',
+    query: sessionListQuery,
+    response: page(sessionSummary),
+  },
+  createAutomationSession: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/sessions',
+    summary: 'Find or make a session',
+    description: 'There is one session for each scope and key.',
+    body: z.strictObject({ scope, key: text(1, 200), title: text(0, 200).optional() }),
+    response: sessionSummary,
+    errors: ['workspace_limit_reached'],
+  },
+  getAutomationSession: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/sessions/{id}',
+    summary: 'Read a session with its transcript',
+    params: idParams,
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
+      after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the page before'),
+    }),
+    response: named(
+      'SessionWithTranscript',
+      z.object({
+        ...summaryShape,
+        transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }),
+      }),
+    ),
+    errors: ['invalid_cursor'],
+  },
+});

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { jsonValue } from '../../json.ts';
+import { isTimeZone } from '../../time-zone.ts';
+import { chatEventTypes } from '../chat/chat-events.ts';
+import { id, instant, named, text } from '../common.ts';
+import { channelProviders } from './channel-providers.ts';
+
+/** What starts a workflow by itself. */
+
+const schemaVersion = z.literal(1, 'must be 1').default(1);
+
+const scheduleOptions = {
+  timezone: text(1, 100).refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').default('UTC'),
+  onMissed: z
+    .enum(['skip', 'last', 'all'], 'must be skip, last or all')
+    .default('last')
+    .describe('What becomes of fires that fell due while the hub was down'),
+  maxCatchUp: z
+    .int()
+    .min(1, 'must be from 1 to 100')
+    .max(100, 'must be from 1 to 100')
+    .default(10)
+    .describe('With onMissed all: the latest so many are made up for'),
+  overlap: z
+    .enum(['allow', 'skip', 'queue'], 'must be allow, skip or queue')
+    .default('allow')
+    .describe('What a fire does while a run of the workflow is under way'),
+  jitterSeconds: z
+    .int()
+    .min(0)
+    .max(3600, 'must be from 0 to 3600')
+    .default(0)
+    .describe('Each run begins up to so many seconds after its time'),
+};
+
+const cronFields = /^\s*\S+(\s+\S+){4}\s*$/;
+
+export const schedule = named(
+  'Schedule',
+  z.discriminatedUnion(
+    'kind',
+    [
+      named(
+        'IntervalSchedule',
+        z.strictObject({
+          kind: z.literal('interval'),
+          everySeconds: z
+            .int('must be a whole number of seconds')
+            .min(1, 'must be from 1 to 31536000')
+            .max(31_536_000, 'must be from 1 to 31536000'),
+          ...scheduleOptions,
+        }),
+      ),
+      named(
+        'CronSchedule',
+        z.strictObject({
+          kind: z.literal('cron'),
+          cron: text(1, 200).refine(
+            (value) => cronFields.test(value),
+            'must have five fields: minute, hour, day of the month, month, day of the week',
+          ),
+          ...scheduleOptions,
+        }),
+      ),
+      named('OnceSchedule', z.strictObject({ kind: z.literal('at'), at: instant, ...scheduleOptions })),
+    ],
+    'must be a schedule whose kind is interval, cron or at',
+  ),
+);
+export type Schedule = z.output<typeof schedule>;
+
+const eventFilter = z
+  .record(
+    text(1, 200).regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, 'must be a path such as conversation.source'),
+    jsonValue,
+  )
+  .refine((filter) => Object.keys(filter).length <= 20, 'must name at most 20 fields')
+  .describe(
+    'Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one',
+  );
+
+export const trigger = named(
+  'Trigger',
+  z.discriminatedUnion(
+    'type',
+    [
+      named('ManualTrigger', z.strictObject({ schemaVersion, type: z.literal('manual') })),
+      named('ScheduleTrigger', z.strictObject({ schemaVersion, type: z.literal('schedule'), schedule })),
+      named('HeartbeatTrigger', z.strictObject({ schemaVersion, type: z.literal('heartbeat'), schedule })),
+      named(
+        'EventTrigger',
+        z.strictObject({
+          schemaVersion,
+          type: z.literal('event'),
+          event: z.strictObject({
+            type: z.enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`),
+            filter: eventFilter.optional(),
+          }),
+        }),
+      ),
+      named(
+        'WebhookTrigger',
+        z.strictObject({
+          schemaVersion,
+          type: z.literal('webhook'),
+          webhook: z.strictObject({
+            token: text(16, 200).describe(
+              'Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it',
+            ),
+          }),
+        }),
+      ),
+      named(
+        'ChannelTrigger',
+        z.strictObject({
+          schemaVersion,
+          type: z.literal('channel'),
+          channel: z
+            .strictObject({ channelId: id.optional(), provider: z.enum(channelProviders).optional() })
+            .default({})
+            .describe('Which channels start it; every one when left out'),
+        }),
+      ),
+    ],
+    'must be a trigger whose type is manual, schedule, heartbeat, event, webhook or channel',
+  ),
+);
+export type Trigger = z.output<typeof trigger>;

@@ -1,0 +1,263 @@
+import { z } from 'zod';
+import { jsonObject, jsonValue } from '../../json.ts';
+import { deleted, id, idParams, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { runStatuses } from './run-status.ts';
+import { step, steps } from './steps.ts';
+import { schedule, trigger } from './triggers.ts';
+
+const tag = 'Workflows';
+const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
+
+/** How many runs of a workflow there may be, and what becomes of one too many. */
+export const workflowLimits = named(
+  'WorkflowLimits',
+  z
+    .strictObject({
+      maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
+      maxRunsPerMinute: z
+        .int()
+        .min(1, 'must be from 1 to 100000')
+        .max(100_000, 'must be from 1 to 100000')
+        .optional()
+        .describe('Runs that begin within any minute'),
+      onLimit: z
+        .enum(['queue', 'drop', 'replace'], 'must be queue, drop or replace')
+        .default('queue')
+        .describe(
+          '`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way',
+        ),
+    })
+    .refine(
+      (limits) => limits.maxConcurrentRuns !== undefined || limits.maxRunsPerMinute !== undefined,
+      'give maxConcurrentRuns or maxRunsPerMinute',
+    )
+    .refine(
+      (limits) => limits.onLimit !== 'replace' || limits.maxConcurrentRuns !== undefined,
+      'replace needs maxConcurrentRuns',
+    ),
+  { maxConcurrentRuns: 1, onLimit: 'queue' },
+);
+export type WorkflowLimits = z.output<typeof workflowLimits>;
+
+export const workflow = named(
+  'Workflow',
+  z.object({
+    id,
+    name: z.string(),
+    active: z.boolean(),
+    triggerJson: trigger,
+    stepsJson: z.array(step),
+    version: z.int().min(1),
+    limits: workflowLimits.nullable(),
+    environment: z
+      .enum(['live', 'test'])
+      .describe(
+        '`test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it',
+      ),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
+  }),
+);
+export type Workflow = z.output<typeof workflow>;
+
+const versionSummaryShape = { version: z.int().min(1), name: z.string(), createdAt: timestamp };
+const workflowVersionSummary = named('WorkflowVersionSummary', z.object(versionSummaryShape));
+const workflowVersion = named('WorkflowVersion', z.object({ ...versionSummaryShape, stepsJson: z.array(step) }));
+export type WorkflowVersion = z.output<typeof workflowVersion>;
+
+const versionParams = z.strictObject({
+  id,
+  version: z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(2_147_483_647, 'must be at most 2147483647'),
+});
+
+const createBody = named(
+  'CreateWorkflow',
+  z.strictObject({
+    name,
+    active: z.boolean().default(true),
+    triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
+    stepsJson: steps,
+    limits: workflowLimits.nullable().optional(),
+  }),
+  {
+    name: 'Late invoices',
+    triggerJson: { type: 'webhook', webhook: { token: 'a-long-random-secret' } },
+    stepsJson: [
+      { type: 'log', message: 'Invoice {{payload.invoice}} is late' },
+      { type: 'approval', title: 'Send the reminder?' },
+    ],
+  },
+);
+
+export const runBody = named(
+  'RunInput',
+  z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
+);
+
+/** What a run would do. */
+const dryRun = named(
+  'DryRun',
+  z.object({
+    dryRun: z.literal(true),
+    runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
+    steps: z.array(
+      z.object({
+        index: z.int(),
+        id: z.string().nullable(),
+        type: z.string(),
+        skillId: z.string().nullable(),
+        willRun: z
+          .enum(['yes', 'no', 'unknown'])
+          .describe('What `when` says; unknown when it depends on what earlier steps bring'),
+        input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
+        unresolved: z.array(z.string()).describe('References whose value only the run will know'),
+        effect: z.string().describe('What the step would do to the world, in a sentence'),
+        needsApproval: z.boolean(),
+        problems: z.array(z.string()),
+      }),
+    ),
+  }),
+);
+export type DryRun = z.output<typeof dryRun>;
+
+const started = named('StartedRun', z.object({ runId: id, status: z.enum(runStatuses) }));
+const runAnswer = z.union([started, dryRun]);
+
+/** What a caller that asked for no dry run was answered: the run. @throws TypeError for a dry run. */
+export function startedRun(answer: z.output<typeof runAnswer>): z.output<typeof started> {
+  if ('dryRun' in answer) throw new TypeError('this was a dry run, which starts none');
+  return answer;
+}
+
+const list = {
+  ...manage,
+  method: 'GET',
+  summary: 'List workflows',
+  query: listQuery.extend({ active: z.enum(['true', 'false']).optional() }),
+  response: page(workflow),
+} as const;
+
+const create = {
+  ...manage,
+  method: 'POST',
+  summary: 'Create a workflow',
+  description:
+    "Every step is checked here: an unknown skill, a missing input or a template that can't work is a 400 that names the path.",
+  body: createBody,
+  response: workflow,
+  errors: ['product_not_entitled', 'workspace_limit_reached'],
+} as const;
+
+export const workflows = defineResource({
+  listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },
+  createAutomationAlias: { ...create, path: '/v1/automations', summary: 'Create a workflow (alias)' },
+  listAutomationWorkflows: { ...list, path: '/v1/automations/workflows' },
+  createAutomationWorkflow: { ...create, path: '/v1/automations/workflows' },
+  getAutomationWorkflow: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}',
+    summary: 'Read a workflow',
+    description:
+      '`ETag` is its version; a change that sends it as `If-Match` is refused when somebody changed it meanwhile.',
+    params: idParams,
+    response: workflow,
+  },
+  listAutomationWorkflowVersions: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}/versions',
+    summary: 'List the versions of a workflow',
+    description: 'Newest first: the newest 100, and those that runs have.',
+    params: idParams,
+    query: listQuery,
+    response: page(workflowVersionSummary),
+  },
+  getAutomationWorkflowVersion: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/workflows/{id}/versions/{version}',
+    summary: 'Read a version of a workflow',
+    params: versionParams,
+    response: workflowVersion,
+  },
+  restoreAutomationWorkflowVersion: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/workflows/{id}/versions/{version}/restore',
+    summary: 'Restore a version of a workflow',
+    description:
+      'Makes a new version with the name and the steps of that one, checked as in any change; trigger, limits and whether it is active stay.',
+    params: versionParams,
+    ifMatch: true,
+    response: workflow,
+    errors: ['workflow_invalid', 'product_not_entitled'],
+  },
+  updateAutomationWorkflow: {
+    ...manage,
+    method: 'PATCH',
+    path: '/v1/automations/workflows/{id}',
+    summary: 'Change a workflow',
+    description:
+      'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have. `ETag` is the new version.',
+    ifMatch: true,
+    params: idParams,
+    body: z
+      .strictObject({
+        name: name.optional(),
+        active: z.boolean().optional(),
+        triggerJson: trigger.optional(),
+        stepsJson: steps.optional(),
+        limits: workflowLimits.nullable().optional(),
+      })
+      .refine(
+        (body) => Object.values(body).some((value) => value !== undefined),
+        'give at least one of name, active, triggerJson, stepsJson, limits',
+      )
+      .meta({ example: { active: false } }),
+    response: workflow,
+    errors: ['workspace_limit_reached'],
+  },
+  deleteAutomationWorkflow: {
+    ...manage,
+    method: 'DELETE',
+    path: '/v1/automations/workflows/{id}',
+    summary: 'Delete a workflow',
+    description: 'Its runs stay readable; those under way go on to their end.',
+    params: idParams,
+    response: deleted,
+  },
+  runAutomationWorkflow: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/workflows/{id}/run',
+    summary: 'Run a workflow',
+    description:
+      'With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
+    params: idParams,
+    query: z.strictObject({ dryRun: z.enum(['true', 'false'], 'must be true or false').default('false') }),
+    body: runBody,
+    bodyOptional: true,
+    response: runAnswer,
+    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'queued_runs_limit_reached'],
+  },
+  previewAutomationSchedule: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/schedules/preview',
+    summary: 'The next fires of a schedule',
+    body: z.strictObject({
+      schedule,
+      count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10),
+      after: instant.optional().describe('Now when left out'),
+    }),
+    response: z.object({ fires: z.array(timestamp) }),
+    errors: ['workflow_invalid'],
+  },
+});

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { jsonValue } from '../../json.ts';
+
+/** The events of Live Chat, which webhooks and event triggers can follow. `visitor.created` is accepted and not emitted yet. */
+export const chatEventTypes = [
+  'message.created',
+  'conversation.created',
+  'conversation.closed',
+  'conversation.assigned',
+  'csat.submitted',
+  'visitor.created',
+] as const;
+export type ChatEventType = (typeof chatEventTypes)[number];
+
+const entity = z.looseObject({ id: z.string() });
+
+/** What every event tells; each object is the one that its own read operation shows. */
+export const chatEventPayload = z.object({
+  tenantId: z.uuid(),
+  conversation: entity,
+  message: entity.optional(),
+  visitor: entity.optional(),
+  assignee: entity.optional(),
+  csat: z.record(z.string(), jsonValue).optional(),
+});
+export type ChatEventPayload = z.output<typeof chatEventPayload>;
+
+const needs: Partial<Record<ChatEventType, keyof ChatEventPayload>> = {
+  'message.created': 'message',
+  'conversation.assigned': 'assignee',
+  'csat.submitted': 'csat',
+};
+
+/** The payload of one type of event, with the object that this type is about. */
+export const chatEventPayloadOf = (type: ChatEventType) =>
+  chatEventPayload.refine(
+    (payload) => needs[type] === undefined || payload[needs[type]] !== undefined,
+    `a ${type} event needs ${needs[type] ?? 'nothing more'}`,
+  );

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
+
+const tag = 'Workspaces and people';
+
+const email = z
+  .email('must be an email address')
+  .max(254)
+  .transform((value) => value.toLowerCase());
+const password = text(12, 256).describe('At least 12 characters');
+const role = z.enum(roles, 'must be admin or agent');
+
+export const session = named(
+  'SignedIn',
+  z.object({
+    token: z.string().describe('The workspace JWT'),
+    expiresAt: timestamp,
+    tenantId: id,
+    user: z.object({ id, email: z.string(), role }),
+  }),
+);
+
+const tenantParams = z.strictObject({ tenantId: id });
+
+export const environments = ['live', 'test'] as const;
+
+export const apiToken = named(
+  'ApiToken',
+  z.object({
+    id,
+    name: z.string(),
+    product: z.enum(products),
+    environment: z.enum(environments),
+    permissions: z.array(z.enum(permissions)),
+    keyHint: z.string().describe('The key without its secret'),
+    ipAllowlist: z.array(z.string()),
+    expiresAt: timestamp.nullable(),
+    lastUsedAt: timestamp.nullable(),
+    createdAt: timestamp,
+  }),
+);
+
+const entitlements = named(
+  'Entitlements',
+  z.strictObject(
+    Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<
+      (typeof entitlementNames)[number],
+      z.ZodBoolean
+    >,
+  ),
+);
+
+export const identity = defineResource({
+  signUp: {
+    tag,
+    callers: ['public'],
+    method: 'POST',
+    path: '/auth/signup',
+    summary: 'Make a workspace and its first admin',
+    description:
+      'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
+    body: z.strictObject({ email, password, workspaceName: name }),
+    response: session,
+    errors: ['sign_up_closed', 'email_taken', 'workspace_name_taken'],
+    ipLimit: 'sign-in',
+  },
+  logIn: {
+    tag,
+    callers: ['public'],
+    method: 'POST',
+    path: '/auth/login',
+    summary: 'Sign in',
+    body: z.strictObject({ email, password: text(1, 256) }),
+    response: session,
+    errors: ['invalid_credentials'],
+    ipLimit: 'sign-in',
+  },
+  redeemSignInLink: {
+    tag,
+    callers: ['public'],
+    method: 'POST',
+    path: '/auth/link',
+    summary: 'Sign in with the code of a one-time link',
+    body: z.strictObject({ code: text(1, 200) }),
+    response: session,
+    errors: ['invalid_credentials'],
+    ipLimit: 'sign-in',
+  },
+  readMe: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'GET',
+    path: '/auth/me',
+    summary: 'Who is signed in',
+    response: z.object({ tenantId: id, workspaceName: z.string(), user: z.object({ id, email: z.string(), role }) }),
+  },
+  logOut: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'POST',
+    path: '/auth/logout',
+    summary: 'Sign out: the JWT stops working at once',
+    response: z.object({ signedOut: z.literal(true) }),
+  },
+  addMember: {
+    tag,
+    callers: ['session'],
+    role: 'admin',
+    method: 'POST',
+    path: '/tenants/{tenantId}/members',
+    summary: 'Add a person to the workspace',
+    params: tenantParams,
+    body: z.strictObject({ email, password, role: role.default('agent') }),
+    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    errors: ['email_taken'],
+  },
+  createApiToken: {
+    tag: 'API tokens',
+    callers: ['session'],
+    role: 'admin',
+    method: 'POST',
+    path: '/tenants/{tenantId}/tokens',
+    summary: 'Create an API token',
+    description: 'The key is in this answer only.',
+    params: tenantParams,
+    body: named(
+      'CreateApiToken',
+      z.strictObject({
+        name,
+        product: z.enum(products),
+        environment: z.enum(environments).default('live'),
+        permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
+        expiresAt: instant.optional(),
+        ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
+      }),
+    ),
+    response: named('CreatedApiToken', apiToken.extend({ key: z.string() })),
+  },
+  listApiTokens: {
+    tag: 'API tokens',
+    callers: ['session'],
+    role: 'admin',
+    method: 'GET',
+    path: '/tenants/{tenantId}/tokens',
+    summary: 'List API tokens',
+    params: tenantParams,
+    query: listQuery,
+    response: page(apiToken),
+  },
+  deleteApiToken: {
+    tag: 'API tokens',
+    callers: ['session'],
+    role: 'admin',
+    method: 'DELETE',
+    path: '/tenants/{tenantId}/tokens/{id}',
+    summary: 'Revoke an API token, at once and everywhere',
+    params: z.strictObject({ tenantId: id, id }),
+    response: deleted,
+  },
+  readEntitlements: {
+    tag: 'Entitlements',
+    callers: ['session'],
+    role: 'agent',
+    method: 'GET',
+    path: '/growth/entitlements',
+    summary: 'What this workspace is entitled to',
+    response: entitlements,
+  },
+  putEntitlements: {
+    tag: 'Entitlements',
+    callers: ['platform'],
+    method: 'PUT',
+    path: '/tenants/{tenantId}/entitlements',
+    summary: 'Set what a workspace is entitled to (platform admin key)',
+    description:
+      'Without `automations` nothing starts a run any more: no key, hook, channel, schedule, event, subagent or error workflow. A run under way goes on to its end or to where it next waits (for a person, a node, a time or another run), and fails there with `product_not_entitled`; a step of a product that was taken away fails likewise.',
+    params: tenantParams,
+    body: entitlements.partial(),
+    response: entitlements,
+  },
+});

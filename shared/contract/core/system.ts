@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { defineResource } from '../define.ts';
+
+const tag = 'Health';
+
+const part = z.object({ ok: z.boolean(), message: z.string().optional() });
+
+export const system = defineResource({
+  readHealth: {
+    tag,
+    callers: ['public'],
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Whether this process lives',
+    description: 'Asks nothing else: neither database nor queue.',
+    errors: ['request_timeout'],
+    response: z.object({ status: z.literal('ok'), version: z.string(), uptimeSeconds: z.number() }),
+  },
+  readReadiness: {
+    tag,
+    callers: ['public'],
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Whether work can be accepted',
+    description:
+      '503 names the part that is down. `degraded`: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some.',
+    response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
+    errors: ['unavailable', 'request_timeout'],
+  },
+});

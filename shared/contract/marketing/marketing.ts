@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { jsonObject } from '../../json.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const member = { tag: 'Marketing', callers: ['session'], role: 'agent', entitlement: 'marketing' } as const;
+
+const email = z
+  .email('must be an email address')
+  .max(254)
+  .transform((value) => value.toLowerCase());
+
+const contactList = named(
+  'ContactList',
+  z.object({
+    id,
+    name: z.string(),
+    contacts: z.int(),
+    unsubscribed: z.int(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+const contact = named(
+  'Contact',
+  z.object({
+    id,
+    email: z.string(),
+    name: z.string().nullable(),
+    attributes: jsonObject,
+    unsubscribedAt: timestamp.nullable(),
+    createdAt: timestamp,
+  }),
+);
+
+const campaignFields = {
+  name,
+  listId: id,
+  subject: text(1, 500),
+  html: text(1, 500_000).nullable(),
+  text: text(1, 100_000).nullable(),
+};
+const campaign = named(
+  'Campaign',
+  z.object({
+    id,
+    name: z.string(),
+    listId: id,
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    mails: z.object({
+      sent: z.int(),
+      simulated: z.int(),
+      failed: z.int(),
+      unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
+    }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+
+const listContacts = z.strictObject({ id });
+
+export const marketing = defineResource({
+  listContactLists: {
+    ...member,
+    method: 'GET',
+    path: '/growth/marketing/lists',
+    summary: 'List contact lists',
+    query: listQuery,
+    response: page(contactList),
+  },
+  createContactList: {
+    ...member,
+    method: 'POST',
+    path: '/growth/marketing/lists',
+    summary: 'Create a contact list',
+    description:
+      'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.',
+    body: z.strictObject({ name }),
+    response: contactList,
+    errors: ['workspace_limit_reached'],
+  },
+  deleteContactList: {
+    ...member,
+    method: 'DELETE',
+    path: '/growth/marketing/lists/{id}',
+    summary: 'Delete a contact list and its contacts',
+    params: idParams,
+    response: deleted,
+    errors: ['conflict'],
+  },
+  listContacts: {
+    ...member,
+    method: 'GET',
+    path: '/growth/marketing/lists/{id}/contacts',
+    summary: 'List the contacts of a list',
+    params: listContacts,
+    query: listQuery,
+    response: page(contact),
+  },
+  addContacts: {
+    ...member,
+    method: 'POST',
+    path: '/growth/marketing/lists/{id}/contacts',
+    summary: 'Add contacts to a list',
+    description: 'A contact that the list has already is brought up to date; one that unsubscribed stays so.',
+    params: listContacts,
+    body: z.strictObject({
+      contacts: z
+        .array(z.strictObject({ email, name: text(1, 200).optional(), attributes: jsonObject.optional() }))
+        .min(1, 'must hold at least one contact')
+        .max(1000, 'must hold at most 1000 contacts'),
+    }),
+    response: z.object({ added: z.int(), updated: z.int() }),
+    errors: ['workspace_limit_reached'],
+  },
+  deleteContact: {
+    ...member,
+    method: 'DELETE',
+    path: '/growth/marketing/contacts/{id}',
+    summary: 'Delete a contact',
+    params: idParams,
+    response: deleted,
+  },
+  listCampaigns: {
+    ...member,
+    method: 'GET',
+    path: '/growth/marketing/campaigns',
+    summary: 'List campaigns',
+    query: listQuery,
+    response: page(campaign),
+  },
+  createCampaign: {
+    ...member,
+    method: 'POST',
+    path: '/growth/marketing/campaigns',
+    summary: 'Create a campaign',
+    description: '{{name}}, {{email}} and {{attributes.<name>}} stand for what the contact has.',
+    body: z
+      .strictObject({
+        ...campaignFields,
+        html: campaignFields.html.default(null),
+        text: campaignFields.text.default(null),
+      })
+      .refine((body) => body.html !== null || body.text !== null, { message: 'give html or text', path: ['text'] })
+      .meta({
+        example: {
+          name: 'Spring letter',
+          listId: '01980000-0000-7000-8000-000000000004',
+          subject: 'Spring is here',
+          text: 'Hello {{name}}',
+        },
+      }),
+    response: campaign,
+    errors: ['workspace_limit_reached'],
+  },
+  updateCampaign: {
+    ...member,
+    method: 'PATCH',
+    path: '/growth/marketing/campaigns/{id}',
+    summary: 'Change a campaign',
+    params: idParams,
+    body: z
+      .strictObject(campaignFields)
+      .partial()
+      .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field')
+      .meta({ example: { subject: 'Spring is here' } }),
+    response: campaign,
+  },
+  deleteCampaign: {
+    ...member,
+    method: 'DELETE',
+    path: '/growth/marketing/campaigns/{id}',
+    summary: 'Delete a campaign',
+    params: idParams,
+    response: deleted,
+  },
+});
