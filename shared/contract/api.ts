@@ -3,7 +3,7 @@ import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
 import { channels } from './automations/channels.ts';
 import { flows } from './automations/flows.ts';
-import { growth } from './automations/growth.ts';
+import { growth, growthAliases } from './automations/growth.ts';
 import { insight } from './automations/insight.ts';
 import { logs } from './automations/logs.ts';
 import { memory } from './automations/memory.ts';
@@ -40,6 +40,7 @@ export const api = {
   ...insight,
   ...nodes,
   ...artifacts,
+  ...growthAliases,
   ...growth,
   ...audit,
   ...marketing,

@@ -70,6 +70,8 @@ interface OperationShape {
   tag: string;
   summary: string;
   description?: string;
+  /** Id of the operation that answers this one too. */
+  aliasOf?: string;
   /** Who may call it; each brings what it needs: a token its permission, a session its role. */
   callers: readonly [Caller, ...Caller[]];
   permission?: Permission;

@@ -26,6 +26,21 @@ const as = (jwt: string, method: string, path: string, body?: unknown) =>
   send(hub.url, method, path, { headers: { authorization: `Bearer ${jwt}` }, ...(body === undefined ? {} : { body }) });
 
 describe("the dashboard's own operations", () => {
+  test('let a change of a workflow name the version that it is based on', async () => {
+    const { id, version } = await workspace.session.call('growthCreateWorkflow', {
+      body: { name: 'guarded', stepsJson: steps },
+    });
+    const change = (name: string) =>
+      send(hub.url, 'PATCH', `/growth/automations/workflows/${id}`, {
+        headers: { authorization: `Bearer ${workspace.jwt}`, 'if-match': `"${version}"` },
+        body: { name },
+      });
+    const first = await change('first');
+    expect(first).toMatchObject({ status: 200, body: { name: 'first', version: version + 1 } });
+    expect(first.headers.get('etag')).toBe(`"${version + 1}"`);
+    expect(await change('second')).toMatchObject({ status: 409, body: { code: 'version_conflict' } });
+  });
+
   test('show and make what the token API shows and makes', async () => {
     const { session, api } = workspace;
     const workflow = await session.call('growthCreateWorkflow', {

@@ -44,3 +44,14 @@ export function implement<Operations extends Resource>(resource: Operations, han
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }
+
+/** Has aliases answered by the operations that they stand for. @throws Error when one of those is not among the routes. */
+export const implementAliases = (aliases: Resource, routes: readonly Route[]): Route[] =>
+  Object.values(aliases).map((operation) => ({ operation, handle: routeOf(routes, operation.aliasOf ?? '').handle }));
+
+/** The route of an operation. @throws Error when there is none. */
+export function routeOf(routes: readonly Route[], id: string): Route {
+  const route = routes.find(({ operation }) => operation.id === id);
+  if (route === undefined) throw new Error(`the operation ${id} has no route`);
+  return route;
+}

@@ -3,6 +3,7 @@ import type { EnginePorts, PromisedJob } from '../../engine/index.ts';
 import { describeEffect } from '../../engine/skill.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
+import type { Route } from '../../platform/http/implement.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';
@@ -77,7 +78,13 @@ export interface Automations extends Product {
 export function createAutomations(
   { db, events, live, cursors, secrets, egress, blobs, mailer, logger }: Platform,
   settings: AutomationsSettings,
-  { limits, nodes: { nodes, commands, port: nodePort }, ai, skills, dispatch }: AutomationsNeeds,
+  {
+    limits,
+    nodes: { nodes, commands, port: nodePort, routes: nodeRoutes = [] },
+    ai,
+    skills,
+    dispatch,
+  }: AutomationsNeeds,
 ): Automations {
   const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) =>
     validateSteps(steps, skills, entitlements);
@@ -135,6 +142,22 @@ export function createAutomations(
     rules: { skills: () => skills.list().map(describeForPacks), validateSteps: checkSteps, callOf },
     sdkSkills: () => skills.list().map(describeSkill),
   });
+  const routes: Route[] = [
+    ...workflowRoutes(workflows),
+    ...sequenceRoutes(sequences),
+    ...runRoutes(runs),
+    ...flowRoutes(runs),
+    ...hookRoutes(workflows),
+    ...approvalRoutes(approvals),
+    ...policyRoutes(policies),
+    ...agentRoutes(agents),
+    ...sessionRoutes(sessions),
+    ...memoryRoutes(memory),
+    ...channelRoutes(channels),
+    ...logRoutes(logs),
+    ...packRoutes(packs),
+    ...insightRoutes(insight),
+  ];
   const runRetention = new RunRetention({ db, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
@@ -153,33 +176,11 @@ export function createAutomations(
         workflows.startWithin(tx, tenantId, workflowId, request),
     },
     routes: [
-      ...workflowRoutes(workflows),
-      ...sequenceRoutes(sequences),
-      ...runRoutes(runs),
-      ...flowRoutes(runs),
-      ...hookRoutes(workflows),
-      ...approvalRoutes(approvals),
-      ...policyRoutes(policies),
-      ...agentRoutes(agents),
-      ...sessionRoutes(sessions),
-      ...memoryRoutes(memory),
-      ...channelRoutes(channels),
-      ...logRoutes(logs),
-      ...packRoutes(packs),
-      ...insightRoutes(insight),
-      ...growthRoutes({
-        workflows,
-        sequences,
-        runs,
-        agents,
-        approvals,
-        approvalLinks,
-        policies,
-        sessions,
-        channels,
-        nodes,
-        insight,
-      }),
+      ...routes,
+      ...growthRoutes({ runs, agents, approvals, approvalLinks, sessions, channels, nodes, insight }, [
+        ...routes,
+        ...nodeRoutes,
+      ]),
     ],
     pages: approvalPages(approvalLinks),
     skills: [

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { deleted, id, idParams, listQuery, page } from '../common.ts';
+import { deleted, id, idParams } from '../common.ts';
 import { defineResource } from '../define.ts';
+import type { Operation, Role } from '../define.ts';
 import { node } from '../nodes/nodes.ts';
-import { agent, createAgentBody } from './agents.ts';
-import { approval, approvalListQuery, decideBody } from './approvals.ts';
-import { channelProviders } from './channel-providers.ts';
-import { channel } from './channels.ts';
+import { agent, agents } from './agents.ts';
+import { approval, approvals } from './approvals.ts';
+import { channels } from './channels.ts';
 import { slo } from './insight.ts';
-import { policy, putPolicyBody } from './policies.ts';
+import { policies } from './policies.ts';
 import { runSummary, runs } from './runs.ts';
-import { createSequenceBody, sequence } from './sequences.ts';
-import { sessionListQuery, sessionSummary } from './sessions.ts';
-import { workflow, workflows } from './workflows.ts';
+import { sequences } from './sequences.ts';
+import { sessionSummary, sessions } from './sessions.ts';
+import { workflows } from './workflows.ts';
 
 const member = { tag: 'Dashboard', callers: ['session'], role: 'agent', entitlement: 'automations' } as const;
 const admin = { ...member, role: 'admin' } as const;
@@ -32,41 +32,36 @@ const resourceParams = z.strictObject({
   id,
 });
 
+type Alias<Aliased extends Operation> = Pick<
+  Aliased,
+  Extract<keyof Aliased, 'method' | 'summary' | 'params' | 'query' | 'body' | 'bodyOptional' | 'response' | 'errors'>
+> &
+  Omit<typeof member, 'role'> & { role: Role; path: string; description: string; aliasOf: string };
+
+/** An operation under the path that the dashboard's specification gives it; the operation itself answers it. */
+function alias<Aliased extends Operation>(operation: Aliased, path: string): Alias<Aliased> {
+  const { id: aliasOf, permission: _permission, ...shape } = operation;
+  const description = `The same as \`${operation.method} ${operation.path}\`.`;
+  return { ...shape, ...member, role: operation.role ?? member.role, path, description, aliasOf } as Alias<Aliased>;
+}
+
+export const growthAliases = defineResource({
+  growthListWorkflows: alias(workflows.listAutomationWorkflows, '/growth/automations/workflows'),
+  growthCreateWorkflow: alias(workflows.createAutomationWorkflow, '/growth/automations/workflows'),
+  growthRunWorkflow: alias(workflows.runAutomationWorkflow, '/growth/automations/workflows/{id}/run'),
+  growthListSequences: alias(sequences.listAutomationSequences, '/growth/automations/sequences'),
+  growthCreateSequence: alias(sequences.createAutomationSequence, '/growth/automations/sequences'),
+  growthListAgents: alias(agents.listAutomationAgents, '/growth/automations/agents'),
+  growthCreateAgent: alias(agents.createAutomationAgent, '/growth/automations/agents'),
+  growthDecideApproval: alias(approvals.decideAutomationApproval, '/growth/automations/approvals/{id}/decide'),
+  growthPutPolicy: alias(policies.putAutomationPolicy, '/growth/automations/policies'),
+  growthListRuns: alias(runs.listAutomationRuns, '/growth/automations/runs'),
+  growthListSessions: alias(sessions.listAutomationSessions, '/growth/automations/sessions'),
+  growthListApprovals: alias(approvals.listAutomationApprovals, '/growth/automations/approvals'),
+  growthListChannels: alias(channels.listAutomationChannels, '/growth/automations/channels'),
+});
+
 export const growth = defineResource({
-  growthListWorkflows: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/workflows',
-    summary: 'List workflows',
-    query: workflows.listAutomationWorkflows.query,
-    response: page(workflow),
-  },
-  growthCreateWorkflow: {
-    ...member,
-    method: 'POST',
-    path: '/growth/automations/workflows',
-    summary: 'Create a workflow',
-    body: workflows.createAutomationWorkflow.body,
-    response: workflow,
-    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
-  },
-  growthListSequences: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/sequences',
-    summary: 'List sequences',
-    query: listQuery,
-    response: page(sequence),
-  },
-  growthCreateSequence: {
-    ...member,
-    method: 'POST',
-    path: '/growth/automations/sequences',
-    summary: 'Create a sequence',
-    body: createSequenceBody,
-    response: sequence,
-    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
-  },
   growthConsole: {
     ...member,
     method: 'GET',
@@ -84,35 +79,6 @@ export const growth = defineResource({
       slo,
     }),
   },
-  growthListAgents: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/agents',
-    summary: 'List agents',
-    query: listQuery,
-    response: page(agent),
-  },
-  growthCreateAgent: {
-    ...member,
-    method: 'POST',
-    path: '/growth/automations/agents',
-    summary: 'Create an agent',
-    body: createAgentBody,
-    response: agent,
-    errors: ['workspace_limit_reached'],
-  },
-  growthDecideApproval: {
-    ...member,
-    method: 'POST',
-    path: '/growth/automations/approvals/{id}/decide',
-    summary: 'Decide an approval',
-    description:
-      "Where approvers are named, only they may, and never whoever started the run, a run that led to it (by a subagent, the error workflow or the inbound hook of its workspace), or one that it repeats. What a key, a schedule, a channel or a stranger's call starts, no person started.",
-    params: idParams,
-    body: decideBody,
-    response: approval,
-    errors: ['approval_already_decided', 'approver_required'],
-  },
   growthCreateApprovalLinks: {
     ...admin,
     method: 'POST',
@@ -124,65 +90,14 @@ export const growth = defineResource({
     response: z.object({ links: z.array(z.object({ approver: z.string(), url: z.string() })) }),
     errors: ['approval_already_decided', 'approver_required'],
   },
-  growthPutPolicy: {
-    ...admin,
-    method: 'PUT',
-    path: '/growth/automations/policies',
-    summary: 'Set the policy of the workspace',
-    body: putPolicyBody,
-    response: policy,
-  },
-  growthRunWorkflow: {
-    ...member,
-    method: 'POST',
-    path: '/growth/automations/workflows/{id}/run',
-    summary: 'Run a workflow',
-    params: idParams,
-    query: workflows.runAutomationWorkflow.query,
-    body: workflows.runAutomationWorkflow.body,
-    bodyOptional: true,
-    response: workflows.runAutomationWorkflow.response,
-    errors: ['workflow_inactive', 'workflow_invalid', 'workflow_limit_reached', 'queued_runs_limit_reached'],
-  },
-  growthListRuns: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/runs',
-    summary: 'List runs',
-    query: runs.listAutomationRuns.query,
-    response: page(runSummary),
-  },
-  growthListSessions: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/sessions',
-    summary: 'List sessions',
-    query: sessionListQuery,
-    response: page(sessionSummary),
-  },
-  growthListApprovals: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/approvals',
-    summary: 'List approvals',
-    query: approvalListQuery,
-    response: page(approval),
-  },
-  growthListChannels: {
-    ...member,
-    method: 'GET',
-    path: '/growth/automations/channels',
-    summary: 'List channels',
-    query: listQuery.extend({ provider: z.enum(channelProviders).optional() }),
-    response: page(channel),
-  },
   growthUpdateResource: {
     ...member,
     method: 'PATCH',
     path: '/growth/automations/{resource}/{id}',
     summary: 'Change a workflow, sequence, agent, tool profile, channel, node or session',
     description:
-      "The body is that of the resource's own PATCH. Agents (people) may change workflows, sequences and agents; the rest needs the role `admin`.",
+      "The body is that of the resource's own PATCH; `If-Match` counts for workflows. Agents (people) may change workflows, sequences and agents; the rest needs the role `admin`.",
+    ifMatch: true,
     params: resourceParams,
     body: jsonObject,
     response: z.looseObject({ id }),

@@ -1,4 +1,3 @@
 export { ApprovalLinks } from './links.ts';
-export { deciderOf } from './routes.ts';
 export { Approvals, createApprovals } from './service.ts';
 export { approvalPort, expireRunApprovals } from './store.ts';

@@ -5,7 +5,7 @@ import type { Principal } from '../../../platform/http/principal.ts';
 import type { Approvals, Decider } from './service.ts';
 
 /** Who decides: a person by their address, or whoever holds a key. */
-export const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
+const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
   principal.kind === 'session'
     ? { kind: 'user', actor: actorOf(principal), email: principal.user.email }
     : { kind: 'token', actor: actorOf(principal) };

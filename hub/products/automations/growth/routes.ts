@@ -1,38 +1,28 @@
 import { z } from 'zod';
-import { agents as agentsResource, patchToolProfileBody } from '../../../../shared/contract/automations/agents.ts';
-import { growth as growthResource } from '../../../../shared/contract/automations/growth.ts';
+import { patchToolProfileBody } from '../../../../shared/contract/automations/agents.ts';
+import { growth, growthAliases } from '../../../../shared/contract/automations/growth.ts';
 import type { growthResources } from '../../../../shared/contract/automations/growth.ts';
-import { sequences as sequencesResource } from '../../../../shared/contract/automations/sequences.ts';
-import { workflows as workflowsResource } from '../../../../shared/contract/automations/workflows.ts';
 import { name, text } from '../../../../shared/contract/common.ts';
 import type { Role } from '../../../../shared/contract/define.ts';
-import { nodes as nodesResource } from '../../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { jsonObject } from '../../../../shared/json.ts';
-import type { JsonObject } from '../../../../shared/json.ts';
 import { parsePart } from '../../../platform/http/errors.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { implement, implementAliases, routeOf } from '../../../platform/http/implement.ts';
+import type { OperationRequest, Route } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
 import type { Nodes } from '../../nodes/index.ts';
 import type { Agents } from '../agents/index.ts';
 import type { ApprovalLinks, Approvals } from '../approvals/index.ts';
-import { deciderOf } from '../approvals/index.ts';
 import type { Channels } from '../channels/index.ts';
 import type { Insight } from '../insight/index.ts';
-import type { Policies } from '../policies/index.ts';
 import type { Runs } from '../runs/index.ts';
-import type { Sequences } from '../sequences/index.ts';
 import type { Sessions } from '../sessions/index.ts';
-import type { Workflows } from '../workflows/index.ts';
 
-export interface GrowthFaces {
-  workflows: Workflows;
-  sequences: Sequences;
+export interface GrowthServices {
   runs: Runs;
   agents: Agents;
   approvals: Approvals;
   approvalLinks: ApprovalLinks;
-  policies: Policies;
   sessions: Sessions;
   channels: Channels;
   nodes: Nodes;
@@ -40,6 +30,10 @@ export interface GrowthFaces {
 }
 
 type ResourceName = (typeof growthResources)[number];
+type Change = (request: OperationRequest<typeof growth.growthUpdateResource>) => Promise<{ id: string }>;
+type Removal = (
+  request: OperationRequest<typeof growth.growthDeleteResource>,
+) => Promise<{ id: string; deleted: true }>;
 
 const someField = <Schema extends z.ZodObject>(schema: Schema) =>
   schema.refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
@@ -57,94 +51,84 @@ function assertRole(resource: ResourceName, role: Role): void {
 
 const recentRows = 10;
 
-export const growthRoutes = (faces: GrowthFaces) => {
-  const { workflows, sequences, runs, agents, approvals, approvalLinks, policies, sessions, channels, nodes, insight } =
-    faces;
+/** @param routes those of the operations that paths here are other names of. */
+export const growthRoutes = (services: GrowthServices, routes: readonly Route[]) => {
+  const { runs, agents, approvals, approvalLinks, sessions, channels, nodes, insight } = services;
 
-  const updaters: Record<
-    ResourceName,
-    (tenantId: string, id: string, body: JsonObject, actor: string) => Promise<{ id: string }>
-  > = {
-    workflows: (tenantId, id, body, actor) =>
-      workflows.update(tenantId, id, parsePart('body', workflowsResource.updateAutomationWorkflow.body, body), {
-        actor,
-        environment: 'live',
-      }),
-    sequences: (tenantId, id, body, actor) =>
-      sequences.update(tenantId, id, parsePart('body', sequencesResource.updateAutomationSequence.body, body), actor),
-    agents: (tenantId, id, body, actor) =>
-      agents.update(tenantId, id, parsePart('body', agentsResource.updateAutomationAgent.body, body), actor),
-    'tool-profiles': (tenantId, id, body, actor) =>
-      agents.patchProfile(tenantId, id, parsePart('body', patchToolProfileBody, body), actor),
-    channels: (tenantId, id, body, actor) => channels.patch(tenantId, id, parsePart('body', channelBody, body), actor),
-    nodes: (tenantId, id, body, actor) =>
-      nodes.update(tenantId, id, parsePart('body', nodesResource.updateAutomationNode.body, body), actor),
-    sessions: (tenantId, id, body, actor) =>
-      sessions.rename(tenantId, id, parsePart('body', sessionBody, body).title, actor),
+  /** Has the operation of a resource answer for it. */
+  const forward = (id: string): ((request: unknown) => Promise<never>) => {
+    const { operation, handle } = routeOf(routes, id);
+    return (given) => {
+      const request = given as Parameters<Route['handle']>[0] & { params: { id: string }; body: unknown };
+      const params = { id: request.params.id };
+      const body = operation.body === undefined ? undefined : parsePart('body', operation.body, request.body);
+      return handle({ ...request, params, body } as Parameters<Route['handle']>[0]) as Promise<never>;
+    };
   };
-  const removers: Record<
-    ResourceName,
-    (tenantId: string, id: string, actor: string) => Promise<{ id: string; deleted: true }>
-  > = {
-    workflows: (tenantId, id, actor) => workflows.delete(tenantId, id, actor),
-    sequences: (tenantId, id, actor) => sequences.delete(tenantId, id, actor),
-    agents: (tenantId, id, actor) => agents.delete(tenantId, id, actor),
-    'tool-profiles': (tenantId, id, actor) => agents.deleteProfile(tenantId, id, actor),
-    channels: (tenantId, id, actor) => channels.delete(tenantId, id, actor),
-    nodes: (tenantId, id, actor) => nodes.revoke(tenantId, id, actor),
-    sessions: (tenantId, id, actor) => sessions.delete(tenantId, id, actor),
+  const changes: Record<ResourceName, Change> = {
+    workflows: forward('updateAutomationWorkflow'),
+    sequences: forward('updateAutomationSequence'),
+    agents: forward('updateAutomationAgent'),
+    'tool-profiles': ({ principal, params, body }) =>
+      agents.patchProfile(
+        principal.tenantId,
+        params.id,
+        parsePart('body', patchToolProfileBody, body),
+        actorOf(principal),
+      ),
+    channels: ({ principal, params, body }) =>
+      channels.patch(principal.tenantId, params.id, parsePart('body', channelBody, body), actorOf(principal)),
+    nodes: forward('updateAutomationNode'),
+    sessions: ({ principal, params, body }) =>
+      sessions.rename(principal.tenantId, params.id, parsePart('body', sessionBody, body).title, actorOf(principal)),
+  };
+  const removals: Record<ResourceName, Removal> = {
+    workflows: forward('deleteAutomationWorkflow'),
+    sequences: forward('deleteAutomationSequence'),
+    agents: forward('deleteAutomationAgent'),
+    'tool-profiles': ({ principal, params }) => agents.deleteProfile(principal.tenantId, params.id, actorOf(principal)),
+    channels: ({ principal, params }) => channels.delete(principal.tenantId, params.id, actorOf(principal)),
+    nodes: forward('deleteAutomationNode'),
+    sessions: ({ principal, params }) => sessions.delete(principal.tenantId, params.id, actorOf(principal)),
   };
 
-  return implement(growthResource, {
-    growthListWorkflows: ({ principal, query }) => workflows.list(principal.tenantId, query),
-    growthCreateWorkflow: ({ principal, body }) => workflows.create(principal.tenantId, body, runCallerOf(principal)),
-    growthListSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
-    growthCreateSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
-    async growthConsole({ principal: { tenantId } }) {
-      const page = { limit: recentRows };
-      const [recentRuns, open, recentSessions, someAgents, pending, recentApprovals, someNodes, slo] =
-        await Promise.all([
-          runs.list(tenantId, page),
-          runs.countOpen(tenantId),
-          sessions.list(tenantId, page),
-          agents.list(tenantId, page),
-          approvals.countPending(tenantId),
-          approvals.list(tenantId, { ...page, status: 'pending' }),
-          nodes.list(tenantId, { limit: 100 }),
-          insight.slo(tenantId, '24h'),
-        ]);
-      return {
-        runs: { recent: recentRuns.data, open },
-        sessions: recentSessions.data,
-        agents: someAgents.data,
-        approvals: { pending, recent: recentApprovals.data },
-        nodes: someNodes.data,
-        slo,
-      };
-    },
-    growthListAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
-    growthCreateAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
-    growthDecideApproval: ({ principal, params, body }) =>
-      approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
-    growthCreateApprovalLinks: ({ principal, params, baseUrl }) =>
-      approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
-    growthPutPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
-    growthRunWorkflow: ({ principal, params, query, body }) =>
-      workflows.run(principal.tenantId, params.id, body, {
-        ...runCallerOf(principal),
-        dryRun: query.dryRun === 'true',
-      }),
-    growthListRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
-    growthListSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
-    growthListApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
-    growthListChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
-    async growthUpdateResource({ principal, params, body }) {
-      assertRole(params.resource, principal.user.role);
-      return { ...(await updaters[params.resource](principal.tenantId, params.id, body, actorOf(principal))) };
-    },
-    async growthDeleteResource({ principal, params }) {
-      assertRole(params.resource, principal.user.role);
-      return removers[params.resource](principal.tenantId, params.id, actorOf(principal));
-    },
-  });
+  return [
+    ...implementAliases(growthAliases, routes),
+    ...implement(growth, {
+      async growthConsole({ principal: { tenantId } }) {
+        const page = { limit: recentRows };
+        const [recentRuns, open, recentSessions, someAgents, pending, recentApprovals, someNodes, slo] =
+          await Promise.all([
+            runs.list(tenantId, page),
+            runs.countOpen(tenantId),
+            sessions.list(tenantId, page),
+            agents.list(tenantId, page),
+            approvals.countPending(tenantId),
+            approvals.list(tenantId, { ...page, status: 'pending' }),
+            nodes.list(tenantId, { limit: 100 }),
+            insight.slo(tenantId, '24h'),
+          ]);
+        return {
+          runs: { recent: recentRuns.data, open },
+          sessions: recentSessions.data,
+          agents: someAgents.data,
+          approvals: { pending, recent: recentApprovals.data },
+          nodes: someNodes.data,
+          slo,
+        };
+      },
+      growthCreateApprovalLinks: ({ principal, params, baseUrl }) =>
+        approvalLinks.create(principal.tenantId, params.id, actorOf(principal), baseUrl),
+      async growthUpdateResource(request) {
+        const { resource } = request.params;
+        assertRole(resource, request.principal.user.role);
+        return { ...(await changes[resource](request)) };
+      },
+      async growthDeleteResource(request) {
+        const { resource } = request.params;
+        assertRole(resource, request.principal.user.role);
+        return removals[resource](request);
+      },
+    }),
+  ];
 };
