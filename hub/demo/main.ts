@@ -5,10 +5,9 @@ import { delimiter, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { Run } from '../../shared/contract/automations/runs.ts';
+import { createClient } from '../../shared/client/client.ts';
+import type { Client, Run } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { createClient } from '../../shared/contract/client.ts';
-import type { Client, Fetch } from '../../shared/contract/client.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { servePage } from './page.ts';
 import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
@@ -284,7 +283,7 @@ async function main(): Promise<number> {
       { env: { OUTRIGGER_HOME: home }, signal: demo.signal },
     ),
   ) as { key: string };
-  const api = createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
+  const api = createClient({ baseUrl: url, fetch, token: key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());
   const { nodeId, folder } = await startCompanion(stack, demo, api, display);

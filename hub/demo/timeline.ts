@@ -1,4 +1,4 @@
-import type { Run, StepResult } from '../../shared/contract/automations/runs.ts';
+import type { Run, StepResult } from '../../shared/client/client.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 
 const isTerminal = process.stdout.isTTY;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { addressOf } from '../../shared/client/client.ts';
+import type { Input } from '../../shared/client/client.ts';
 import { errorBody } from '../../shared/contract/common.ts';
-import type { Operation, OperationCall } from '../../shared/contract/define.ts';
-import { nodes } from '../../shared/contract/nodes/nodes.ts';
 import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
 
@@ -74,8 +74,6 @@ export class HubError extends Error {
   }
 }
 
-type NodeOperations = typeof nodes;
-
 export interface CallOptions {
   signal: AbortSignal;
   /** For all of it; with `content`, since its last byte left. */
@@ -105,19 +103,20 @@ export class HubClient {
   /** @throws HubError, or the signal's reason. */
   async call<Id extends keyof HubAnswers>(
     id: Id,
-    input: Partial<OperationCall<NodeOperations[Id]>>,
+    input: Partial<Input<Id>>,
     options: CallOptions,
   ): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
-    const operation: Operation = nodes[id];
+    const { method, url } = addressOf(this.#hub, id, input);
+    const { body } = input as { body?: unknown };
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), options.timeoutMs);
     const { form, content } = options;
-    const json = form === undefined && content === undefined && input.body !== undefined;
+    const json = form === undefined && content === undefined && body !== undefined;
     let response: Response;
     let text: string;
     try {
-      response = await fetch(this.#url(operation, input), {
-        method: operation.method,
+      response = await fetch(url, {
+        method,
         headers: {
           ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }),
           ...(json ? { 'content-type': 'application/json' } : {}),
@@ -127,7 +126,7 @@ export class HubClient {
           form ??
           (content === undefined
             ? json
-              ? JSON.stringify(input.body)
+              ? JSON.stringify(body)
               : null
             : ReadableStream.from(eachRefreshing(content, timer))),
         ...(content === undefined ? {} : { duplex: 'half' }),
@@ -158,18 +157,6 @@ export class HubClient {
       );
     const date = Date.parse(response.headers.get('date') ?? '');
     return { body: parsed.data as z.output<HubAnswers[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
-  }
-
-  #url(operation: Operation, { params, query }: { params?: unknown; query?: unknown }): string {
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
-      encodeURIComponent(String((params as Record<string, unknown>)[name])),
-    );
-    const search = new URLSearchParams(
-      Object.entries((query ?? {}) as Record<string, unknown>).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, String(value)] as [string, string]],
-      ),
-    );
-    return `${this.#hub}${path}${search.size === 0 ? '' : `?${search.toString()}`}`;
   }
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { ApiError } from '../../shared/contract/client.ts';
+import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 

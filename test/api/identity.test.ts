@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
 import { contains } from '../../hub/platform/http/auth.ts';
-import { ApiError } from '../../shared/contract/client.ts';
 import { products } from '../../shared/contract/define.ts';
+import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { adminKey } from '../fixtures/hub.ts';

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { createClient } from '../../shared/contract/client.ts';
-import type { Client, Fetch } from '../../shared/contract/client.ts';
+import { createClient } from '../fixtures/contract-client.ts';
+import type { Client, Fetch } from '../fixtures/contract-client.ts';
 
 /** A hub in a process of its own, as a user runs it, without limits that would be measured instead of it. */
 export interface BenchHub extends AsyncDisposable {

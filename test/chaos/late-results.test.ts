@@ -4,7 +4,7 @@ import { NodeCommands } from '../../hub/products/nodes/index.ts';
 import { sayReachable } from '../../hub/products/nodes/reachability.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import type { Client } from '../../shared/contract/client.ts';
+import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';

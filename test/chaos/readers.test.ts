@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { createClient } from '../../shared/contract/client.ts';
-import type { Fetch } from '../../shared/contract/client.ts';
+import { createClient } from '../fixtures/contract-client.ts';
+import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { clientTypes } from './client-types.ts';
 import { openApiDocument } from './document.ts';
 
 const width = 120;
@@ -16,5 +17,6 @@ function format(value: unknown, indent: string, before: number): string {
   return Array.isArray(value) ? `[\n${items.join(',\n')}\n${indent}]` : `{\n${items.join(',\n')}\n${indent}}`;
 }
 
-/** Writes the committed document anew; a test fails while it differs from the contract. */
+/** Writes the committed document and the types of clients anew; a test fails while they differ from the contract. */
 writeFileSync(new URL('openapi.json', import.meta.url), `${format(openApiDocument(), '', 0)}\n`);
+writeFileSync(new URL('../../../../shared/client/operations.ts', import.meta.url), clientTypes());

@@ -1,0 +1,2888 @@
+// Written by npm run openapi from the contract; change that instead.
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** An answer that is no JSON: to be read with `open`. */
+export interface Bytes {
+  readonly bytes: unique symbol;
+}
+
+export interface Agent {
+  id: string;
+  name: string;
+  systemPrompt: string;
+  toolProfileId: string | null;
+  routeKeys: string[];
+  /** Id of a model of the workspace; the failover order when null */
+  model: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface AgentPage {
+  data: Agent[];
+  meta: PageMeta;
+}
+
+export interface AgentStep {
+  type: 'agent';
+  /** Whose system prompt, model and tools; a plain one when left out */
+  agentId?: string;
+  prompt: string;
+  /** Which skills it may call; the agent's own profile when left out, and none without either */
+  toolProfileId?: string;
+  maxTurns: number;
+  /** Tokens in all, in and out */
+  maxTokens?: number;
+  /** The session whose transcript it continues; that of the inbound message when left out */
+  sessionId?: string;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds: number;
+    /** By which each further wait grows */
+    factor: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface AgentStepInput {
+  type: 'agent';
+  /** Whose system prompt, model and tools; a plain one when left out */
+  agentId?: string;
+  prompt: string;
+  /** Which skills it may call; the agent's own profile when left out, and none without either */
+  toolProfileId?: string;
+  maxTurns?: number;
+  /** Tokens in all, in and out */
+  maxTokens?: number;
+  /** The session whose transcript it continues; that of the inbound message when left out */
+  sessionId?: string;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds?: number;
+    /** By which each further wait grows */
+    factor?: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface ApiToken {
+  id: string;
+  name: string;
+  product: 'chat' | 'ai' | 'automations' | 'voice';
+  environment: 'live' | 'test';
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  /** The key without its secret */
+  keyHint: string;
+  ipAllowlist: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface ApiTokenPage {
+  data: ApiToken[];
+  meta: PageMeta;
+}
+
+export interface Approval {
+  id: string;
+  runId: string;
+  stepIndex: number;
+  kind: 'step' | 'system.run';
+  title: string;
+  message: string;
+  /** What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit */
+  request: JsonValue;
+  /** SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for */
+  requestHash: string;
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Who alone may decide; empty when whoever manages automations does */
+  approvers: string[];
+  /** How many of them must agree */
+  required: number;
+  votes: {
+    approver: string;
+    decision: 'approved' | 'rejected';
+    note: string | null;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+  }[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  decidedBy: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  note: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface ApprovalPage {
+  data: Approval[];
+  meta: PageMeta;
+}
+
+export interface ApprovalStep {
+  type: 'approval';
+  title: string;
+  message: string;
+  /** No expiry when left out */
+  expiresInSeconds?: number;
+  onTimeout: 'reject' | 'approve';
+  /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
+  approvers?: JsonValue[];
+  /** How many of the approvers must agree; one who rejects is enough */
+  required: number;
+  /** From then on those in escalateTo may decide as well */
+  escalateAfterSeconds?: number;
+  escalateTo?: JsonValue[];
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds: number;
+    /** By which each further wait grows */
+    factor: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface ApprovalStepInput {
+  type: 'approval';
+  title: string;
+  message?: string;
+  /** No expiry when left out */
+  expiresInSeconds?: number;
+  onTimeout?: 'reject' | 'approve';
+  /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
+  approvers?: string[];
+  /** How many of the approvers must agree; one who rejects is enough */
+  required?: number;
+  /** From then on those in escalateTo may decide as well */
+  escalateAfterSeconds?: number;
+  escalateTo?: string[];
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds?: number;
+    /** By which each further wait grows */
+    factor?: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface AuditEntry {
+  id: string;
+  actor: string;
+  action: string;
+  targetType: string;
+  targetId: string;
+  details: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface AuditEntryPage {
+  data: AuditEntry[];
+  meta: PageMeta;
+}
+
+export interface Campaign {
+  id: string;
+  name: string;
+  listId: string;
+  subject: string;
+  html: string | null;
+  text: string | null;
+  mails: {
+    sent: number;
+    simulated: number;
+    failed: number;
+    /** Under way, or cut off in the middle: nobody knows, so they are not sent again */
+    unknown: number;
+  };
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface CampaignPage {
+  data: Campaign[];
+  meta: PageMeta;
+}
+
+export interface Channel {
+  id: string;
+  provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  name: string;
+  /** Without its secrets */
+  config: JsonObject;
+  /** Which secrets are set */
+  secretsSet: string[];
+  active: boolean;
+  /** Where the provider sends its messages to, under the address of the hub */
+  inboundPath: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface ChannelPage {
+  data: Channel[];
+  meta: PageMeta;
+}
+
+export interface ChannelTrigger {
+  schemaVersion: 1;
+  type: 'channel';
+  /** Which channels start it; every one when left out */
+  channel: {
+    channelId?: string;
+    provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  };
+}
+
+export interface ChannelTriggerInput {
+  schemaVersion?: 1;
+  type: 'channel';
+  /** Which channels start it; every one when left out */
+  channel?: {
+    channelId?: string;
+    provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  };
+}
+
+export interface Command {
+  id: string;
+  type: string;
+  input: JsonObject;
+  /** After this the hub no longer wants the answer */
+  expiresAt: string;
+  leaseSeconds: number;
+  approval?: CommandApproval;
+}
+
+export interface CommandApproval {
+  id: string;
+  /** SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs */
+  requestHash: string;
+  approvedBy: string;
+  /** ISO 8601, UTC, with milliseconds */
+  approvedAt: string;
+}
+
+export interface CommandResult {
+  status: 'succeeded' | 'failed';
+  /** As the command promises */
+  output?: unknown;
+  error?: {
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    code: string;
+    message: string;
+  };
+  artifacts?: {
+    name: string;
+    contentType: string;
+    base64: string;
+  }[];
+  /** Names of artefacts that were uploaded before the result */
+  uploads?: string[];
+}
+
+export interface Contact {
+  id: string;
+  email: string;
+  name: string | null;
+  attributes: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  unsubscribedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface ContactList {
+  id: string;
+  name: string;
+  contacts: number;
+  unsubscribed: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface ContactListPage {
+  data: ContactList[];
+  meta: PageMeta;
+}
+
+export interface ContactPage {
+  data: Contact[];
+  meta: PageMeta;
+}
+
+export interface CreateAgent {
+  name: string;
+  systemPrompt?: string;
+  toolProfileId?: string | null;
+  routeKeys?: string[];
+  model?: string | null;
+}
+
+export interface CreateApiToken {
+  name: string;
+  product: 'chat' | 'ai' | 'automations' | 'voice';
+  environment?: 'live' | 'test';
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  expiresAt?: string;
+  /** CIDR blocks or addresses, IPv4 and IPv6 */
+  ipAllowlist?: string[];
+}
+
+export interface CreateSequence {
+  name: string;
+  steps: StepInput[];
+}
+
+export interface CreateWorkflow {
+  name: string;
+  active?: boolean;
+  triggerJson?: TriggerInput;
+  stepsJson: StepInput[];
+  limits?: WorkflowLimitsInput | null;
+}
+
+export interface CreatedApiToken {
+  id: string;
+  name: string;
+  product: 'chat' | 'ai' | 'automations' | 'voice';
+  environment: 'live' | 'test';
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  /** The key without its secret */
+  keyHint: string;
+  ipAllowlist: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  lastUsedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  key: string;
+}
+
+export interface CronSchedule {
+  kind: 'cron';
+  cron: string;
+  timezone: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds: number;
+}
+
+export interface CronScheduleInput {
+  kind: 'cron';
+  cron: string;
+  timezone?: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed?: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp?: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap?: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds?: number;
+}
+
+export interface DecideApproval {
+  decision: 'approved' | 'rejected';
+  note?: string;
+}
+
+export interface Deleted {
+  id: string;
+  deleted: true;
+}
+
+export interface DeliverStep {
+  type: 'deliver';
+  provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
+  channelId?: string;
+  to: string;
+  /** For email */
+  subject?: string;
+  text: string;
+  mediaUrl?: string;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds: number;
+    /** By which each further wait grows */
+    factor: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface DeliverStepInput {
+  type: 'deliver';
+  provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
+  channelId?: string;
+  to: string;
+  /** For email */
+  subject?: string;
+  text: string;
+  mediaUrl?: string;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds?: number;
+    /** By which each further wait grows */
+    factor?: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface DeviceFacts {
+  cpu?: {
+    model: string;
+    cores: number;
+    loadPercent: number;
+  };
+  memory?: {
+    totalBytes: number;
+    availableBytes: number;
+  };
+  disks?: {
+    mount: string;
+    totalBytes: number;
+    usedBytes: number;
+  }[];
+  battery?: {
+    percent: number;
+    charging: boolean;
+  } | null;
+  displays?: {
+    index: number;
+    name: string;
+    width: number;
+    height: number;
+  }[];
+  uptimeSeconds?: number;
+}
+
+export interface DeviceInfo {
+  name: string;
+  /** As Node.js names it: linux, darwin, win32 */
+  platform: string;
+  arch: string;
+  osVersion: string;
+  appVersion: string;
+  /** Command types that this device can carry out now */
+  capabilities: string[];
+}
+
+export interface DryRun {
+  dryRun: true;
+  /** Whether every step could run as far as can be told now */
+  runnable: boolean;
+  steps: {
+    index: number;
+    id: string | null;
+    type: string;
+    skillId: string | null;
+    /** What `when` says; unknown when it depends on what earlier steps bring */
+    willRun: 'yes' | 'no' | 'unknown';
+    /** With every template resolved whose value is known; the others stand as they are */
+    input: JsonValue;
+    /** References whose value only the run will know */
+    unresolved: string[];
+    /** What the step would do to the world, in a sentence */
+    effect: string;
+    needsApproval: boolean;
+    problems: string[];
+  }[];
+}
+
+export interface Entitlements {
+  conversations_suite: boolean;
+  ai_agent: boolean;
+  automations: boolean;
+  business_calling: boolean;
+  business_email: boolean;
+  marketing: boolean;
+  business_phone: boolean;
+}
+
+export interface Error {
+  statusCode: number;
+  /** The reason phrase of the status */
+  error: string;
+  /** For people: what is wrong and what to do */
+  message: string;
+  requestId: string;
+  /** For programs: stable */
+  code: string;
+  details?: {
+    path: string;
+    message: string;
+  }[];
+}
+
+export interface EventTrigger {
+  schemaVersion: 1;
+  type: 'event';
+  event: {
+    type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    filter?: JsonObject;
+  };
+}
+
+export interface EventTriggerInput {
+  schemaVersion?: 1;
+  type: 'event';
+  event: {
+    type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    filter?: Record<string, unknown>;
+  };
+}
+
+export interface Failure {
+  code: string;
+  message: string;
+  stepIndex?: number;
+}
+
+export interface Flow {
+  id: string;
+  workflowId: string;
+  revision: number;
+  /** That of the latest run */
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface FlowPage {
+  data: Flow[];
+  meta: PageMeta;
+}
+
+export interface FlowWithRuns {
+  id: string;
+  workflowId: string;
+  revision: number;
+  /** That of the latest run */
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** First attempt first */
+  runs: RunSummary[];
+}
+
+export interface HeartbeatTrigger {
+  schemaVersion: 1;
+  type: 'heartbeat';
+  schedule: Schedule;
+}
+
+export interface HeartbeatTriggerInput {
+  schemaVersion?: 1;
+  type: 'heartbeat';
+  schedule: ScheduleInput;
+}
+
+export interface HubPace {
+  pollSeconds: number;
+  heartbeatSeconds: number;
+}
+
+export interface IntervalSchedule {
+  kind: 'interval';
+  everySeconds: number;
+  timezone: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds: number;
+}
+
+export interface IntervalScheduleInput {
+  kind: 'interval';
+  everySeconds: number;
+  timezone?: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed?: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp?: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap?: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds?: number;
+}
+
+/** Milliseconds, to within 10 %; null without a run */
+export interface Latency {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface LogLine {
+  id: string;
+  runId: string;
+  workflowId: string | null;
+  stepIndex: number;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface LogLinePage {
+  data: LogLine[];
+  meta: PageMeta;
+}
+
+export interface LogStep {
+  type: 'log';
+  message: string;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds: number;
+    /** By which each further wait grows */
+    factor: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface LogStepInput {
+  type: 'log';
+  message: string;
+  level?: 'debug' | 'info' | 'warn' | 'error';
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds?: number;
+    /** By which each further wait grows */
+    factor?: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface ManualTrigger {
+  schemaVersion: 1;
+  type: 'manual';
+}
+
+export interface ManualTriggerInput {
+  schemaVersion?: 1;
+  type: 'manual';
+}
+
+export interface MemoryEntry {
+  key: string;
+  value: JsonValue;
+  sessionId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface MemoryEntryPage {
+  data: MemoryEntry[];
+  meta: PageMeta;
+}
+
+export interface Models {
+  models: {
+    id: string;
+    provider: 'openai-compatible' | 'openai' | 'anthropic';
+    /** As the provider names it */
+    model: string;
+    baseUrl: string | null;
+    apiKeySet: boolean;
+  }[];
+  order: string[];
+  /** The model of the hub itself, used where the workspace has none */
+  fallback: {
+    model: string;
+  } | null;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
+}
+
+export interface Node {
+  id: string;
+  name: string;
+  status: 'pending' | 'online' | 'offline' | 'revoked';
+  allowSystem: boolean;
+  allowBrowser: boolean;
+  device: DeviceInfo | null;
+  facts: DeviceFacts | null;
+  /** Switched on by the owner of the device: it refuses every command */
+  paused: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  pairedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  lastSeenAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface NodePage {
+  data: Node[];
+  meta: PageMeta;
+}
+
+export interface Onboarding {
+  complete: boolean;
+  steps: {
+    id: string;
+    title: string;
+    done: boolean;
+    why: string;
+    /** What does it */
+    request: {
+      method: string;
+      path: string;
+      body: JsonObject | null;
+    };
+  }[];
+  /** Id of the first step that is not done */
+  next: string | null;
+  counts: {
+    workflows: number;
+    nodesOnline: number;
+    nodes: number;
+    models: number;
+    channels: number;
+    agents: number;
+    packs: number;
+    runsSucceeded: boolean;
+  };
+}
+
+export interface OnceSchedule {
+  kind: 'at';
+  at: string;
+  timezone: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds: number;
+}
+
+export interface OnceScheduleInput {
+  kind: 'at';
+  at: string;
+  timezone?: string;
+  /** What becomes of fires that fell due while the hub was down */
+  onMissed?: 'skip' | 'last' | 'all';
+  /** With onMissed all: the latest so many are made up for */
+  maxCatchUp?: number;
+  /** What a fire does while a run of the workflow is under way */
+  overlap?: 'allow' | 'skip' | 'queue';
+  /** Each run begins up to so many seconds after its time */
+  jitterSeconds?: number;
+}
+
+export interface OutgoingMessage {
+  id: string;
+  runId: string | null;
+  workflowId: string | null;
+  stepIndex: number | null;
+  /** webhook, email, campaign or the provider of a channel */
+  channel: string;
+  recipient: string;
+  /** `simulated` in the test environment, where nothing leaves */
+  status: 'delivered' | 'simulated' | 'failed';
+  summary: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface OutgoingMessagePage {
+  data: OutgoingMessage[];
+  meta: PageMeta;
+}
+
+export interface Pack {
+  id: string;
+  name: string;
+  version: string;
+  publisher: string;
+  summary: string;
+  inputsSchema: {
+    type: 'object';
+    properties: JsonObject;
+    required: string[];
+  };
+  /** Every skill that its graph uses */
+  skills: string[];
+  /** Hosts that it calls or opens: a name, with its port unless that is its scheme's own, or `inputs.<name>` for the host of an input of format uri */
+  hosts: string[];
+  /** Names of inputs that hold a secret */
+  secrets: string[];
+  /** What it does on a companion node */
+  nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+  graph: {
+    /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
+    trigger: JsonObject;
+    /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
+    steps: JsonObject[];
+  };
+  source: 'shipped' | 'published';
+  installedVersion: string | null;
+}
+
+export interface PackGrants {
+  skills: {
+    id: string;
+    title: string;
+    effect: string;
+  }[];
+  hosts: string[];
+  secrets: string[];
+  nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+  /** Whether a person approves something in each run */
+  approvals: boolean;
+}
+
+export interface PackPage {
+  data: Pack[];
+  meta: PageMeta;
+}
+
+export interface PageMeta {
+  limit: number;
+  nextCursor: string | null;
+}
+
+export interface Policy {
+  /** Reaches every agent's prompt */
+  standingOrders: string;
+  /** No run begins within them; it waits for their end */
+  quietHours: QuietHours | null;
+  /** Further runs wait */
+  maxRunsPerHour: number | null;
+  /** Skills before which somebody must approve; `*` stands for any part of a name */
+  approvalsRequiredFor: string[];
+  /** Runs with the failed run as its payload whenever a run fails */
+  errorWorkflowId: string | null;
+  /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
+  retention: Retention | null;
+  /** Null until it is first set */
+  updatedAt: string | null;
+}
+
+export interface PutChannel {
+  /** Changes this channel; a new one when left out */
+  id?: string;
+  provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  name: string;
+  /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
+  config?: Record<string, unknown>;
+  active?: boolean;
+}
+
+export interface PutModels {
+  models: {
+    id: string;
+    provider: 'openai-compatible' | 'openai' | 'anthropic';
+    /** As the provider names it */
+    model: string;
+    /** Needed for openai-compatible */
+    baseUrl?: string;
+    /** Write only; the one that was set before for the same provider and baseUrl is kept when left out */
+    apiKey?: string;
+  }[];
+  /** Ids in the order in which they are tried */
+  order: string[];
+}
+
+export interface PutPolicy {
+  /** Reaches every agent's prompt */
+  standingOrders?: string;
+  /** No run begins within them; it waits for their end */
+  quietHours?: QuietHoursInput | null;
+  /** Further runs wait */
+  maxRunsPerHour?: number | null;
+  /** Skills before which somebody must approve; `*` stands for any part of a name */
+  approvalsRequiredFor?: string[];
+  /** Runs with the failed run as its payload whenever a run fails */
+  errorWorkflowId?: string | null;
+  /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
+  retention?: RetentionInput | null;
+}
+
+export interface PutToolProfile {
+  /** Changes this profile; a new one when left out */
+  id?: string;
+  name: string;
+  /** Skills that may be called; `*` stands for any part of a name */
+  allow: string[];
+  /** Wins over allow */
+  deny?: string[];
+}
+
+export interface QuietHours {
+  from: string;
+  /** Earlier than `from` when it lies on the next day */
+  to: string;
+  timezone: string;
+  /** Days of the week on which they begin, 0 for Sunday; every day when left out */
+  days?: number[];
+}
+
+export interface QuietHoursInput {
+  from: string;
+  /** Earlier than `from` when it lies on the next day */
+  to: string;
+  timezone?: string;
+  /** Days of the week on which they begin, 0 for Sunday; every day when left out */
+  days?: number[];
+}
+
+export interface Retention {
+  maxAgeDays?: number;
+  maxRuns?: number;
+}
+
+export interface RetentionInput {
+  maxAgeDays?: number;
+  maxRuns?: number;
+}
+
+export interface Run {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  flowId: string;
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  trigger: {
+    type: string;
+  };
+  attempt: number;
+  environment: 'live' | 'test';
+  /** The run whose step waits for this one */
+  parentRunId: string | null;
+  /** How many runs, each started by the one before, led to this one */
+  depth: number;
+  error: Failure | null;
+  /** ISO 8601, UTC, with milliseconds */
+  queuedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
+  context: string | null;
+  payload: JsonObject | null;
+  stepsResultJson: StepResult[];
+}
+
+export interface RunInput {
+  context?: string;
+  payload?: Record<string, unknown>;
+}
+
+export interface RunSummary {
+  id: string;
+  workflowId: string;
+  workflowVersion: number;
+  flowId: string;
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  trigger: {
+    type: string;
+  };
+  attempt: number;
+  environment: 'live' | 'test';
+  /** The run whose step waits for this one */
+  parentRunId: string | null;
+  /** How many runs, each started by the one before, led to this one */
+  depth: number;
+  error: Failure | null;
+  /** ISO 8601, UTC, with milliseconds */
+  queuedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
+}
+
+export interface RunSummaryPage {
+  data: RunSummary[];
+  meta: PageMeta;
+}
+
+export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule;
+
+export type ScheduleInput = IntervalScheduleInput | CronScheduleInput | OnceScheduleInput;
+
+export interface ScheduleTrigger {
+  schemaVersion: 1;
+  type: 'schedule';
+  schedule: Schedule;
+}
+
+export interface ScheduleTriggerInput {
+  schemaVersion?: 1;
+  type: 'schedule';
+  schedule: ScheduleInput;
+}
+
+export interface Sequence {
+  id: string;
+  name: string;
+  /** Each may wait `delaySeconds` before it begins */
+  steps: Step[];
+  /** The workflow that running it made; null before its first run */
+  workflowId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface SequencePage {
+  data: Sequence[];
+  meta: PageMeta;
+}
+
+export interface Session {
+  id: string;
+  scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+  key: string;
+  title: string;
+  /** What is remembered of the older part of the transcript */
+  memorySummary: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface SessionMessage {
+  id: string;
+  role: 'user' | 'assistant' | 'system';
+  content: string;
+  runId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface SessionPage {
+  data: Session[];
+  meta: PageMeta;
+}
+
+export interface SessionWithTranscript {
+  id: string;
+  scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+  key: string;
+  title: string;
+  /** What is remembered of the older part of the transcript */
+  memorySummary: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  transcript: {
+    /** Oldest first */
+    data: SessionMessage[];
+    meta: PageMeta;
+  };
+}
+
+export interface SignedIn {
+  /** The workspace JWT */
+  token: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  tenantId: string;
+  user: {
+    id: string;
+    email: string;
+    role: 'admin' | 'agent';
+  };
+}
+
+export interface SkillStep {
+  type: 'skill';
+  skillId: string;
+  input: JsonObject;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds: number;
+    /** By which each further wait grows */
+    factor: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface SkillStepInput {
+  type: 'skill';
+  skillId: string;
+  input?: Record<string, unknown>;
+  /** Later steps refer to it as {{steps.<id>.output}} */
+  id?: string;
+  name?: string;
+  /** A template; the step is skipped unless it renders to something truthy */
+  when?: string;
+  continueOnError?: boolean;
+  retry?: {
+    /** Tries in all */
+    maxAttempts: number;
+    /** Before the second try */
+    backoffSeconds?: number;
+    /** By which each further wait grows */
+    factor?: number;
+  };
+  /** Waits so long before the step begins; no worker is held */
+  delaySeconds?: number;
+  /** For each try */
+  timeoutSeconds?: number;
+}
+
+export interface Slo {
+  window: '1h' | '24h' | '7d' | '30d';
+  /** ISO 8601, UTC, with milliseconds */
+  from: string;
+  /** ISO 8601, UTC, with milliseconds */
+  to: string;
+  /** Runs that ended within the window */
+  runs: {
+    total: number;
+    succeeded: number;
+    failed: number;
+    cancelled: number;
+    /** Succeeded of those that succeeded or failed, 0 to 1 */
+    successRate: number | null;
+  };
+  latencyMs: {
+    /** From acceptance to the start */
+    queue: Latency;
+    /** From the start to the end */
+    run: Latency;
+  };
+  nodes: {
+    online: number;
+    total: number;
+    /** From handing a command out to its result */
+    commandLatencyMs: Latency;
+  };
+  webhooks: {
+    delivered: number;
+    failed: number;
+  };
+}
+
+export interface StartedRun {
+  runId: string;
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+}
+
+export type Step = SkillStep | LogStep | ApprovalStep | AgentStep | DeliverStep;
+
+export type StepInput = SkillStepInput | LogStepInput | ApprovalStepInput | AgentStepInput | DeliverStepInput;
+
+export interface StepResult {
+  index: number;
+  id: string | null;
+  type: string;
+  skillId: string | null;
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
+  attempts: number;
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
+  output: JsonObject | null;
+  outputText: string | null;
+  error: Failure | null;
+}
+
+export interface ToolProfile {
+  id: string;
+  name: string;
+  allow: string[];
+  deny: string[];
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface ToolProfilePage {
+  data: ToolProfile[];
+  meta: PageMeta;
+}
+
+export type Trigger = ManualTrigger | ScheduleTrigger | HeartbeatTrigger | EventTrigger | WebhookTrigger | ChannelTrigger;
+
+export type TriggerInput = ManualTriggerInput | ScheduleTriggerInput | HeartbeatTriggerInput | EventTriggerInput | WebhookTriggerInput | ChannelTriggerInput;
+
+export interface UpdateAgent {
+  name?: string;
+  systemPrompt?: string;
+  toolProfileId?: string | null;
+  routeKeys?: string[];
+  model?: string | null;
+}
+
+export interface UpdateSequence {
+  name?: string;
+  steps?: StepInput[];
+}
+
+export interface UploadState {
+  name: string;
+  /** Bytes that the hub has: where the next piece begins */
+  received: number;
+  /** Size of the whole artefact; null before the first piece */
+  bytes: number | null;
+  /** All bytes are there and have the checksum; a result may name the artefact in `uploads` */
+  complete: boolean;
+}
+
+export interface WebhookTrigger {
+  schemaVersion: 1;
+  type: 'webhook';
+  webhook: {
+    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
+    token: string;
+  };
+}
+
+export interface WebhookTriggerInput {
+  schemaVersion?: 1;
+  type: 'webhook';
+  webhook: {
+    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
+    token: string;
+  };
+}
+
+export interface Workflow {
+  id: string;
+  name: string;
+  active: boolean;
+  triggerJson: Trigger;
+  stepsJson: Step[];
+  version: number;
+  limits: WorkflowLimits | null;
+  /** `test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it */
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** When its schedule fires next; null without one */
+  nextRunAt: string | null;
+}
+
+export interface WorkflowLimits {
+  maxConcurrentRuns?: number;
+  /** Runs that begin within any minute */
+  maxRunsPerMinute?: number;
+  /** `queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way */
+  onLimit: 'queue' | 'drop' | 'replace';
+}
+
+export interface WorkflowLimitsInput {
+  maxConcurrentRuns?: number;
+  /** Runs that begin within any minute */
+  maxRunsPerMinute?: number;
+  /** `queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way */
+  onLimit?: 'queue' | 'drop' | 'replace';
+}
+
+export interface WorkflowPage {
+  data: Workflow[];
+  meta: PageMeta;
+}
+
+export interface WorkflowVersion {
+  version: number;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  stepsJson: Step[];
+}
+
+export interface WorkflowVersionSummary {
+  version: number;
+  name: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface WorkflowVersionSummaryPage {
+  data: WorkflowVersionSummary[];
+  meta: PageMeta;
+}
+
+/** What each operation takes and answers. */
+export interface Operations {
+  /** List workflows (alias) */
+  listAutomationsAlias: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        active?: 'true' | 'false';
+      };
+    };
+    answer: WorkflowPage;
+  };
+  /** Create a workflow (alias) */
+  createAutomationAlias: {
+    input: {
+      body: CreateWorkflow;
+    };
+    answer: Workflow;
+  };
+  /** List workflows */
+  listAutomationWorkflows: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        active?: 'true' | 'false';
+      };
+    };
+    answer: WorkflowPage;
+  };
+  /** Create a workflow */
+  createAutomationWorkflow: {
+    input: {
+      body: CreateWorkflow;
+    };
+    answer: Workflow;
+  };
+  /** Read a workflow */
+  getAutomationWorkflow: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Workflow;
+  };
+  /** Change a workflow */
+  updateAutomationWorkflow: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        name?: string;
+        active?: boolean;
+        triggerJson?: TriggerInput;
+        stepsJson?: StepInput[];
+        limits?: WorkflowLimitsInput | null;
+      };
+    };
+    answer: Workflow;
+  };
+  /** Delete a workflow */
+  deleteAutomationWorkflow: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** List the versions of a workflow */
+  listAutomationWorkflowVersions: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: WorkflowVersionSummaryPage;
+  };
+  /** Read a version of a workflow */
+  getAutomationWorkflowVersion: {
+    input: {
+      params: {
+        id: string;
+        version: number;
+      };
+    };
+    answer: WorkflowVersion;
+  };
+  /** Restore a version of a workflow */
+  restoreAutomationWorkflowVersion: {
+    input: {
+      params: {
+        id: string;
+        version: number;
+      };
+    };
+    answer: Workflow;
+  };
+  /** Run a workflow */
+  runAutomationWorkflow: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        dryRun?: 'true' | 'false';
+      };
+      body?: RunInput;
+    };
+    answer: StartedRun | DryRun;
+  };
+  /** The next fires of a schedule */
+  previewAutomationSchedule: {
+    input: {
+      body: {
+        schedule: ScheduleInput;
+        count?: number;
+        /** Now when left out */
+        after?: string;
+      };
+    };
+    answer: {
+      fires: string[];
+    };
+  };
+  /** List sequences */
+  listAutomationSequences: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: SequencePage;
+  };
+  /** Create a sequence */
+  createAutomationSequence: {
+    input: {
+      body: CreateSequence;
+    };
+    answer: Sequence;
+  };
+  /** Change a sequence */
+  updateAutomationSequence: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: UpdateSequence;
+    };
+    answer: Sequence;
+  };
+  /** Delete a sequence and its workflow */
+  deleteAutomationSequence: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Run a sequence */
+  runAutomationSequence: {
+    input: {
+      params: {
+        id: string;
+      };
+      body?: RunInput;
+    };
+    answer: {
+      runId: string;
+      status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      workflowId: string;
+    };
+  };
+  /** List runs */
+  listAutomationRuns: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        workflowId?: string;
+        /** Queued at this time or later */
+        from?: string;
+        /** Queued before this time */
+        to?: string;
+      };
+    };
+    answer: RunSummaryPage;
+  };
+  /** Read a run with its step results */
+  getAutomationRun: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        /** Hold the answer until the run has ended or waits for an approval */
+        waitSeconds?: number;
+      };
+    };
+    answer: Run;
+  };
+  /** Cancel a run */
+  cancelAutomationRun: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Run;
+  };
+  /** Retry a failed or cancelled run */
+  retryAutomationRun: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        /** Index of the step to begin with */
+        fromStep?: number;
+      };
+    };
+    answer: Run;
+  };
+  /** Run an ended run again from any step */
+  replayAutomationRun: {
+    input: {
+      params: {
+        id: string;
+      };
+      body?: {
+        fromStep?: number;
+      };
+    };
+    answer: Run;
+  };
+  /** Follow a run live */
+  streamAutomationRun: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** List flows */
+  listAutomationFlows: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        workflowId?: string;
+      };
+    };
+    answer: FlowPage;
+  };
+  /** Read a flow with its runs */
+  getAutomationFlow: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: FlowWithRuns;
+  };
+  /** Start workflows from outside */
+  inboundAutomationHook: {
+    input: {
+      body: {
+        workflowId?: string;
+        event?: string;
+        context?: string;
+        payload?: Record<string, unknown>;
+        idempotencyKey?: string;
+      };
+    };
+    answer: {
+      runId: string;
+      status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      /** When several workflows were started */
+      runIds?: string[];
+      duplicate?: true;
+    };
+  };
+  /** List approvals */
+  listAutomationApprovals: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        runId?: string;
+      };
+    };
+    answer: ApprovalPage;
+  };
+  /** Decide an approval */
+  decideAutomationApproval: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: DecideApproval;
+    };
+    answer: Approval;
+  };
+  /** Read the policy of the workspace */
+  getAutomationPolicy: {
+    input?: Record<string, never>;
+    answer: Policy;
+  };
+  /** Set the policy of the workspace */
+  putAutomationPolicy: {
+    input: {
+      body: PutPolicy;
+    };
+    answer: Policy;
+  };
+  /** List agents */
+  listAutomationAgents: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: AgentPage;
+  };
+  /** Create an agent */
+  createAutomationAgent: {
+    input: {
+      body: CreateAgent;
+    };
+    answer: Agent;
+  };
+  /** Change an agent */
+  updateAutomationAgent: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: UpdateAgent;
+    };
+    answer: Agent;
+  };
+  /** Delete an agent */
+  deleteAutomationAgent: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** List tool profiles */
+  listAutomationToolProfiles: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: ToolProfilePage;
+  };
+  /** Create or change a tool profile */
+  putAutomationToolProfile: {
+    input: {
+      body: PutToolProfile;
+    };
+    answer: ToolProfile;
+  };
+  /** Read the models and their failover order */
+  getAutomationModels: {
+    input?: Record<string, never>;
+    answer: Models;
+  };
+  /** Set the models and their failover order */
+  putAutomationModels: {
+    input: {
+      body: PutModels;
+    };
+    answer: Models;
+  };
+  /** List sessions */
+  listAutomationSessions: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        key?: string;
+      };
+    };
+    answer: SessionPage;
+  };
+  /** Find or make a session */
+  createAutomationSession: {
+    input: {
+      body: {
+        scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        key: string;
+        title?: string;
+      };
+    };
+    answer: Session;
+  };
+  /** Read a session with its transcript */
+  getAutomationSession: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `transcript.meta.nextCursor` of the page before */
+        after?: string;
+      };
+    };
+    answer: SessionWithTranscript;
+  };
+  /** Read what is remembered */
+  listAutomationMemory: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        key?: string;
+        sessionId?: string;
+      };
+    };
+    answer: MemoryEntryPage;
+  };
+  /** Remember a value */
+  putAutomationMemory: {
+    input: {
+      body: {
+        key: string;
+        value: unknown;
+        sessionId?: string;
+        ttlSeconds?: number;
+      };
+    };
+    answer: MemoryEntry;
+  };
+  /** List channels */
+  listAutomationChannels: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+      };
+    };
+    answer: ChannelPage;
+  };
+  /** Create or change a channel */
+  putAutomationChannel: {
+    input: {
+      body: PutChannel;
+    };
+    answer: Channel;
+  };
+  /** Receive a message of a channel */
+  receiveAutomationChannelMessage: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: Record<string, unknown>;
+    };
+    answer: {
+      received: true;
+      runIds: string[];
+      sessionId: string | null;
+      duplicate?: true;
+    } | {
+      challenge: string;
+    };
+  };
+  /** Answer the check that WhatsApp makes when its webhook is set up */
+  verifyAutomationChannel: {
+    input: {
+      params: {
+        id: string;
+      };
+      query: {
+        "hub.mode": string;
+        "hub.verify_token": string;
+        "hub.challenge": string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** List what left the platform */
+  listAutomationMessages: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        runId?: string;
+        workflowId?: string;
+        channel?: string;
+        status?: 'delivered' | 'simulated' | 'failed';
+        /** At this time or later */
+        from?: string;
+        /** Before this time */
+        to?: string;
+      };
+    };
+    answer: OutgoingMessagePage;
+  };
+  /** List log lines of runs */
+  listAutomationLogs: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        runId?: string;
+        workflowId?: string;
+        level?: 'debug' | 'info' | 'warn' | 'error';
+        /** At this time or later */
+        from?: string;
+        /** Before this time */
+        to?: string;
+      };
+    };
+    answer: LogLinePage;
+  };
+  /** Follow what leaves the platform live */
+  streamAutomationMessages: {
+    input?: {
+      query?: {
+        runId?: string;
+        workflowId?: string;
+        channel?: string;
+        status?: 'delivered' | 'simulated' | 'failed';
+      };
+    };
+    answer: Bytes;
+  };
+  /** Follow the log lines of runs live */
+  streamAutomationLogs: {
+    input?: {
+      query?: {
+        runId?: string;
+        workflowId?: string;
+        level?: 'debug' | 'info' | 'warn' | 'error';
+      };
+    };
+    answer: Bytes;
+  };
+  /** List skill packs */
+  listAutomationSkills: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: PackPage;
+  };
+  /** Install a pack */
+  installAutomationSkill: {
+    input: {
+      body: {
+        packId: string;
+        /** The newest when left out */
+        version?: string;
+        dryRun?: boolean;
+      };
+    };
+    answer: {
+      pack: Pack;
+      grants: PackGrants;
+      installed: boolean;
+    };
+  };
+  /** Make a workflow from an installed pack */
+  createAutomationSkillWorkflow: {
+    input: {
+      params: {
+        packId: string;
+      };
+      body?: {
+        name?: string;
+        inputs?: Record<string, unknown>;
+        active?: boolean;
+      };
+    };
+    answer: Workflow;
+  };
+  /** The schema of packs, and every skill that they may use */
+  getAutomationSkillSdk: {
+    input?: Record<string, never>;
+    answer: {
+      schemaVersion: 1;
+      /** JSON Schema of a pack */
+      manifest: JsonObject;
+      skills: {
+        id: string;
+        title: string;
+        summary: string;
+        requires: string[];
+        effect: string;
+        allowedInPacks: boolean;
+        /** JSON Schema of its input */
+        input: JsonObject;
+      }[];
+    };
+  };
+  /** Check a pack, or publish it in this workspace */
+  postAutomationSkillSdk: {
+    input: {
+      body: {
+        manifest: Record<string, unknown>;
+        publish?: boolean;
+      };
+    };
+    answer: {
+      valid: boolean;
+      errors: {
+        path: string;
+        message: string;
+      }[];
+      grants: PackGrants | null;
+      published: {
+        id: string;
+        packId: string;
+        version: string;
+      } | null;
+    };
+  };
+  /** How runs, nodes and deliveries did */
+  getAutomationSlo: {
+    input?: {
+      query?: {
+        window?: '1h' | '24h' | '7d' | '30d';
+      };
+    };
+    answer: Slo;
+  };
+  /** What this workspace has, what it lacks, and what to do next */
+  getAutomationOnboarding: {
+    input?: Record<string, never>;
+    answer: Onboarding;
+  };
+  /** List companion nodes */
+  listAutomationNodes: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'pending' | 'online' | 'offline' | 'revoked';
+      };
+    };
+    answer: NodePage;
+  };
+  /** Create a pairing code for a new node */
+  createAutomationNode: {
+    input?: {
+      body?: {
+        name?: string;
+        allowSystem?: boolean;
+        allowBrowser?: boolean;
+      };
+    };
+    answer: {
+      nodeId: string;
+      pairingCode: string;
+      pairingUri: string;
+      /** ISO 8601, UTC, with milliseconds */
+      expiresAt: string;
+    };
+  };
+  /** Claim a pairing code (the device calls this) */
+  claimAutomationNode: {
+    input: {
+      body: {
+        /** 8 characters, as ABCD-EFGH; case, spaces and hyphens do not matter */
+        pairingCode: string;
+        device: DeviceInfo;
+      };
+    };
+    answer: {
+      nodeId: string;
+      deviceSecret: string;
+      hub: HubPace;
+    };
+  };
+  /** Rename a node, or change what it may do */
+  updateAutomationNode: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        name?: string;
+        allowSystem?: boolean;
+        allowBrowser?: boolean;
+      };
+    };
+    answer: Node;
+  };
+  /** Revoke a node */
+  deleteAutomationNode: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Report facts and extend the leases of running commands (the device calls this) */
+  heartbeatAutomationNode: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        facts?: DeviceFacts;
+        device?: DeviceInfo;
+        paused?: boolean;
+        /** Commands that the device holds: being worked on, or finished and their results not confirmed yet */
+        running?: string[];
+      };
+    };
+    answer: {
+      ok: true;
+      allowSystem: boolean;
+      allowBrowser: boolean;
+      /** Of those running: no longer wanted, end them */
+      withdrawn: string[];
+      hub: HubPace;
+    };
+  };
+  /** Long poll for commands (the device calls this) */
+  pollAutomationNodeCommands: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        /** Seconds */
+        wait?: number;
+        /** Commands at most; 0 only listens for withdrawals */
+        max?: number;
+        /** Ids of commands being worked on, and of those whose results are not confirmed yet, joined by commas */
+        running?: string;
+        /** True when `running` names all that the device holds, and it waits in no other poll: what else it was handed never arrived, and what of it only reads is handed out again at once */
+        runningIsComplete?: 'true' | 'false';
+      };
+    };
+    answer: {
+      commands: Command[];
+      withdrawn: string[];
+    };
+  };
+  /** Report the result of a command (the device calls this) */
+  completeAutomationNodeCommand: {
+    input: {
+      params: {
+        id: string;
+        commandId: string;
+      };
+      body: CommandResult;
+    };
+    answer: {
+      id: string;
+      status: string;
+      /** False when the command had ended before: nothing changed */
+      recorded: boolean;
+    };
+  };
+  /** Ask how much of an artefact the hub has (the device calls this) */
+  readAutomationNodeUpload: {
+    input: {
+      params: {
+        id: string;
+        commandId: string;
+        name: string;
+      };
+    };
+    answer: UploadState;
+  };
+  /** Upload a piece of an artefact (the device calls this) */
+  uploadAutomationNodeArtifact: {
+    input: {
+      params: {
+        id: string;
+        commandId: string;
+        name: string;
+      };
+      query: {
+        /** Where the bytes of this request begin; at most what the hub has */
+        offset: number;
+        /** Size of the whole artefact */
+        bytes: number;
+        /** Of the whole artefact */
+        sha256: string;
+        contentType: string;
+      };
+    };
+    answer: UploadState;
+  };
+  /** Read an artefact: a screenshot, a recording, a file */
+  getAutomationArtifact: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** List workflows */
+  growthListWorkflows: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        active?: 'true' | 'false';
+      };
+    };
+    answer: WorkflowPage;
+  };
+  /** Create a workflow */
+  growthCreateWorkflow: {
+    input: {
+      body: CreateWorkflow;
+    };
+    answer: Workflow;
+  };
+  /** Run a workflow */
+  growthRunWorkflow: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        dryRun?: 'true' | 'false';
+      };
+      body?: RunInput;
+    };
+    answer: StartedRun | DryRun;
+  };
+  /** List sequences */
+  growthListSequences: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: SequencePage;
+  };
+  /** Create a sequence */
+  growthCreateSequence: {
+    input: {
+      body: CreateSequence;
+    };
+    answer: Sequence;
+  };
+  /** List agents */
+  growthListAgents: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: AgentPage;
+  };
+  /** Create an agent */
+  growthCreateAgent: {
+    input: {
+      body: CreateAgent;
+    };
+    answer: Agent;
+  };
+  /** Decide an approval */
+  growthDecideApproval: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: DecideApproval;
+    };
+    answer: Approval;
+  };
+  /** Set the policy of the workspace */
+  growthPutPolicy: {
+    input: {
+      body: PutPolicy;
+    };
+    answer: Policy;
+  };
+  /** List runs */
+  growthListRuns: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        workflowId?: string;
+        /** Queued at this time or later */
+        from?: string;
+        /** Queued before this time */
+        to?: string;
+      };
+    };
+    answer: RunSummaryPage;
+  };
+  /** List sessions */
+  growthListSessions: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        key?: string;
+      };
+    };
+    answer: SessionPage;
+  };
+  /** List approvals */
+  growthListApprovals: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        runId?: string;
+      };
+    };
+    answer: ApprovalPage;
+  };
+  /** List channels */
+  growthListChannels: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+      };
+    };
+    answer: ChannelPage;
+  };
+  /** Everything that a console shows, in one call */
+  growthConsole: {
+    input?: Record<string, never>;
+    answer: {
+      runs: {
+        recent: RunSummary[];
+        open: {
+          queued: number;
+          running: number;
+          waitingApproval: number;
+        };
+      };
+      sessions: Session[];
+      agents: Agent[];
+      approvals: {
+        pending: number;
+        recent: Approval[];
+      };
+      nodes: Node[];
+      slo: Slo;
+    };
+  };
+  /** Make new links for the named approvers of an approval */
+  growthCreateApprovalLinks: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: {
+      links: {
+        approver: string;
+        url: string;
+      }[];
+    };
+  };
+  /** Change a workflow, sequence, agent, tool profile, channel, node or session */
+  growthUpdateResource: {
+    input: {
+      params: {
+        resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        id: string;
+      };
+      body: Record<string, unknown>;
+    };
+    answer: {
+      id: string;
+    };
+  };
+  /** Delete a workflow, sequence, agent, tool profile, channel, node or session */
+  growthDeleteResource: {
+    input: {
+      params: {
+        resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Who changed what */
+  listAuditLog: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        actor?: string;
+        targetType?: string;
+        targetId?: string;
+      };
+    };
+    answer: AuditEntryPage;
+  };
+  /** List contact lists */
+  listContactLists: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: ContactListPage;
+  };
+  /** Create a contact list */
+  createContactList: {
+    input: {
+      body: {
+        name: string;
+      };
+    };
+    answer: ContactList;
+  };
+  /** Delete a contact list and its contacts */
+  deleteContactList: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** List the contacts of a list */
+  listContacts: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: ContactPage;
+  };
+  /** Add contacts to a list */
+  addContacts: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        contacts: {
+          email: string;
+          name?: string;
+          attributes?: Record<string, unknown>;
+        }[];
+      };
+    };
+    answer: {
+      added: number;
+      updated: number;
+    };
+  };
+  /** Delete a contact */
+  deleteContact: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** List campaigns */
+  listCampaigns: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: CampaignPage;
+  };
+  /** Create a campaign */
+  createCampaign: {
+    input: {
+      body: {
+        name: string;
+        listId: string;
+        subject: string;
+        html?: string | null;
+        text?: string | null;
+      };
+    };
+    answer: Campaign;
+  };
+  /** Change a campaign */
+  updateCampaign: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        name?: string;
+        listId?: string;
+        subject?: string;
+        html?: string | null;
+        text?: string | null;
+      };
+    };
+    answer: Campaign;
+  };
+  /** Delete a campaign */
+  deleteCampaign: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Make a workspace and its first admin */
+  signUp: {
+    input: {
+      body: {
+        email: string;
+        /** At least 12 characters */
+        password: string;
+        workspaceName: string;
+      };
+    };
+    answer: SignedIn;
+  };
+  /** Sign in */
+  logIn: {
+    input: {
+      body: {
+        email: string;
+        password: string;
+      };
+    };
+    answer: SignedIn;
+  };
+  /** Sign in with the code of a one-time link */
+  redeemSignInLink: {
+    input: {
+      body: {
+        code: string;
+      };
+    };
+    answer: SignedIn;
+  };
+  /** Who is signed in */
+  readMe: {
+    input?: Record<string, never>;
+    answer: {
+      tenantId: string;
+      workspaceName: string;
+      user: {
+        id: string;
+        email: string;
+        role: 'admin' | 'agent';
+      };
+    };
+  };
+  /** Sign out: the JWT stops working at once */
+  logOut: {
+    input?: Record<string, never>;
+    answer: {
+      signedOut: true;
+    };
+  };
+  /** Add a person to the workspace */
+  addMember: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        email: string;
+        /** At least 12 characters */
+        password: string;
+        role?: 'admin' | 'agent';
+      };
+    };
+    answer: {
+      id: string;
+      email: string;
+      role: 'admin' | 'agent';
+      /** ISO 8601, UTC, with milliseconds */
+      createdAt: string;
+    };
+  };
+  /** Create an API token */
+  createApiToken: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: CreateApiToken;
+    };
+    answer: CreatedApiToken;
+  };
+  /** List API tokens */
+  listApiTokens: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: ApiTokenPage;
+  };
+  /** Revoke an API token, at once and everywhere */
+  deleteApiToken: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** What this workspace is entitled to */
+  readEntitlements: {
+    input?: Record<string, never>;
+    answer: Entitlements;
+  };
+  /** Set what a workspace is entitled to (platform admin key) */
+  putEntitlements: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        conversations_suite?: boolean;
+        ai_agent?: boolean;
+        automations?: boolean;
+        business_calling?: boolean;
+        business_email?: boolean;
+        marketing?: boolean;
+        business_phone?: boolean;
+      };
+    };
+    answer: Entitlements;
+  };
+  /** Whether this process lives */
+  readHealth: {
+    input?: Record<string, never>;
+    answer: {
+      status: 'ok';
+      version: string;
+      uptimeSeconds: number;
+    };
+  };
+  /** Whether work can be accepted */
+  readReadiness: {
+    input?: Record<string, never>;
+    answer: {
+      status: 'ready' | 'degraded' | 'not_ready';
+      parts: JsonObject;
+    };
+  };
+}
+
+export type OperationId = keyof Operations;
+
+/** Method and path of each operation. */
+export const operations: { readonly [Id in OperationId]: readonly [method: string, path: string] } = {
+  listAutomationsAlias: ['GET', '/v1/automations'],
+  createAutomationAlias: ['POST', '/v1/automations'],
+  listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
+  createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
+  getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],
+  updateAutomationWorkflow: ['PATCH', '/v1/automations/workflows/{id}'],
+  deleteAutomationWorkflow: ['DELETE', '/v1/automations/workflows/{id}'],
+  listAutomationWorkflowVersions: ['GET', '/v1/automations/workflows/{id}/versions'],
+  getAutomationWorkflowVersion: ['GET', '/v1/automations/workflows/{id}/versions/{version}'],
+  restoreAutomationWorkflowVersion: ['POST', '/v1/automations/workflows/{id}/versions/{version}/restore'],
+  runAutomationWorkflow: ['POST', '/v1/automations/workflows/{id}/run'],
+  previewAutomationSchedule: ['POST', '/v1/automations/schedules/preview'],
+  listAutomationSequences: ['GET', '/v1/automations/sequences'],
+  createAutomationSequence: ['POST', '/v1/automations/sequences'],
+  updateAutomationSequence: ['PATCH', '/v1/automations/sequences/{id}'],
+  deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
+  runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
+  listAutomationRuns: ['GET', '/v1/automations/runs'],
+  getAutomationRun: ['GET', '/v1/automations/runs/{id}'],
+  cancelAutomationRun: ['POST', '/v1/automations/runs/{id}/cancel'],
+  retryAutomationRun: ['POST', '/v1/automations/runs/{id}/retry'],
+  replayAutomationRun: ['POST', '/v1/automations/runs/{id}/replay'],
+  streamAutomationRun: ['GET', '/v1/automations/runs/{id}/events'],
+  listAutomationFlows: ['GET', '/v1/automations/flows'],
+  getAutomationFlow: ['GET', '/v1/automations/flows/{id}'],
+  inboundAutomationHook: ['POST', '/v1/automations/hooks/inbound'],
+  listAutomationApprovals: ['GET', '/v1/automations/approvals'],
+  decideAutomationApproval: ['POST', '/v1/automations/approvals/{id}/decide'],
+  getAutomationPolicy: ['GET', '/v1/automations/policies'],
+  putAutomationPolicy: ['PUT', '/v1/automations/policies'],
+  listAutomationAgents: ['GET', '/v1/automations/agents'],
+  createAutomationAgent: ['POST', '/v1/automations/agents'],
+  updateAutomationAgent: ['PATCH', '/v1/automations/agents/{id}'],
+  deleteAutomationAgent: ['DELETE', '/v1/automations/agents/{id}'],
+  listAutomationToolProfiles: ['GET', '/v1/automations/tool-profiles'],
+  putAutomationToolProfile: ['POST', '/v1/automations/tool-profiles'],
+  getAutomationModels: ['GET', '/v1/automations/models'],
+  putAutomationModels: ['PUT', '/v1/automations/models'],
+  listAutomationSessions: ['GET', '/v1/automations/sessions'],
+  createAutomationSession: ['POST', '/v1/automations/sessions'],
+  getAutomationSession: ['GET', '/v1/automations/sessions/{id}'],
+  listAutomationMemory: ['GET', '/v1/automations/memory'],
+  putAutomationMemory: ['PUT', '/v1/automations/memory'],
+  listAutomationChannels: ['GET', '/v1/automations/channels'],
+  putAutomationChannel: ['POST', '/v1/automations/channels'],
+  receiveAutomationChannelMessage: ['POST', '/v1/automations/channels/{id}/inbound'],
+  verifyAutomationChannel: ['GET', '/v1/automations/channels/{id}/inbound'],
+  listAutomationMessages: ['GET', '/v1/automations/messages'],
+  listAutomationLogs: ['GET', '/v1/automations/logs'],
+  streamAutomationMessages: ['GET', '/v1/automations/messages/live'],
+  streamAutomationLogs: ['GET', '/v1/automations/logs/live'],
+  listAutomationSkills: ['GET', '/v1/automations/skills'],
+  installAutomationSkill: ['POST', '/v1/automations/skills/install'],
+  createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],
+  getAutomationSkillSdk: ['GET', '/v1/automations/skills/sdk'],
+  postAutomationSkillSdk: ['POST', '/v1/automations/skills/sdk'],
+  getAutomationSlo: ['GET', '/v1/automations/slo'],
+  getAutomationOnboarding: ['GET', '/v1/automations/onboarding'],
+  listAutomationNodes: ['GET', '/v1/automations/nodes'],
+  createAutomationNode: ['POST', '/v1/automations/nodes'],
+  claimAutomationNode: ['POST', '/v1/automations/nodes/claim'],
+  updateAutomationNode: ['PATCH', '/v1/automations/nodes/{id}'],
+  deleteAutomationNode: ['DELETE', '/v1/automations/nodes/{id}'],
+  heartbeatAutomationNode: ['POST', '/v1/automations/nodes/{id}/heartbeat'],
+  pollAutomationNodeCommands: ['GET', '/v1/automations/nodes/{id}/commands'],
+  completeAutomationNodeCommand: ['POST', '/v1/automations/nodes/{id}/commands/{commandId}/result'],
+  readAutomationNodeUpload: ['GET', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
+  uploadAutomationNodeArtifact: ['PUT', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
+  getAutomationArtifact: ['GET', '/v1/automations/artifacts/{id}'],
+  growthListWorkflows: ['GET', '/growth/automations/workflows'],
+  growthCreateWorkflow: ['POST', '/growth/automations/workflows'],
+  growthRunWorkflow: ['POST', '/growth/automations/workflows/{id}/run'],
+  growthListSequences: ['GET', '/growth/automations/sequences'],
+  growthCreateSequence: ['POST', '/growth/automations/sequences'],
+  growthListAgents: ['GET', '/growth/automations/agents'],
+  growthCreateAgent: ['POST', '/growth/automations/agents'],
+  growthDecideApproval: ['POST', '/growth/automations/approvals/{id}/decide'],
+  growthPutPolicy: ['PUT', '/growth/automations/policies'],
+  growthListRuns: ['GET', '/growth/automations/runs'],
+  growthListSessions: ['GET', '/growth/automations/sessions'],
+  growthListApprovals: ['GET', '/growth/automations/approvals'],
+  growthListChannels: ['GET', '/growth/automations/channels'],
+  growthConsole: ['GET', '/growth/automations/console'],
+  growthCreateApprovalLinks: ['POST', '/growth/automations/approvals/{id}/links'],
+  growthUpdateResource: ['PATCH', '/growth/automations/{resource}/{id}'],
+  growthDeleteResource: ['DELETE', '/growth/automations/{resource}/{id}'],
+  listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
+  listContactLists: ['GET', '/growth/marketing/lists'],
+  createContactList: ['POST', '/growth/marketing/lists'],
+  deleteContactList: ['DELETE', '/growth/marketing/lists/{id}'],
+  listContacts: ['GET', '/growth/marketing/lists/{id}/contacts'],
+  addContacts: ['POST', '/growth/marketing/lists/{id}/contacts'],
+  deleteContact: ['DELETE', '/growth/marketing/contacts/{id}'],
+  listCampaigns: ['GET', '/growth/marketing/campaigns'],
+  createCampaign: ['POST', '/growth/marketing/campaigns'],
+  updateCampaign: ['PATCH', '/growth/marketing/campaigns/{id}'],
+  deleteCampaign: ['DELETE', '/growth/marketing/campaigns/{id}'],
+  signUp: ['POST', '/auth/signup'],
+  logIn: ['POST', '/auth/login'],
+  redeemSignInLink: ['POST', '/auth/link'],
+  readMe: ['GET', '/auth/me'],
+  logOut: ['POST', '/auth/logout'],
+  addMember: ['POST', '/tenants/{tenantId}/members'],
+  createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
+  listApiTokens: ['GET', '/tenants/{tenantId}/tokens'],
+  deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],
+  readEntitlements: ['GET', '/growth/entitlements'],
+  putEntitlements: ['PUT', '/tenants/{tenantId}/entitlements'],
+  readHealth: ['GET', '/healthz'],
+  readReadiness: ['GET', '/readyz'],
+};
