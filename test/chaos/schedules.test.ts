@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts';
 
 test(
   'each fire of a schedule starts one run, with three hub processes of which one is killed',
-  { timeout: 120_000 },
+  { timeout: 180_000 },
   async () => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-schedules-'));

@@ -1,7 +1,7 @@
 import { pageOf, renderNotice, shownLine } from '../../platform/http/page-layout.ts';
 import { linkHeaders } from '../../platform/http/page.ts';
 import type { Page, PageAnswer } from '../../platform/http/page.ts';
-import type { Marketing } from './marketing.ts';
+import type { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {
   if (contact.unsubscribed)
@@ -19,13 +19,13 @@ const deadLink: PageAnswer = {
 };
 
 /** The page on which the reader of a campaign takes themselves off its list. */
-export const marketingPages = (marketing: Marketing): Page[] => [
+export const marketingPages = (links: UnsubscribeLinks): Page[] => [
   {
     method: 'GET',
     path: '/unsubscribe/:token',
     limit: 'page',
     async answer({ params }) {
-      const contact = await marketing.readUnsubscribe(params['token'] as string);
+      const contact = await links.read(params['token'] as string);
       return contact === null ? deadLink : { headers: linkHeaders, html: renderUnsubscribePage(contact) };
     },
   },
@@ -35,7 +35,7 @@ export const marketingPages = (marketing: Marketing): Page[] => [
     path: '/unsubscribe/:token',
     limit: 'page',
     answer: async ({ params }) =>
-      (await marketing.unsubscribe(params['token'] as string))
+      (await links.unsubscribe(params['token'] as string))
         ? { headers: linkHeaders, html: renderNotice('You are unsubscribed', 'No more of these mails will come.') }
         : deadLink,
   },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MailError } from '../../platform/mail/mail.ts';
-import { personalise } from './marketing.ts';
+import { personalise } from './personalise.ts';
 
 const plain = (value: string) => value;
 const contact = (attributes: Record<string, string>) => ({ name: 'Ann', email: 'ann@example.org', attributes });

@@ -1,10 +1,13 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { Marketing } from './marketing.ts';
+import { CampaignMailing } from './campaign-mailing.ts';
+import { Campaigns } from './campaigns.ts';
+import { ContactLists } from './contact-lists.ts';
 import { marketingPages } from './pages.ts';
 import { marketingRoutes } from './routes.ts';
 import { marketingSkills } from './skills.ts';
+import { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 /** Contacts and campaigns. */
 export function createMarketing(
@@ -12,18 +15,14 @@ export function createMarketing(
   { http: { publicUrl, host, port } }: { http: { publicUrl: string | null; host: string; port: number } },
   { limits }: { limits: WorkspaceLimits },
 ): Product {
-  const unsubscribeKey = secrets.subkey('unsubscribe');
-  const marketing = new Marketing({
+  const links = new UnsubscribeLinks({
     db,
-    cursors,
-    mailer,
-    limits,
-    unsubscribeKey,
+    key: secrets.subkey('unsubscribe'),
     publicUrl: publicUrl ?? `http://${host}:${port}`,
   });
   return {
-    routes: marketingRoutes(marketing),
-    pages: marketingPages(marketing),
-    skills: marketingSkills(marketing),
+    routes: marketingRoutes(new ContactLists({ db, cursors, limits }), new Campaigns({ db, cursors, limits })),
+    pages: marketingPages(links),
+    skills: marketingSkills(new CampaignMailing({ db, mailer, links })),
   };
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { id } from '../../../shared/contract/common.ts';
 import { defineSkill, outgoingRetry } from '../../engine/skill.ts';
 import type { DirectSkill } from '../../engine/skill.ts';
-import type { Marketing } from './marketing.ts';
+import type { CampaignMailing } from './campaign-mailing.ts';
 
-export const marketingSkills = (marketing: Marketing): DirectSkill[] => [
+export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
   defineSkill({
     id: 'marketing.campaign_send',
     title: 'Send a campaign',
@@ -15,6 +15,6 @@ export const marketingSkills = (marketing: Marketing): DirectSkill[] => [
     waitsOutside: true,
     retry: outgoingRetry,
     input: z.strictObject({ campaignId: id }),
-    execute: ({ campaignId }, context) => marketing.send(campaignId, context),
+    execute: ({ campaignId }, context) => mailing.send(campaignId, context),
   }),
 ];

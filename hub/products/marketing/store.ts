@@ -176,3 +176,8 @@ type Counters = 'mailsSending' | 'mailsSent' | 'mailsSimulated' | 'mailsFailed';
 async function count(tx: Transaction, campaignId: string, change: Partial<Record<Counters, SQL>>): Promise<void> {
   await tx.update(campaigns).set(change).where(eq(campaigns.id, campaignId));
 }
+
+/** A row with its instants as the API shows them. */
+export function dated<Row extends { createdAt: Date; updatedAt: Date }>(row: Row) {
+  return { ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
+}

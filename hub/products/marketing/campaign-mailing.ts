@@ -1,0 +1,122 @@
+import { AppError } from '../../../shared/errors.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
+import { MailError } from '../../platform/mail/mail.ts';
+import type { Mailer } from '../../platform/mail/mail.ts';
+import type { EmailContext, EmailOutcome } from '../automations/email/index.ts';
+import { recordMessage } from '../automations/logs/index.ts';
+import { campaignNotFound } from './campaigns.ts';
+import { personalise } from './personalise.ts';
+import { claimMail, listCampaigns, listUnmailed, releaseMail, settleMail } from './store.ts';
+import type { CampaignRow, ContactRow } from './store.ts';
+import type { UnsubscribeLinks } from './unsubscribe-links.ts';
+
+const batchSize = 100;
+
+const escapeHtml = (value: string) =>
+  value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** The mail of campaigns: one mail a contact, whatever is retried. */
+export class CampaignMailing {
+  readonly #deps: { db: Database; mailer: Mailer | null; links: UnsubscribeLinks };
+
+  constructor(dependencies: { db: Database; mailer: Mailer | null; links: UnsubscribeLinks }) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Mails a campaign to every contact of its list that has not had it. Each mail is claimed before it goes out, so that neither a
+   * retry nor a crash sends a second one; what a crash cut off in the middle is not sent again.
+   * @throws AppError `not_found`, `not_available` without an SMTP server, `skill_failed` when that stopped taking mail.
+   */
+  async send(campaignId: string, context: EmailContext): Promise<EmailOutcome> {
+    const { db, mailer } = this.#deps;
+    const { tenantId, runId, stepIndex, environment } = context;
+    const [found] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
+    if (found === undefined) throw campaignNotFound(campaignId);
+    const campaign = found.row;
+    if (mailer === null && environment === 'live')
+      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+    const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
+    let after: string | undefined;
+    for (;;) {
+      const batch = await db.workspace(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
+      for (const contact of batch) {
+        context.signal.throwIfAborted();
+        after = contact.id;
+        if (!(await db.workspace(tenantId, (tx) => claimMail(tx, campaign, contact.id)))) continue;
+        const status = await this.#mailOne(campaign, contact, context);
+        counts[status] += 1;
+      }
+      if (batch.length < batchSize) break;
+    }
+    const [now] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
+    const output = { campaignId, ...counts, total: { ...(now as NonNullable<typeof now>).mails } };
+    return {
+      output,
+      outputText: `${counts.sent + counts.simulated} mails of ${campaign.name}`,
+      persist: (tx) =>
+        recordMessage(tx, {
+          tenantId,
+          runId,
+          stepIndex,
+          channel: 'campaign',
+          recipient: campaign.name,
+          status: environment === 'test' ? 'simulated' : 'delivered',
+          summary: output,
+        }),
+    };
+  }
+
+  async #mailOne(
+    campaign: CampaignRow,
+    contact: ContactRow,
+    { tenantId, environment, signal }: EmailContext,
+  ): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
+    const { db, mailer } = this.#deps;
+    // What became of a mail is known only here: an outage must not make it one that nobody knows of.
+    const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) =>
+      throughOutages(signal, () =>
+        db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)),
+      );
+    if (environment === 'test' || mailer === null) {
+      await settle('simulated', null);
+      return 'simulated';
+    }
+    const link = this.#deps.links.of(contact.id);
+    const footer = `To get no more of these mails: ${link}`;
+    const plain = (value: string) => value;
+    try {
+      await mailer.send(
+        {
+          to: [contact.email],
+          subject: personalise(campaign.subject, contact, plain).replaceAll(/[\r\n]+/g, ' '),
+          ...(campaign.text === null
+            ? {}
+            : { text: `${personalise(campaign.text, contact, plain)}\n\n-- \n${footer}\n` }),
+          ...(campaign.html === null
+            ? {}
+            : {
+                html: `${personalise(campaign.html, contact, escapeHtml)}<p><small><a href="${escapeHtml(link)}">Unsubscribe</a></small></p>`,
+              }),
+          headers: { 'List-Unsubscribe': `<${link}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+          messageId: `<${campaign.id}.${contact.id}@outrigger>`,
+        },
+        signal,
+      );
+      await settle('sent', null);
+      return 'sent';
+    } catch (error) {
+      if (!(error instanceof MailError)) throw error;
+      // The mail stays claimed: it may have gone out, and a second one must not.
+      if (error.inDoubt) return 'unknown';
+      if (!error.retryable) {
+        await settle('failed', error.message.slice(0, 500));
+        return 'failed';
+      }
+      // The server said that it did not take this one, so it may be sent by the next try.
+      await throughOutages(signal, () => db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id)));
+      throw new AppError('skill_failed', error.message, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { and, eq, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { readPage } from '../../platform/cursor.ts';
+import type { Cursors } from '../../platform/cursor.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { recordAudit } from '../core/audit/index.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { assertList } from './contact-lists.ts';
+import { campaigns } from './schema.ts';
+import { dated, listCampaigns, mailCounts } from './store.ts';
+import type { CampaignRow } from './store.ts';
+
+type ListQuery = z.output<typeof resource.listCampaigns.query>;
+type CreateBody = z.output<typeof resource.createCampaign.body>;
+type UpdateBody = z.output<typeof resource.updateCampaign.body>;
+
+/** Campaigns: what is mailed to which list. */
+export class Campaigns {
+  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
+
+  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits }) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
+    return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
+  }
+
+  /** @throws AppError `not_found` for a list that there is not, `workspace_limit_reached`. */
+  create(tenantId: string, body: CreateBody, actor: string) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      await assertList(tx, tenantId, body.listId);
+      const [row] = await tx
+        .insert(campaigns)
+        .values({ id: newId(), tenantId, ...body })
+        .returning();
+      const created = row as CampaignRow;
+      await this.#deps.limits.assertWithin(tx, tenantId, 'campaign');
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.created',
+        targetType: 'campaign',
+        targetId: created.id,
+        details: { name: created.name },
+      });
+      return presentCampaign(created);
+    });
+  }
+
+  /** @throws AppError `not_found`, `validation_failed` when neither html nor text is left. */
+  update(tenantId: string, id: string, body: UpdateBody, actor: string) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      if (body.listId !== undefined) await assertList(tx, tenantId, body.listId);
+      const [row] = await tx
+        .update(campaigns)
+        .set({ ...body, updatedAt: sql`now()` })
+        .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
+        .returning();
+      if (row === undefined) throw campaignNotFound(id);
+      if (row.html === null && row.text === null)
+        throw new AppError('validation_failed', 'body.text is required where there is no html.', {
+          details: [{ path: 'body.text', message: 'give html or text' }],
+        });
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.updated',
+        targetType: 'campaign',
+        targetId: id,
+        details: { changed: Object.keys(body) },
+      });
+      return presentCampaign(row);
+    });
+  }
+
+  /** @throws AppError `not_found`. */
+  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx
+        .delete(campaigns)
+        .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
+        .returning({ id: campaigns.id });
+      if (rows.length === 0) throw campaignNotFound(id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'campaign.deleted',
+        targetType: 'campaign',
+        targetId: id,
+        details: {},
+      });
+    });
+    return { id, deleted: true };
+  }
+}
+
+function presentCampaign(row: CampaignRow) {
+  const {
+    tenantId: _own,
+    mailsSending: _sending,
+    mailsSent: _sent,
+    mailsSimulated: _simulated,
+    mailsFailed: _failed,
+    ...rest
+  } = row;
+  return { ...dated(rest), mails: mailCounts(row) };
+}
+
+export function campaignNotFound(id: string): AppError {
+  return new AppError('not_found', `There is no campaign ${id} in this workspace.`);
+}
