@@ -137,3 +137,11 @@ export class AppError extends Error {
     return errorCodes[this.code].status;
   }
 }
+
+/** What a workspace does not have; that of another one is missing just the same. @param what such as `run`. */
+export const notFound = (what: string, id: string) =>
+  new AppError('not_found', `There is no ${what} ${id} in this workspace.`);
+
+/** What a request's body says that can't be. @param path within the body, such as `steps[2].input`. */
+export const invalidBody = (path: string, message: string) =>
+  new AppError('validation_failed', `body.${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });

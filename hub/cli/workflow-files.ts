@@ -5,7 +5,7 @@ import { createTwoFilesPatch } from 'diff';
 import { z } from 'zod';
 import { workflows as resource } from '../../shared/contract/automations/workflows.ts';
 import type { Workflow } from '../../shared/contract/automations/workflows.ts';
-import { AppError } from '../../shared/errors.ts';
+import { AppError, notFound } from '../../shared/errors.ts';
 import type { Workflows } from '../products/automations/index.ts';
 
 /**
@@ -80,7 +80,7 @@ export async function exportWorkflows(
 ): Promise<{ id: string; name: string; path: string }[]> {
   const all = await listAll(workflows, tenantId);
   const missing = wanted.find((item) => !all.some(({ id, name }) => id === item || name === item));
-  if (missing !== undefined) throw new AppError('not_found', `There is no workflow ${missing} in this workspace.`);
+  if (missing !== undefined) throw notFound('workflow', missing);
   const refuse = (error: NodeJS.ErrnoException) => {
     throw new AppError(
       'unavailable',

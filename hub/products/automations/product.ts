@@ -10,7 +10,7 @@ import type { Ai } from '../ai/models/index.ts';
 import type { ChatEventFollower } from '../chat/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
-import { Agents, findAgent, findToolProfile } from './agents/index.ts';
+import { Agents, findAgent, findToolProfile, ToolProfiles } from './agents/index.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { ApprovalLinks, approvalPort, createApprovals, expireRunApprovals } from './approvals/index.ts';
 import { approvalPages } from './approvals/pages.ts';
@@ -129,7 +129,8 @@ export function createAutomations(
     dispatch,
     publicUrl: settings.http.publicUrl,
   });
-  const agents = new Agents({ db, cursors, limits, isKnownSkill });
+  const agents = new Agents({ db, cursors, limits });
+  const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
   const policies = new Policies(db, isKnownSkill, dispatch);
   const sequences = new Sequences({ db, cursors, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
@@ -150,7 +151,7 @@ export function createAutomations(
     ...hookRoutes(workflows),
     ...approvalRoutes(approvals),
     ...policyRoutes(policies),
-    ...agentRoutes(agents),
+    ...agentRoutes(agents, toolProfiles),
     ...sessionRoutes(sessions),
     ...memoryRoutes(memory),
     ...channelRoutes(channels),
@@ -177,7 +178,7 @@ export function createAutomations(
     },
     routes: [
       ...routes,
-      ...growthRoutes({ runs, agents, approvals, approvalLinks, sessions, channels, nodes, insight }, [
+      ...growthRoutes({ runs, agents, toolProfiles, approvals, approvalLinks, sessions, channels, nodes, insight }, [
         ...routes,
         ...nodeRoutes,
       ]),

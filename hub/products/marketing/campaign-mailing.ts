@@ -1,11 +1,10 @@
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, notFound } from '../../../shared/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
 import type { EmailContext, EmailOutcome } from '../automations/email/index.ts';
 import { recordMessage } from '../automations/logs/index.ts';
-import { campaignNotFound } from './campaigns.ts';
 import { personalise } from './personalise.ts';
 import { claimMail, listCampaigns, listUnmailed, releaseMail, settleMail } from './store.ts';
 import type { CampaignRow, ContactRow } from './store.ts';
@@ -33,7 +32,7 @@ export class CampaignMailing {
     const { db, mailer } = this.#deps;
     const { tenantId, runId, stepIndex, environment } = context;
     const [found] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
-    if (found === undefined) throw campaignNotFound(campaignId);
+    if (found === undefined) throw notFound('campaign', campaignId);
     const campaign = found.row;
     if (mailer === null && environment === 'live')
       throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');

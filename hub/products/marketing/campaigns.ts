@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, notFound } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -62,7 +62,7 @@ export class Campaigns {
         .set({ ...body, updatedAt: sql`now()` })
         .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
         .returning();
-      if (row === undefined) throw campaignNotFound(id);
+      if (row === undefined) throw notFound('campaign', id);
       if (row.html === null && row.text === null)
         throw new AppError('validation_failed', 'body.text is required where there is no html.', {
           details: [{ path: 'body.text', message: 'give html or text' }],
@@ -86,7 +86,7 @@ export class Campaigns {
         .delete(campaigns)
         .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.id, id)))
         .returning({ id: campaigns.id });
-      if (rows.length === 0) throw campaignNotFound(id);
+      if (rows.length === 0) throw notFound('campaign', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -110,8 +110,4 @@ function presentCampaign(row: CampaignRow) {
     ...rest
   } = row;
   return { ...dated(rest), mails: mailCounts(row) };
-}
-
-export function campaignNotFound(id: string): AppError {
-  return new AppError('not_found', `There is no campaign ${id} in this workspace.`);
 }

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, notFound } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
@@ -61,7 +61,7 @@ export class ContactLists {
         .delete(contactLists)
         .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)))
         .returning({ id: contactLists.id });
-      if (rows.length === 0) throw listNotFound(id);
+      if (rows.length === 0) throw notFound('contact list', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -149,7 +149,7 @@ export class ContactLists {
         .delete(contacts)
         .where(and(eq(contacts.tenantId, tenantId), eq(contacts.id, id)))
         .returning({ id: contacts.id });
-      if (rows.length === 0) throw new AppError('not_found', `There is no contact ${id} in this workspace.`);
+      if (rows.length === 0) throw notFound('contact', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -169,9 +169,5 @@ export async function assertList(tx: Transaction, tenantId: string, id: string):
     .select({ id: contactLists.id })
     .from(contactLists)
     .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)));
-  if (row === undefined) throw listNotFound(id);
-}
-
-function listNotFound(id: string): AppError {
-  return new AppError('not_found', `There is no contact list ${id} in this workspace.`);
+  if (row === undefined) throw notFound('contact list', id);
 }

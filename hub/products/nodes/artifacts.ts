@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { and, eq } from 'drizzle-orm';
-import { AppError } from '../../../shared/errors.ts';
+import { notFound } from '../../../shared/errors.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { artifacts } from './schema.ts';
@@ -37,7 +37,7 @@ export class Artifacts {
         .from(artifacts)
         .where(and(eq(artifacts.tenantId, tenantId), eq(artifacts.id, id))),
     );
-    if (row === undefined) throw new AppError('not_found', `There is no artefact ${id} in this workspace.`);
+    if (row === undefined) throw notFound('artefact', id);
     return {
       name: row.name,
       contentType: row.contentType,

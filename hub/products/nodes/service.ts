@@ -1,7 +1,7 @@
 import { and, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { notFound } from '../../../shared/errors.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
@@ -92,7 +92,7 @@ export class Nodes {
         .set({ ...body, updatedAt: sql`now()` })
         .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
         .returning({ id: nodes.id });
-      if (updated.length === 0) throw notFound(id);
+      if (updated.length === 0) throw notFound('node', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -102,7 +102,7 @@ export class Nodes {
         details: { ...body },
       });
       const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
-      if (found === null) throw notFound(id);
+      if (found === null) throw notFound('node', id);
       return presentNode(found.row, found.status);
     });
     void this.#deps.events.publish(nodeTopic(id), {});
@@ -117,7 +117,7 @@ export class Nodes {
         .set({ revokedAt: sql`now()`, secretHash: null, pairingCodeHash: null, updatedAt: sql`now()` })
         .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
         .returning({ id: nodes.id });
-      if (revoked.length === 0) throw notFound(id);
+      if (revoked.length === 0) throw notFound('node', id);
       await recordAudit(tx, { tenantId, actor, action: 'node.revoked', targetType: 'node', targetId: id, details: {} });
       return failNodeCommands(tx, id, { code: 'node_revoked', message: 'The node was revoked.' });
     });
@@ -142,8 +142,4 @@ export class Nodes {
       { durable: false },
     );
   }
-}
-
-function notFound(id: string): AppError {
-  return new AppError('not_found', `There is no node ${id} in this workspace.`);
 }

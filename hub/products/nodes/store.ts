@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/nodes.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, notFound } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { nodes } from './schema.ts';
 
@@ -107,7 +107,7 @@ export async function assertNodeUsable(
     .select()
     .from(nodes)
     .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
-  if (row === undefined) throw new AppError('not_found', `There is no node ${nodeId} in this workspace.`);
+  if (row === undefined) throw notFound('node', nodeId);
   if (row.pairedAt === null)
     throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
   const problem = gateProblem(row, command);

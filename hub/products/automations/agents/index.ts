@@ -1,1 +1,2 @@
-export { Agents, findAgent, findToolProfile, routeToAgent } from './agents.ts';
+export { Agents, findAgent, routeToAgent } from './agents.ts';
+export { findToolProfile, ToolProfiles } from './tool-profiles.ts';

@@ -2,8 +2,9 @@ import { agents as resource, toolProfiles } from '../../../../shared/contract/au
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { Agents } from './agents.ts';
+import type { ToolProfiles } from './tool-profiles.ts';
 
-export const agentRoutes = (agents: Agents) => [
+export const agentRoutes = (agents: Agents, profiles: ToolProfiles) => [
   ...implement(resource, {
     listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
     createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
@@ -12,7 +13,7 @@ export const agentRoutes = (agents: Agents) => [
     deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
   }),
   ...implement(toolProfiles, {
-    listAutomationToolProfiles: ({ principal, query }) => agents.listProfiles(principal.tenantId, query),
-    putAutomationToolProfile: ({ principal, body }) => agents.putProfile(principal.tenantId, body, actorOf(principal)),
+    listAutomationToolProfiles: ({ principal, query }) => profiles.list(principal.tenantId, query),
+    putAutomationToolProfile: ({ principal, body }) => profiles.put(principal.tenantId, body, actorOf(principal)),
   }),
 ];

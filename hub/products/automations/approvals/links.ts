@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
@@ -72,7 +72,7 @@ export class ApprovalLinks {
         .from(approvals)
         .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)))
         .for('update');
-      if (row === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
+      if (row === undefined) throw notFound('approval', id);
       if (row.status !== 'pending')
         throw new AppError(
           'approval_already_decided',

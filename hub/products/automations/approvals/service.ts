@@ -2,7 +2,7 @@ import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
 import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { listRequesters, lockRuns, wakeRun } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
@@ -101,7 +101,7 @@ export class Approvals {
       .select()
       .from(approvals)
       .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
-    if (existing === undefined) throw new AppError('not_found', `There is no approval ${id} in this workspace.`);
+    if (existing === undefined) throw notFound('approval', id);
     await lockRuns(tx, [existing.runId]);
     const row = await lockPending(tx, id);
     if (row === null) {

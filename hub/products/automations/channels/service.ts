@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import type { Channel } from '../../../../shared/contract/automations/channels.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -77,7 +77,7 @@ export class Channels {
   put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const before = body.id === undefined ? null : await findChannel(tx, tenantId, body.id);
-      if (body.id !== undefined && before === null) throw notFound(body.id);
+      if (body.id !== undefined && before === null) throw notFound('channel', body.id);
       if (before !== null && before.provider !== body.provider) {
         throw new AppError(
           'validation_failed',
@@ -120,7 +120,7 @@ export class Channels {
     actor: string,
   ): Promise<Channel> {
     const before = await this.#deps.db.workspace(tenantId, (tx) => findChannel(tx, tenantId, id));
-    if (before === null) throw notFound(id);
+    if (before === null) throw notFound('channel', id);
     return this.put(
       tenantId,
       {
@@ -141,7 +141,7 @@ export class Channels {
         .delete(channels)
         .where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)))
         .returning({ id: channels.id });
-      if (rows.length === 0) throw notFound(id);
+      if (rows.length === 0) throw notFound('channel', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -168,7 +168,7 @@ export class Channels {
       caller === null
         ? await this.#findAnywhere(id)
         : await this.#deps.db.workspace(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
-    if (channel === null) throw caller === null ? secretInvalid() : notFound(id);
+    if (channel === null) throw caller === null ? secretInvalid() : notFound('channel', id);
     const adapter = channel.provider === 'email' ? null : adapters[channel.provider];
     if (caller === null) {
       const config = openConfig(this.#deps.secrets, channel);
@@ -313,7 +313,7 @@ async function pickChannel(
 ): Promise<ChannelRow> {
   if (channelId !== undefined) {
     const channel = await findChannel(tx, tenantId, channelId);
-    if (channel === null) throw notFound(channelId);
+    if (channel === null) throw notFound('channel', channelId);
     if (provider !== undefined && channel.provider !== provider)
       throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
     if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is switched off.`);
@@ -334,10 +334,6 @@ async function pickChannel(
   if (another !== undefined)
     throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
   return only;
-}
-
-function notFound(id: string): AppError {
-  return new AppError('not_found', `There is no channel ${id} in this workspace.`);
 }
 
 function secretInvalid(): AppError {

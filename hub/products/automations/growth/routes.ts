@@ -11,7 +11,7 @@ import { implement, implementAliases, routeOf } from '../../../platform/http/imp
 import type { OperationRequest, Route } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { Nodes } from '../../nodes/index.ts';
-import type { Agents } from '../agents/index.ts';
+import type { Agents, ToolProfiles } from '../agents/index.ts';
 import type { ApprovalLinks, Approvals } from '../approvals/index.ts';
 import type { Channels } from '../channels/index.ts';
 import type { Insight } from '../insight/index.ts';
@@ -21,6 +21,7 @@ import type { Sessions } from '../sessions/index.ts';
 export interface GrowthServices {
   runs: Runs;
   agents: Agents;
+  toolProfiles: ToolProfiles;
   approvals: Approvals;
   approvalLinks: ApprovalLinks;
   sessions: Sessions;
@@ -53,7 +54,7 @@ const recentRows = 10;
 
 /** @param routes those of the operations that paths here are other names of. */
 export const growthRoutes = (services: GrowthServices, routes: readonly Route[]) => {
-  const { runs, agents, approvals, approvalLinks, sessions, channels, nodes, insight } = services;
+  const { runs, agents, toolProfiles, approvals, approvalLinks, sessions, channels, nodes, insight } = services;
 
   /** Has the operation of a resource answer for it. */
   const forward = (id: string): ((request: unknown) => Promise<never>) => {
@@ -70,7 +71,7 @@ export const growthRoutes = (services: GrowthServices, routes: readonly Route[])
     sequences: forward('updateAutomationSequence'),
     agents: forward('updateAutomationAgent'),
     'tool-profiles': ({ principal, params, body }) =>
-      agents.patchProfile(
+      toolProfiles.patch(
         principal.tenantId,
         params.id,
         parsePart('body', patchToolProfileBody, body),
@@ -86,7 +87,7 @@ export const growthRoutes = (services: GrowthServices, routes: readonly Route[])
     workflows: forward('deleteAutomationWorkflow'),
     sequences: forward('deleteAutomationSequence'),
     agents: forward('deleteAutomationAgent'),
-    'tool-profiles': ({ principal, params }) => agents.deleteProfile(principal.tenantId, params.id, actorOf(principal)),
+    'tool-profiles': ({ principal, params }) => toolProfiles.delete(principal.tenantId, params.id, actorOf(principal)),
     channels: ({ principal, params }) => channels.delete(principal.tenantId, params.id, actorOf(principal)),
     nodes: forward('deleteAutomationNode'),
     sessions: ({ principal, params }) => sessions.delete(principal.tenantId, params.id, actorOf(principal)),

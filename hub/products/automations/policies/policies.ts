@@ -2,7 +2,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { policies as resource, putPolicyBody } from '../../../../shared/contract/automations/policies.ts';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { invalidBody } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
@@ -42,7 +42,7 @@ export class Policies {
     const { policy, jobs } = await this.#db.workspace(tenantId, async (tx) => {
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
       if (unknown !== -1)
-        throw invalid(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+        throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
       if (body.errorWorkflowId !== null) {
         const [row] = await tx
           .select({ id: workflows.id })
@@ -50,7 +50,7 @@ export class Policies {
           .where(
             and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)),
           );
-        if (row === undefined) throw invalid('errorWorkflowId', 'is no workflow of this workspace');
+        if (row === undefined) throw invalidBody('errorWorkflowId', 'is no workflow of this workspace');
       }
       await tx
         .insert(automationPolicies)
@@ -70,10 +70,4 @@ export class Policies {
     this.#dispatch(jobs);
     return policy;
   }
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('validation_failed', `body.${path} ${message}.`, {
-    details: [{ path: `body.${path}`, message }],
-  });
 }

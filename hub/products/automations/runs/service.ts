@@ -7,7 +7,7 @@ import type { Run, StepResult } from '../../../../shared/contract/automations/ru
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import {
   admitWaitingRuns,
   countRuns,
@@ -110,7 +110,7 @@ export class Runs {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
       const result = await this.#cancelWithin(tx, tenantId, [runId]);
       const before = result.before.get(runId);
-      if (before === undefined) throw notFound(runId);
+      if (before === undefined) throw notFound('run', runId);
       if (isFinal(before))
         throw new AppError(
           'run_not_cancellable',
@@ -235,7 +235,7 @@ export class Runs {
   ): Promise<Run> {
     const next = await this.#deps.db.workspace(tenantId, async (tx) => {
       const found = await readRun(tx, tenantId, runId);
-      if (found === null) throw notFound(runId);
+      if (found === null) throw notFound('run', runId);
       const latest = await lockFlow(tx, found.run.flowId);
       // A late result of a node may have let it go on since it was read.
       const run = latest?.latestRunId === runId ? { ...found.run, status: latest.status } : found.run;
@@ -282,7 +282,7 @@ export class Runs {
       const [flow] = await listFlows(tx, tenantId, undefined, 1, undefined, flowId);
       return flow === undefined ? null : { flow, runs: await listFlowRuns(tx, tenantId, flowId) };
     });
-    if (found === null) throw new AppError('not_found', `There is no flow ${flowId} in this workspace.`);
+    if (found === null) throw notFound('flow', flowId);
     return { ...presentFlow(found.flow), runs: found.runs.map((row) => ({ ...row, ...times(row) })) };
   }
 
@@ -309,17 +309,13 @@ export class Runs {
 
   async #read(tenantId: string, runId: string): Promise<Run> {
     const found = await this.#deps.db.workspace(tenantId, (tx) => readRun(tx, tenantId, runId));
-    if (found === null) throw notFound(runId);
+    if (found === null) throw notFound('run', runId);
     return presentRun(found.run, found.steps, found.results);
   }
 }
 
 export function createRuns(dependencies: RunsDependencies): Runs {
   return new Runs(dependencies);
-}
-
-function notFound(runId: string): AppError {
-  return new AppError('not_found', `There is no run ${runId} in this workspace.`);
 }
 
 function limitReached(reason: string): AppError {

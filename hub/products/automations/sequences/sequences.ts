@@ -2,7 +2,7 @@ import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
 import type { Sequence } from '../../../../shared/contract/automations/sequences.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { notFound } from '../../../../shared/errors.ts';
 import { personOf } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
@@ -94,7 +94,7 @@ export class Sequences {
         .set({ ...body, updatedAt: sql`now()` })
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
         .returning();
-      if (row === undefined) throw notFound(id);
+      if (row === undefined) throw notFound('sequence', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -114,7 +114,7 @@ export class Sequences {
         .delete(sequences)
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
         .returning({ id: sequences.id });
-      if (rows.length === 0) throw notFound(id);
+      if (rows.length === 0) throw notFound('sequence', id);
       const workflowId = (await this.#deps.workflows.findDerived(tx, tenantId, 'sequence', [id])).get(id);
       if (workflowId !== undefined) await this.#deps.workflows.deleteWithin(tx, tenantId, workflowId, actor);
       await recordAudit(tx, {
@@ -137,7 +137,7 @@ export class Sequences {
         .from(sequences)
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
         .for('update');
-      if (row === undefined) throw notFound(id);
+      if (row === undefined) throw notFound('sequence', id);
       const workflowId = await this.#deps.workflows.ensureDerived(tx, tenantId, {
         origin: originOf(id),
         name: `Sequence: ${row.name}`.slice(0, 200),
@@ -174,8 +174,4 @@ function present(row: Row, workflowId: string | null): Sequence {
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
-}
-
-function notFound(id: string): AppError {
-  return new AppError('not_found', `There is no sequence ${id} in this workspace.`);
 }

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { notFound } from '../../../../shared/errors.ts';
 import type { ConversationPort } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -142,7 +142,7 @@ export class Sessions {
   async get(tenantId: string, id: string, query: GetQuery) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const session = await findSession(tx, tenantId, id);
-      if (session === null) throw notFound(id);
+      if (session === null) throw notFound('session', id);
       const read = (limit: number, after: string | undefined) =>
         tx
           .select()
@@ -172,7 +172,7 @@ export class Sessions {
         .set({ title, updatedAt: sql`now()` })
         .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)))
         .returning();
-      if (row === undefined) throw notFound(id);
+      if (row === undefined) throw notFound('session', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -192,7 +192,7 @@ export class Sessions {
         .delete(automationSessions)
         .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, id)))
         .returning({ id: automationSessions.id });
-      if (rows.length === 0) throw notFound(id);
+      if (rows.length === 0) throw notFound('session', id);
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -216,10 +216,6 @@ function present(row: SessionRow) {
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };
-}
-
-function notFound(id: string): AppError {
-  return new AppError('not_found', `There is no session ${id} in this workspace.`);
 }
 
 /** How agents read and add to conversations. */

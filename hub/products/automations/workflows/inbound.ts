@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { hooks } from '../../../../shared/contract/automations/runs.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { listRequesters, maxRunDepth } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
@@ -14,7 +14,7 @@ import type { Runs } from '../runs/index.ts';
 import { hookKeys } from './schema.ts';
 import { startRun } from './start.ts';
 import type { StartableWorkflow } from './start.ts';
-import { assertStartable, notFound, webhookTokenHash } from './startable.ts';
+import { assertStartable, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
 import { findByWebhookToken, findWorkflow, listWebhookWorkflows, maxHookWorkflows } from './store.ts';
 
@@ -78,7 +78,7 @@ async function resolveByKey(
       return { tenantId, entitlements, workflows };
     }
     const workflow = await findWorkflow(tx, tenantId, body.workflowId);
-    if (workflow === null) throw notFound(body.workflowId);
+    if (workflow === null) throw notFound('workflow', body.workflowId);
     return { tenantId, entitlements, workflows: [workflow] };
   });
 }

@@ -10,7 +10,7 @@ import type {
 } from '../../../../shared/contract/automations/workflows.ts';
 import { isUsableInstant } from '../../../../shared/contract/common.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { personOf, reopenLines } from '../../../engine/index.ts';
@@ -33,7 +33,7 @@ import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts'
 import { assertReferences } from './references.ts';
 import { startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
-import { notFound, webhookTokenHash } from './startable.ts';
+import { webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
 import {
   findByOrigin,
@@ -106,7 +106,7 @@ export class Workflows {
   /** @throws AppError `not_found`. */
   async get(tenantId: string, id: string): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, (tx) => findWorkflow(tx, tenantId, id));
-    if (row === null) throw notFound(id);
+    if (row === null) throw notFound('workflow', id);
     return this.#present(row);
   }
 
@@ -114,7 +114,7 @@ export class Workflows {
   async listVersions(tenantId: string, id: string, query: VersionsQuery) {
     const read = (limit: number, before: string | undefined) =>
       this.#deps.db.workspace(tenantId, async (tx) => {
-        if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound(id);
+        if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound('workflow', id);
         const rows = await listVersions(
           tx,
           tenantId,
@@ -130,7 +130,7 @@ export class Workflows {
   /** @throws AppError `not_found`. */
   async getVersion(tenantId: string, id: string, version: number): Promise<WorkflowVersion> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
-      if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound(id);
+      if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound('workflow', id);
       return findVersion(tx, tenantId, id, version);
     });
     if (row === null) throw noVersion(id, version);
@@ -198,7 +198,7 @@ export class Workflows {
   ): Promise<Workflow> {
     const { row, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
-      if (before === null) throw notFound(id);
+      if (before === null) throw notFound('workflow', id);
       if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
       if (body.stepsJson !== undefined) await this.#validate(tx, tenantId, body.stepsJson, id);
       const trigger = body.triggerJson ?? this.#openTrigger(before.trigger);
@@ -246,7 +246,7 @@ export class Workflows {
 
   /** Deletes a workflow in the caller's transaction. @throws AppError `not_found`. */
   async deleteWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<void> {
-    if (!(await markDeleted(tx, tenantId, id))) throw notFound(id);
+    if (!(await markDeleted(tx, tenantId, id))) throw notFound('workflow', id);
     await recordAudit(tx, {
       tenantId,
       actor,
@@ -267,7 +267,7 @@ export class Workflows {
     if (caller.dryRun) {
       return this.#deps.db.workspace(tenantId, async (tx) => {
         const workflow = await findWorkflow(tx, tenantId, id);
-        if (workflow === null) throw notFound(id);
+        if (workflow === null) throw notFound('workflow', id);
         return this.#deps.dryRun(tx, workflow, { context: body.context ?? null, payload: body.payload ?? null });
       });
     }
@@ -288,7 +288,7 @@ export class Workflows {
   /** Starts a run in the caller's transaction. @throws AppError as `run` does. */
   async startWithin(tx: Transaction, tenantId: string, id: string, request: StartRequest): Promise<StartedRun> {
     const found = await findStartable(tx, tenantId, id);
-    if (found === null) throw notFound(id);
+    if (found === null) throw notFound('workflow', id);
     return startRun(tx, this.#deps, found.workflow, found.entitlements, request);
   }
 

@@ -24,7 +24,3 @@ export function assertStartable(
     );
   validateSteps(workflow.steps, entitlements);
 }
-
-export function notFound(id: string): AppError {
-  return new AppError('not_found', `There is no workflow ${id} in this workspace.`);
-}

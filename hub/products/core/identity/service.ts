@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import { productPermissions } from '../../../../shared/contract/define.ts';
 import type { Entitlement, Role } from '../../../../shared/contract/define.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { isAddressBlock } from '../../../platform/address-block.ts';
 import { newApiKey, secretHash } from '../../../platform/api-keys.ts';
 import { readPage } from '../../../platform/cursor.ts';
@@ -287,7 +287,7 @@ export class Identity {
   /** @throws AppError `not_found`. */
   async revokeToken(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     const wasRevoked = await this.#deps.db.workspace(tenantId, (tx) => this.#revokeWithin(tx, tenantId, id, actor));
-    if (!wasRevoked) throw new AppError('not_found', `There is no token ${id} in this workspace.`);
+    if (!wasRevoked) throw notFound('token', id);
     this.#tellAccess(tenantId);
     return { id, deleted: true };
   }

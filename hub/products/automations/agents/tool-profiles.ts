@@ -1,0 +1,141 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { toolProfiles as resource } from '../../../../shared/contract/automations/agents.ts';
+import type { patchToolProfileBody, ToolProfile } from '../../../../shared/contract/automations/agents.ts';
+import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { agents, toolProfiles } from './schema.ts';
+
+type ProfileRow = typeof toolProfiles.$inferSelect;
+type ListQuery = z.output<typeof resource.listAutomationToolProfiles.query>;
+type PutBody = z.output<typeof resource.putAutomationToolProfile.body>;
+
+export interface ToolProfilesDependencies {
+  db: Database;
+  cursors: Cursors;
+  limits: WorkspaceLimits;
+  isKnownSkill: (pattern: string) => boolean;
+}
+
+/** The profiles that say which skills agents may call. */
+export class ToolProfiles {
+  readonly #deps: ToolProfilesDependencies;
+
+  constructor(dependencies: ToolProfilesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
+          .from(toolProfiles)
+          .where(
+            and(eq(toolProfiles.tenantId, tenantId), before === undefined ? undefined : lt(toolProfiles.id, before)),
+          )
+          .orderBy(desc(toolProfiles.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `tool-profiles:${tenantId}`, query, read, presentProfile);
+  }
+
+  /** Creates a profile, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed` for a pattern of no skill, `workspace_limit_reached`. */
+  put(tenantId: string, body: PutBody, actor: string): Promise<ToolProfile> {
+    const { id, ...values } = body;
+    const unknown = values.allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
+    if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [row] =
+        id === undefined
+          ? await tx
+              .insert(toolProfiles)
+              .values({ id: newId(), tenantId, ...values })
+              .returning()
+          : await tx
+              .update(toolProfiles)
+              .set({ ...values, updatedAt: sql`now()` })
+              .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
+              .returning();
+      if (row === undefined) throw notFound('tool profile', id ?? '');
+      if (id === undefined) await this.#deps.limits.assertWithin(tx, tenantId, 'toolProfile');
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: id === undefined ? 'tool-profile.created' : 'tool-profile.updated',
+        targetType: 'tool-profile',
+        targetId: row.id,
+        details: { name: row.name },
+      });
+      return presentProfile(row);
+    });
+  }
+
+  /** Changes what is named of a profile. @throws AppError `not_found`, `validation_failed`. */
+  async patch(
+    tenantId: string,
+    id: string,
+    body: z.output<typeof patchToolProfileBody>,
+    actor: string,
+  ): Promise<ToolProfile> {
+    const before = await this.#deps.db.workspace(tenantId, (tx) => findToolProfile(tx, tenantId, id));
+    if (before === null) throw notFound('tool profile', id);
+    return this.put(
+      tenantId,
+      { id, name: body.name ?? before.name, allow: body.allow ?? before.allow, deny: body.deny ?? before.deny },
+      actor,
+    );
+  }
+
+  /** @throws AppError `not_found`, or `conflict` while an agent uses it. */
+  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [user] = await tx
+        .select({ id: agents.id })
+        .from(agents)
+        .where(and(eq(agents.tenantId, tenantId), eq(agents.toolProfileId, id)))
+        .limit(1);
+      if (user !== undefined)
+        throw new AppError('conflict', `The agent ${user.id} uses this tool profile; give it another one first.`);
+      const rows = await tx
+        .delete(toolProfiles)
+        .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
+        .returning({ id: toolProfiles.id });
+      if (rows.length === 0) throw notFound('tool profile', id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'tool-profile.deleted',
+        targetType: 'tool-profile',
+        targetId: id,
+        details: {},
+      });
+    });
+    return { id, deleted: true };
+  }
+}
+
+/** A tool profile of a workspace, or null. */
+export async function findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null> {
+  const [row] = await tx
+    .select()
+    .from(toolProfiles)
+    .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)));
+  return row === undefined ? null : presentProfile(row);
+}
+
+function presentProfile(row: ProfileRow): ToolProfile {
+  return {
+    id: row.id,
+    name: row.name,
+    allow: row.allow,
+    deny: row.deny,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
