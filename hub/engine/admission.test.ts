@@ -9,7 +9,7 @@ import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { createRuns } from '../products/automations/runs/index.ts';
+import { Runs } from '../products/automations/runs/index.ts';
 import { admitClaimedRun } from './admission.ts';
 import { Engine } from './engine.ts';
 import { acceptRuns, admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
@@ -157,7 +157,7 @@ class Worker {
 }
 
 const runsOf = (dispatched: PromisedJob[]) =>
-  createRuns({
+  new Runs({
     db,
     events,
     live: undefined as never,

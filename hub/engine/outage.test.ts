@@ -295,7 +295,7 @@ async function channelTo(answer: (response: ServerResponse) => void) {
   const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   const egress = createEgress({ allowHosts: [host] });
   onTestFinished(() => egress[Symbol.asyncDispose]());
-  const parts = { db, secrets: createSecrets(Buffer.alloc(32)), egress, email: new Email(db, null) };
+  const parts = { db, secrets: createSecrets(Buffer.alloc(32)), egress, email: new Email({ db, mailer: null }) };
   // Nothing comes in through this channel, so that what starts runs of it is never asked.
   const channels = new Channels({
     ...parts,

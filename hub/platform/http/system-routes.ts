@@ -1,7 +1,7 @@
 import { system } from '../../../shared/contract/core/system.ts';
 import { implement } from './implement.ts';
 
-export interface SystemFaces {
+export interface SystemServices {
   version: string;
   /** The state of each part that accepting work needs. */
   check: () => Promise<Record<string, { ok: boolean; message?: string }>>;
@@ -9,7 +9,7 @@ export interface SystemFaces {
   dispensable: readonly string[];
 }
 
-export const systemRoutes = ({ version, check, dispensable }: SystemFaces) =>
+export const systemRoutes = ({ version, check, dispensable }: SystemServices) =>
   implement(system, {
     readHealth: async () => ({ status: 'ok' as const, version, uptimeSeconds: Math.round(process.uptime()) }),
     async readReadiness({ raw: { response } }) {

@@ -12,13 +12,13 @@ import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
 import { Agents, findAgent, findToolProfile, ToolProfiles } from './agents/index.ts';
 import { agentRoutes } from './agents/routes.ts';
-import { ApprovalLinks, approvalPort, createApprovals, expireRunApprovals } from './approvals/index.ts';
+import { ApprovalLinks, approvalPort, Approvals, expireRunApprovals } from './approvals/index.ts';
 import { approvalPages } from './approvals/pages.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { Channels } from './channels/index.ts';
 import { channelRoutes } from './channels/routes.ts';
 import { channelSkills } from './channels/skills.ts';
-import { createDeliveries } from './deliveries/index.ts';
+import { Deliveries } from './deliveries/index.ts';
 import { webhookSkills } from './deliveries/skills.ts';
 import { Email } from './email/index.ts';
 import { emailSkills } from './email/skills.ts';
@@ -29,14 +29,14 @@ import { insightSkills } from './insight/skills.ts';
 import { Logs } from './logs/index.ts';
 import { logRoutes } from './logs/routes.ts';
 import { logSkills } from './logs/skills.ts';
-import { createMemory } from './memory/index.ts';
+import { Memory } from './memory/index.ts';
 import { memoryRoutes } from './memory/routes.ts';
 import { memorySkills } from './memory/skills.ts';
 import { Packs } from './packs/index.ts';
 import { packRoutes } from './packs/routes.ts';
 import { Policies, readPolicy } from './policies/index.ts';
 import { policyRoutes } from './policies/routes.ts';
-import { createRuns } from './runs/index.ts';
+import { Runs } from './runs/index.ts';
 import { RunRetention } from './runs/retention.ts';
 import { flowRoutes, runRoutes } from './runs/routes.ts';
 import { Schedules } from './schedules/index.ts';
@@ -44,8 +44,7 @@ import { Sequences } from './sequences/index.ts';
 import { sequenceRoutes } from './sequences/routes.ts';
 import { conversationPort, Sessions } from './sessions/index.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import { createWorkflows } from './workflows/index.ts';
-import type { Workflows } from './workflows/index.ts';
+import { Workflows } from './workflows/index.ts';
 import { hookRoutes, workflowRoutes } from './workflows/routes.ts';
 import { workflowSkills } from './workflows/skills.ts';
 
@@ -86,10 +85,10 @@ export function createAutomations(
     dispatch,
   }: AutomationsNeeds,
 ): Automations {
-  const checkSteps: Parameters<typeof createWorkflows>[0]['validateSteps'] = (steps, entitlements) =>
+  const checkSteps: ConstructorParameters<typeof Workflows>[0]['validateSteps'] = (steps, entitlements) =>
     validateSteps(steps, skills, entitlements);
   const isKnownSkill = (pattern: string) => isKnownPattern(skills, pattern);
-  const runs = createRuns({
+  const runs = new Runs({
     db,
     events,
     live,
@@ -101,7 +100,7 @@ export function createAutomations(
       return commands.withdraw(tx, runIds);
     },
   });
-  const workflows = createWorkflows({
+  const workflows = new Workflows({
     db,
     cursors,
     secrets,
@@ -112,15 +111,15 @@ export function createAutomations(
     dryRun: async (tx, { tenantId, id, steps }, input) =>
       dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
   });
-  const email = new Email(db, mailer);
+  const email = new Email({ db, mailer });
   const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits, logger });
   const insight = new Insight({
     db,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     hasOwnModel: settings.ai !== null,
   });
-  const memory = createMemory(db, cursors);
-  const approvals = createApprovals({ db, cursors, dispatch });
+  const memory = new Memory({ db, cursors });
+  const approvals = new Approvals({ db, cursors, dispatch });
   const approvalLinks = new ApprovalLinks({
     db,
     approvals,
@@ -131,7 +130,7 @@ export function createAutomations(
   });
   const agents = new Agents({ db, cursors, limits });
   const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
-  const policies = new Policies(db, isKnownSkill, dispatch);
+  const policies = new Policies({ db, isKnownSkill, dispatch });
   const sequences = new Sequences({ db, cursors, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
@@ -189,7 +188,7 @@ export function createAutomations(
       ...emailSkills(email),
       ...channelSkills(channels),
       ...memorySkills(memory),
-      ...webhookSkills(createDeliveries(db, egress)),
+      ...webhookSkills(new Deliveries({ db, egress })),
       ...workflowSkills(),
       ...insightSkills(insight),
     ],

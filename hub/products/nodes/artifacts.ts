@@ -21,17 +21,15 @@ export interface ArtifactContent {
 
 /** What nodes sent: screenshots, recordings, files. */
 export class Artifacts {
-  readonly #db: Database;
-  readonly #blobs: Blobs;
+  readonly #deps: { db: Database; blobs: Blobs };
 
-  constructor(db: Database, blobs: Blobs) {
-    this.#db = db;
-    this.#blobs = blobs;
+  constructor(dependencies: { db: Database; blobs: Blobs }) {
+    this.#deps = dependencies;
   }
 
   /** @throws AppError `not_found`. */
   async find(tenantId: string, id: string): Promise<ArtifactContent> {
-    const [row] = await this.#db.workspace(tenantId, (tx) =>
+    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
       tx
         .select()
         .from(artifacts)
@@ -43,7 +41,7 @@ export class Artifacts {
       contentType: row.contentType,
       bytes: row.bytes,
       sha256: row.sha256,
-      open: (range) => this.#blobs.open(`${tenantId}/${id}`, range),
+      open: (range) => this.#deps.blobs.open(`${tenantId}/${id}`, range),
     };
   }
 }

@@ -44,7 +44,7 @@ export function createNodes(
   const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
   const results = new CommandResults({ db, blobs, room, dispatch });
   const uploads = new ArtifactUploads({ db, blobs, room });
-  const artifacts = new Artifacts(db, blobs);
+  const artifacts = new Artifacts({ db, blobs });
   return {
     nodes,
     commands,

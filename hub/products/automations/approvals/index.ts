@@ -1,3 +1,3 @@
 export { ApprovalLinks } from './links.ts';
-export { Approvals, createApprovals } from './service.ts';
+export { Approvals } from './service.ts';
 export { approvalPort, expireRunApprovals } from './store.ts';

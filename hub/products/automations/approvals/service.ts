@@ -149,10 +149,6 @@ export class Approvals {
   }
 }
 
-export function createApprovals(dependencies: ApprovalsDependencies): Approvals {
-  return new Approvals(dependencies);
-}
-
 /** The name under which a vote counts. Where approvers are named, nobody decides what they themselves asked for. */
 async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
   if (row.approvers.length === 0) return decider.kind === 'link' ? decider.email : decider.actor;

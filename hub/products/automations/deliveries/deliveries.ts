@@ -24,17 +24,6 @@ export interface DeliveryContext {
   signal: AbortSignal;
 }
 
-export interface Deliveries {
-  /**
-   * POSTs JSON through the egress guard, within 15 s; in the test environment it only records what it would have sent.
-   * @throws AppError `egress_refused`, or `skill_failed` when the other side can't be reached or does not answer 2xx.
-   */
-  deliver(
-    request: DeliveryRequest,
-    context: DeliveryContext,
-  ): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }>;
-}
-
 /** Tells another workflow of this hub how many runs led to the call, so that a loop over its inbound hook ends. */
 export const depthHeader = 'x-outrigger-depth';
 /** Names the run that calls, so that what it starts over the inbound hook of its own workspace knows who led to it. */
@@ -70,68 +59,80 @@ function parseBody(text: string, contentType: string): JsonValue {
 }
 
 /** What leaves the hub as a call to somebody's web address. */
-export function createDeliveries(db: Database, egress: Egress): Deliveries {
-  return {
-    async deliver(request, context) {
-      const { url, body, headers = {} } = request;
-      const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
-      if (reserved !== undefined)
+export class Deliveries {
+  readonly #deps: { db: Database; egress: Egress };
+
+  constructor(dependencies: { db: Database; egress: Egress }) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * POSTs JSON through the egress guard, within 15 s; in the test environment it only records what it would have sent.
+   * @throws AppError `egress_refused`, or `skill_failed` when the other side can't be reached or does not answer 2xx.
+   */
+  async deliver(
+    request: DeliveryRequest,
+    context: DeliveryContext,
+  ): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }> {
+    const { db, egress } = this.#deps;
+    const { url, body, headers = {} } = request;
+    const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
+    if (reserved !== undefined)
+      throw new AppError(
+        'validation_failed',
+        `input.headers can't set ${reserved}: it belongs to the delivery itself.`,
+      );
+
+    const { tenantId, runId, stepIndex } = context;
+    const record = (
+      tx: Transaction,
+      status: 'delivered' | 'simulated' | 'failed',
+      summary: Record<string, JsonValue>,
+    ) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
+
+    if (context.environment === 'test') {
+      const output = { simulated: true, url };
+      return {
+        output,
+        outputText: `simulated: POST ${url}`,
+        persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }),
+      };
+    }
+    try {
+      const response = await egress.fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Outrigger',
+          ...headers,
+          [depthHeader]: String(context.depth + 1),
+          [runHeader]: context.runId,
+          'idempotency-key': context.idempotencyKey,
+        },
+        body: JSON.stringify(body ?? null),
+        signal: context.signal,
+        timeoutMs,
+        maxResponseBytes,
+      });
+      const text = response.body.toString('utf8').replaceAll('\u0000', '\uFFFD');
+      if (response.status < 200 || response.status > 299) {
         throw new AppError(
-          'validation_failed',
-          `input.headers can't set ${reserved}: it belongs to the delivery itself.`,
+          'skill_failed',
+          `${new URL(url).host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`,
         );
-
-      const { tenantId, runId, stepIndex } = context;
-      const record = (
-        tx: Transaction,
-        status: 'delivered' | 'simulated' | 'failed',
-        summary: Record<string, JsonValue>,
-      ) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
-
-      if (context.environment === 'test') {
-        const output = { simulated: true, url };
-        return {
-          output,
-          outputText: `simulated: POST ${url}`,
-          persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }),
-        };
       }
-      try {
-        const response = await egress.fetch(url, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            'user-agent': 'Outrigger',
-            ...headers,
-            [depthHeader]: String(context.depth + 1),
-            [runHeader]: context.runId,
-            'idempotency-key': context.idempotencyKey,
-          },
-          body: JSON.stringify(body ?? null),
-          signal: context.signal,
-          timeoutMs,
-          maxResponseBytes,
-        });
-        const text = response.body.toString('utf8').replaceAll('\u0000', '\uFFFD');
-        if (response.status < 200 || response.status > 299) {
-          throw new AppError(
-            'skill_failed',
-            `${new URL(url).host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`,
-          );
-        }
-        const output = { status: response.status, body: parseBody(text, response.headers['content-type'] ?? '') };
-        return { output, outputText: text, persist: (tx) => record(tx, 'delivered', { status: response.status }) };
-      } catch (error) {
-        if (!context.signal.aborted) {
-          const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
-          await throughOutages(context.signal, () =>
-            db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })),
-          );
-        }
-        if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
-        if (error instanceof EgressFailed) throw new AppError('skill_failed', error.message, { cause: error });
-        throw error;
+      const output = { status: response.status, body: parseBody(text, response.headers['content-type'] ?? '') };
+      return { output, outputText: text, persist: (tx) => record(tx, 'delivered', { status: response.status }) };
+    } catch (error) {
+      if (!context.signal.aborted) {
+        const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
+        await throughOutages(context.signal, () =>
+          db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })),
+        );
       }
-    },
-  };
+      if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });
+      if (error instanceof EgressFailed) throw new AppError('skill_failed', error.message, { cause: error });
+      throw error;
+    }
+  }
 }

@@ -1,1 +1,1 @@
-export { depthHeader, runHeader, createDeliveries } from './deliveries.ts';
+export { depthHeader, runHeader, Deliveries } from './deliveries.ts';

@@ -33,17 +33,15 @@ export interface EmailOutcome {
 
 /** Mail of workflows, through the SMTP server of the hub. */
 export class Email {
-  readonly #db: Database;
-  readonly #mailer: Mailer | null;
+  readonly #deps: { db: Database; mailer: Mailer | null };
 
-  constructor(db: Database, mailer: Mailer | null) {
-    this.#db = db;
-    this.#mailer = mailer;
+  constructor(dependencies: { db: Database; mailer: Mailer | null }) {
+    this.#deps = dependencies;
   }
 
   /** Whether mail can be sent at all. */
   get isConfigured(): boolean {
-    return this.#mailer !== null;
+    return this.#deps.mailer !== null;
   }
 
   /**
@@ -70,11 +68,11 @@ export class Email {
         persist: (tx) => record(tx, 'simulated', {}),
       };
     }
-    if (this.#mailer === null)
+    if (this.#deps.mailer === null)
       throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
     try {
       const messageId = `<${context.idempotencyKey}@outrigger>`;
-      const sent = await this.#mailer.send({ ...request, messageId }, context.signal);
+      const sent = await this.#deps.mailer.send({ ...request, messageId }, context.signal);
       const output = { messageId: sent.messageId, accepted: sent.accepted, rejected: sent.rejected };
       return {
         output,
@@ -84,7 +82,7 @@ export class Email {
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
       await throughOutages(context.signal, () =>
-        this.#db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })),
+        this.#deps.db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })),
       );
       throw new AppError(
         error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused',
@@ -96,8 +94,8 @@ export class Email {
 
   /** Sends a mail of the hub's own, such as an approval link; nothing when there is no SMTP server. @throws MailError. */
   async notify(mail: { to: string; subject: string; text: string }, signal: AbortSignal): Promise<boolean> {
-    if (this.#mailer === null) return false;
-    await this.#mailer.send({ to: [mail.to], subject: mail.subject, text: mail.text }, signal);
+    if (this.#deps.mailer === null) return false;
+    await this.#deps.mailer.send({ to: [mail.to], subject: mail.subject, text: mail.text }, signal);
     return true;
   }
 }

@@ -1,1 +1,1 @@
-export { createMemory } from './memory.ts';
+export { Memory } from './memory.ts';

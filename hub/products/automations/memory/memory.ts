@@ -10,28 +10,19 @@ import { newId } from '../../../platform/ids.ts';
 import { automationSessions } from '../sessions/schema.ts';
 import { memoryEntries } from './schema.ts';
 
-export interface MemoryKey {
+interface MemoryKey {
   key: string;
   sessionId?: string | undefined;
+}
+
+interface NewEntry extends MemoryKey {
+  value: JsonValue;
+  ttlSeconds?: number | undefined;
 }
 
 type Row = typeof memoryEntries.$inferSelect;
 type ListQuery = z.output<typeof resource.listAutomationMemory.query>;
 type PutBody = z.output<typeof resource.putAutomationMemory.body>;
-
-export interface Memory {
-  list(tenantId: string, query: ListQuery): Promise<z.input<typeof resource.listAutomationMemory.response>>;
-  /** @throws AppError `not_found` for a session that there is not, `memory_full`. */
-  put(tenantId: string, body: PutBody): Promise<z.input<typeof resource.putAutomationMemory.response>>;
-  /** What was remembered and has not expired, or null. */
-  read(tenantId: string, entry: MemoryKey): Promise<JsonValue>;
-  /** Remembers a value; null forgets it. @throws AppError `not_found`, `memory_full`. */
-  write(
-    tx: Transaction,
-    tenantId: string,
-    entry: MemoryKey & { value: JsonValue; ttlSeconds?: number | undefined },
-  ): Promise<void>;
-}
 
 const ofSession = (sessionId: string | undefined) =>
   sessionId === undefined ? isNull(memoryEntries.sessionId) : eq(memoryEntries.sessionId, sessionId);
@@ -48,97 +39,102 @@ function present(row: Row) {
 }
 
 /** What workflows remember between runs, for each workspace and, within it, each session. */
-export function createMemory(db: Database, cursors: Cursors): Memory {
-  const write = async (
-    tx: Transaction,
-    tenantId: string,
-    { value, ttlSeconds, key, sessionId }: Parameters<Memory['write']>[2],
-  ): Promise<Row | null> => {
-    if (value === null) {
-      await tx
-        .delete(memoryEntries)
-        .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId)));
-      return null;
-    }
-    if (sessionId !== undefined) {
-      const [session] = await tx
-        .select({ id: automationSessions.id })
-        .from(automationSessions)
-        .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, sessionId)));
-      if (session === undefined)
-        throw new AppError(
-          'not_found',
-          `There is no session ${sessionId} in this workspace; make it with POST /v1/automations/sessions.`,
-        );
-    }
-    const expiresAt = ttlSeconds === undefined ? null : sql`now() + make_interval(secs => ${ttlSeconds})`;
-    const [row] = await tx
-      .insert(memoryEntries)
-      .values({ id: newId(), tenantId, sessionId: sessionId ?? null, key, value, expiresAt })
-      .onConflictDoUpdate({
-        target: [memoryEntries.tenantId, memoryEntries.sessionId, memoryEntries.key],
-        set: { value: sql`excluded.value`, expiresAt: sql`excluded.expires_at`, updatedAt: sql`now()` },
-      })
-      .returning();
-    const written = row as Row;
-    // Only an entry that is new can make it too many.
-    if (written.createdAt.getTime() === written.updatedAt.getTime()) {
-      const [count] = await tx
-        .select({ count: sql<number>`count(*)::int` })
-        .from(memoryEntries)
-        .where(eq(memoryEntries.tenantId, tenantId));
-      if ((count?.count ?? 0) > maxMemoryEntries)
-        throw new AppError(
-          'memory_full',
-          `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`,
-        );
-    }
-    return written;
-  };
+export class Memory {
+  readonly #deps: { db: Database; cursors: Cursors };
 
-  return {
-    list: (tenantId, query) => {
-      const read = (limit: number, before: string | undefined) =>
-        db.workspace(tenantId, (tx) =>
-          tx
-            .select()
-            .from(memoryEntries)
-            .where(
-              and(
-                eq(memoryEntries.tenantId, tenantId),
-                query.key === undefined ? undefined : eq(memoryEntries.key, query.key),
-                ofSession(query.sessionId),
-                isFresh,
-                before === undefined ? undefined : lt(memoryEntries.id, before),
-              ),
-            )
-            .orderBy(desc(memoryEntries.id))
-            .limit(limit),
-        );
-      return readPage(cursors, `memory:${tenantId}`, query, read, present);
-    },
-    async put(tenantId, body) {
-      const row = await db.workspace(tenantId, (tx) => write(tx, tenantId, body));
-      return row === null
-        ? {
-            key: body.key,
-            value: null,
-            sessionId: body.sessionId ?? null,
-            expiresAt: null,
-            updatedAt: new Date().toISOString(),
-          }
-        : present(row);
-    },
-    read: (tenantId, { key, sessionId }) =>
-      db.workspace(tenantId, async (tx) => {
-        const rows = await tx
-          .select({ value: memoryEntries.value })
+  constructor(dependencies: { db: Database; cursors: Cursors }) {
+    this.#deps = dependencies;
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) =>
+        tx
+          .select()
           .from(memoryEntries)
-          .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId), isFresh));
-        return rows[0]?.value ?? null;
-      }),
-    async write(tx, tenantId, entry) {
-      await write(tx, tenantId, entry);
-    },
-  };
+          .where(
+            and(
+              eq(memoryEntries.tenantId, tenantId),
+              query.key === undefined ? undefined : eq(memoryEntries.key, query.key),
+              ofSession(query.sessionId),
+              isFresh,
+              before === undefined ? undefined : lt(memoryEntries.id, before),
+            ),
+          )
+          .orderBy(desc(memoryEntries.id))
+          .limit(limit),
+      );
+    return readPage(this.#deps.cursors, `memory:${tenantId}`, query, read, present);
+  }
+
+  /** @throws AppError `not_found` for a session that there is not, `memory_full`. */
+  async put(tenantId: string, body: PutBody): Promise<z.input<typeof resource.putAutomationMemory.response>> {
+    const row = await this.#deps.db.workspace(tenantId, (tx) => writeEntry(tx, tenantId, body));
+    if (row !== null) return present(row);
+    const { key, sessionId = null } = body;
+    return { key, value: null, sessionId, expiresAt: null, updatedAt: new Date().toISOString() };
+  }
+
+  /** What was remembered and has not expired, or null. */
+  read(tenantId: string, { key, sessionId }: MemoryKey): Promise<JsonValue> {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const rows = await tx
+        .select({ value: memoryEntries.value })
+        .from(memoryEntries)
+        .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId), isFresh));
+      return rows[0]?.value ?? null;
+    });
+  }
+
+  /** Remembers a value; null forgets it. @throws AppError `not_found`, `memory_full`. */
+  async write(tx: Transaction, tenantId: string, entry: NewEntry): Promise<void> {
+    await writeEntry(tx, tenantId, entry);
+  }
+}
+
+async function writeEntry(
+  tx: Transaction,
+  tenantId: string,
+  { value, ttlSeconds, key, sessionId }: NewEntry,
+): Promise<Row | null> {
+  if (value === null) {
+    await tx
+      .delete(memoryEntries)
+      .where(and(eq(memoryEntries.tenantId, tenantId), eq(memoryEntries.key, key), ofSession(sessionId)));
+    return null;
+  }
+  if (sessionId !== undefined) {
+    const [session] = await tx
+      .select({ id: automationSessions.id })
+      .from(automationSessions)
+      .where(and(eq(automationSessions.tenantId, tenantId), eq(automationSessions.id, sessionId)));
+    if (session === undefined)
+      throw new AppError(
+        'not_found',
+        `There is no session ${sessionId} in this workspace; make it with POST /v1/automations/sessions.`,
+      );
+  }
+  const expiresAt = ttlSeconds === undefined ? null : sql`now() + make_interval(secs => ${ttlSeconds})`;
+  const [row] = await tx
+    .insert(memoryEntries)
+    .values({ id: newId(), tenantId, sessionId: sessionId ?? null, key, value, expiresAt })
+    .onConflictDoUpdate({
+      target: [memoryEntries.tenantId, memoryEntries.sessionId, memoryEntries.key],
+      set: { value: sql`excluded.value`, expiresAt: sql`excluded.expires_at`, updatedAt: sql`now()` },
+    })
+    .returning();
+  const written = row as Row;
+  // Only an entry that is new can make it too many.
+  if (written.createdAt.getTime() === written.updatedAt.getTime()) {
+    const [count] = await tx
+      .select({ count: sql<number>`count(*)::int` })
+      .from(memoryEntries)
+      .where(eq(memoryEntries.tenantId, tenantId));
+    if ((count?.count ?? 0) > maxMemoryEntries)
+      throw new AppError(
+        'memory_full',
+        `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`,
+      );
+  }
+  return written;
 }

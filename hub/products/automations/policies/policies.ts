@@ -20,27 +20,29 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
   return { ...policy, updatedAt: updatedAt.toISOString() };
 }
 
+export interface PoliciesDependencies {
+  db: Database;
+  isKnownSkill: (pattern: string) => boolean;
+  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
 /** Standing orders and limits: one record a workspace. */
 export class Policies {
-  readonly #db: Database;
-  readonly #isKnownSkill: (pattern: string) => boolean;
-  readonly #dispatch: (jobs: PromisedJob[]) => void;
+  readonly #deps: PoliciesDependencies;
 
-  /** @param dispatch hands promised jobs to the queue; called after the commit, never fails. */
-  constructor(db: Database, isKnownSkill: (pattern: string) => boolean, dispatch: (jobs: PromisedJob[]) => void) {
-    this.#db = db;
-    this.#isKnownSkill = isKnownSkill;
-    this.#dispatch = dispatch;
+  constructor(dependencies: PoliciesDependencies) {
+    this.#deps = dependencies;
   }
 
   get(tenantId: string): Promise<Policy> {
-    return this.#db.workspace(tenantId, (tx) => readPolicy(tx, tenantId));
+    return this.#deps.db.workspace(tenantId, (tx) => readPolicy(tx, tenantId));
   }
 
   /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
   async put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
-    const { policy, jobs } = await this.#db.workspace(tenantId, async (tx) => {
-      const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#isKnownSkill(pattern));
+    const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
       if (unknown !== -1)
         throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
       if (body.errorWorkflowId !== null) {
@@ -67,7 +69,7 @@ export class Policies {
       // Runs that the old policy holds back may begin by the new one.
       return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
     });
-    this.#dispatch(jobs);
+    this.#deps.dispatch(jobs);
     return policy;
   }
 }

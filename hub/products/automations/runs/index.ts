@@ -1,2 +1,2 @@
-export { createRuns, Runs } from './service.ts';
+export { Runs } from './service.ts';
 export type { AcceptedRun } from './service.ts';

@@ -314,10 +314,6 @@ export class Runs {
   }
 }
 
-export function createRuns(dependencies: RunsDependencies): Runs {
-  return new Runs(dependencies);
-}
-
 function limitReached(reason: string): AppError {
   return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, {
     retryAfterSeconds: 5,

@@ -1,1 +1,1 @@
-export { createWorkflows, Workflows } from './service.ts';
+export { Workflows } from './service.ts';

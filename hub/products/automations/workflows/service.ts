@@ -457,10 +457,6 @@ async function joinToken(tx: Transaction, tenantId: string, id: string, content:
   if (since !== null) content.webhookTokenSince = since;
 }
 
-export function createWorkflows(dependencies: WorkflowsDependencies): Workflows {
-  return new Workflows(dependencies);
-}
-
 const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps'>) => ({
   version,
   name,
