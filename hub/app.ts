@@ -83,9 +83,9 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const nodes = createNodes(platform, config, { limits, dispatch });
   const ai = createAi(stack, platform, config);
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch });
-  const chat = createChat([automations.followChat]);
   const marketing = createMarketing(platform, config, { limits });
   const products: Product[] = [core, automations, ai, marketing, nodes];
+  const chat = createChat(products.flatMap((product) => product.followers ?? []));
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;

@@ -1,4 +1,7 @@
+import type { ChatEventType } from '../shared/contract/chat/chat-events.ts';
+import type { JsonObject } from '../shared/json.ts';
 import type { Skill } from './engine/skill.ts';
+import type { Transaction } from './platform/db/database.ts';
 import type { RowRetention } from './platform/db/row-retention.ts';
 import type { Route } from './platform/http/implement.ts';
 import type { Page } from './platform/http/page.ts';
@@ -14,6 +17,22 @@ export interface Product {
   skills?: readonly Skill[];
   /** What the one process that leads does from time to time. */
   tasks?: readonly PeriodicTask[];
+  /** What it does when something happens in a chat. */
+  followers?: readonly ChatEventFollower[];
   /** How long its rows stay. */
   retention?: RowRetention;
 }
+
+/** An event of Live Chat, as its followers get it. */
+export interface ChatEvent {
+  tenantId: string;
+  type: ChatEventType;
+  /** The same for every follower and every retry. */
+  eventId: string;
+  payload: JsonObject;
+  /** Runs that led to it: 0 for what a person did. */
+  depth: number;
+}
+
+/** Follows events, in the transaction of what caused them; what it answers is called after the commit. */
+export type ChatEventFollower = (tx: Transaction, event: ChatEvent) => Promise<() => void>;

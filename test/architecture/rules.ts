@@ -27,7 +27,7 @@ const products: Record<string, readonly string[]> = {
   nodes: ['core'],
   ai: ['core'],
   chat: [],
-  automations: ['core', 'nodes', 'ai', 'chat', 'marketing'],
+  automations: ['core', 'nodes', 'ai', 'marketing'],
   marketing: ['core', 'automations'],
 };
 const productLibraries: Record<string, readonly string[]> = {
@@ -159,7 +159,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/product',
     from: 'hub/product.ts',
-    allowed: ['hub/engine/skill.ts', 'hub/platform/**'],
+    allowed: ['shared/**', 'hub/engine/skill.ts', 'hub/platform/**'],
     forbids: { from: 'hub/product.ts', target: 'hub/products/nodes/index.ts' },
   },
   {

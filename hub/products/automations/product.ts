@@ -7,7 +7,6 @@ import type { Route } from '../../platform/http/implement.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';
-import type { ChatEventFollower } from '../chat/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
 import { Agents, findAgent, findToolProfile, ToolProfiles } from './agents/index.ts';
@@ -69,8 +68,6 @@ export interface AutomationsNeeds {
 /** Workflows, what starts them, and all that they do. */
 export interface Automations extends Product {
   workflows: Workflows;
-  /** What follows the events of Live Chat. */
-  followChat: ChatEventFollower;
   enginePorts: EnginePorts;
 }
 
@@ -161,7 +158,6 @@ export function createAutomations(
   const runRetention = new RunRetention({ db, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
-    followChat: (tx, event) => workflows.follow(tx, event),
     enginePorts: {
       approvals: approvalPort,
       nodes: nodePort,
@@ -198,6 +194,7 @@ export function createAutomations(
       { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
       { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
     ],
+    followers: [(tx, event) => workflows.follow(tx, event)],
     retention: automationsRetention(settings.retention),
   };
 }

@@ -4,20 +4,7 @@ import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
-
-/** An event of Live Chat, as its followers get it. */
-export interface ChatEvent {
-  tenantId: string;
-  type: ChatEventType;
-  /** The same for every follower and every retry. */
-  eventId: string;
-  payload: JsonObject;
-  /** Runs that led to it: 0 for what a person did. */
-  depth: number;
-}
-
-/** Follows events, in the transaction of what caused them; what it answers is called after the commit. */
-export type ChatEventFollower = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
+import type { ChatEvent, ChatEventFollower } from '../../product.ts';
 
 /** The port through which Live Chat tells what happened, and through which whoever follows hears of it. */
 export interface ChatEvents {

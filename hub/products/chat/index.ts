@@ -1,2 +1,2 @@
+export type { ChatEvents } from './chat-events.ts';
 export { createChat } from './product.ts';
-export type { ChatEvent, ChatEventFollower, ChatEvents } from './chat-events.ts';

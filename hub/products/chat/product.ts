@@ -1,6 +1,6 @@
-import type { Product } from '../../product.ts';
+import type { ChatEventFollower, Product } from '../../product.ts';
 import { createChatEvents } from './chat-events.ts';
-import type { ChatEventFollower, ChatEvents } from './chat-events.ts';
+import type { ChatEvents } from './chat-events.ts';
 
 /** Live Chat: for now the events that it tells. */
 export interface Chat extends Product {

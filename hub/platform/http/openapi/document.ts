@@ -1,13 +1,12 @@
-import type { z } from 'zod';
 import { operations } from '../../../../shared/contract/api.ts';
-import { errorBody, listQuery } from '../../../../shared/contract/common.ts';
-import { takes } from '../../../../shared/contract/define.ts';
+import { errorBody } from '../../../../shared/contract/common.ts';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
-import type { ErrorCode } from '../../../../shared/errors.ts';
 import { SchemaComponents } from './components.ts';
 import type { Json } from './components.ts';
+import { errorCodesOf } from './error-codes.ts';
 import { Examples } from './examples.ts';
+import { parametersOf, sharedParameters } from './parameters.ts';
 
 const securitySchemes: Record<string, Json> = {
   apiKey: {
@@ -42,42 +41,6 @@ const callerSecurity: Record<Caller, Json[]> = {
   device: [{ deviceSecret: [] }],
   platform: [{ platformKey: [] }],
 };
-
-/** Error codes that a caller's kind and the inputs of an operation bring along. */
-export function errorCodesOf(operation: Operation): ErrorCode[] {
-  const codes = new Set<ErrorCode>(operation.errors ?? []);
-  const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
-  if (operation.params !== undefined || operation.query !== undefined || operation.body !== undefined)
-    add('validation_failed');
-  if (operation.body !== undefined) add('invalid_json', 'payload_too_large', 'unsupported_media_type');
-  if (operation.params !== undefined) add('not_found');
-  if (operation.query !== undefined && 'cursor' in operation.query.shape) add('invalid_cursor');
-  if (takes(operation, 'token', 'hook', 'channel')) {
-    add(
-      'unauthenticated',
-      'invalid_token',
-      'token_expired',
-      'token_revoked',
-      'missing_permission',
-      'wrong_product',
-      'product_not_entitled',
-      'ip_not_allowed',
-      'rate_limited',
-    );
-  }
-  if (takesIdempotencyKey(operation))
-    add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
-  if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
-  if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
-  if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
-  if (operation.entitlement !== undefined) add('product_not_entitled');
-  if (operation.role === 'admin') add('role_required');
-  if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
-  if (takes(operation, 'platform')) add('unauthenticated');
-  if (operation.ipLimit !== undefined) add('rate_limited');
-  if (!takes(operation, 'public') || operation.body !== undefined) add('unavailable');
-  return [...codes].toSorted();
-}
 
 /** What each tag gathers. */
 const tagDescriptions: Record<string, string> = {
@@ -114,72 +77,6 @@ const errorResponses = new Map(
     .toSorted((left, right) => left - right)
     .map((status) => [status, reasonPhrase(status).replaceAll(/[^A-Za-z]/g, '')]),
 );
-
-const idempotencyKey: Json = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'The same key within 24 hours answers what the first request was answered',
-  schema: { type: 'string', maxLength: 255 },
-};
-
-const ifMatch: Json = {
-  name: 'If-Match',
-  in: 'header',
-  required: false,
-  description: 'The `ETag` of what is changed: refused with `version_conflict` when it was changed meanwhile',
-  schema: { type: 'string', maxLength: 255 },
-};
-
-/** Parameters that many operations have, by their names in the document. */
-const sharedParameters: Record<string, Json> = {
-  IdempotencyKey: idempotencyKey,
-  IfMatch: ifMatch,
-  ...Object.fromEntries(
-    ['Limit', 'Cursor'].map((name) => [
-      name,
-      parametersIn('query', listQuery).find((parameter) => parameter['name'] === name.toLowerCase()) as Json,
-    ]),
-  ),
-};
-const sharedParameterNames = new Map(
-  Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
-);
-
-function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
-  if (schema === undefined) return [];
-  const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property;
-    return {
-      name,
-      in: place,
-      required: place === 'path' || required.includes(name),
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    };
-  });
-}
-
-/** Those whose caller has keys of its own: see `idempotentCallerOf`. */
-const takesIdempotencyKey = (operation: Operation) =>
-  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
-
-function parametersOf(operation: Operation): Json[] {
-  const parameters = [
-    ...parametersIn('path', operation.params),
-    ...parametersIn('query', operation.query),
-    ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
-    ...(operation.ifMatch === true ? [ifMatch] : []),
-  ];
-  return parameters.map((parameter) => {
-    const shared = sharedParameterNames.get(JSON.stringify(parameter));
-    return shared === undefined ? parameter : { $ref: `#/components/parameters/${shared}` };
-  });
-}
 
 /** What it does, what it needs, and the errors that are its own; those of every call stand at the responses. */
 function descriptionOf(operation: Operation): string {

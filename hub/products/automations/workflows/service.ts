@@ -22,7 +22,7 @@ import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
-import type { ChatEvent } from '../../chat/index.ts';
+import type { ChatEvent } from '../../../product.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';

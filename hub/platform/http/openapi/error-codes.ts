@@ -1,0 +1,40 @@
+import { takes } from '../../../../shared/contract/define.ts';
+import type { Operation } from '../../../../shared/contract/define.ts';
+import type { ErrorCode } from '../../../../shared/errors.ts';
+import { takesIdempotencyKey } from './parameters.ts';
+
+/** Error codes that a caller's kind and the inputs of an operation bring along. */
+export function errorCodesOf(operation: Operation): ErrorCode[] {
+  const codes = new Set<ErrorCode>(operation.errors ?? []);
+  const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
+  if (operation.params !== undefined || operation.query !== undefined || operation.body !== undefined)
+    add('validation_failed');
+  if (operation.body !== undefined) add('invalid_json', 'payload_too_large', 'unsupported_media_type');
+  if (operation.params !== undefined) add('not_found');
+  if (operation.query !== undefined && 'cursor' in operation.query.shape) add('invalid_cursor');
+  if (takes(operation, 'token', 'hook', 'channel')) {
+    add(
+      'unauthenticated',
+      'invalid_token',
+      'token_expired',
+      'token_revoked',
+      'missing_permission',
+      'wrong_product',
+      'product_not_entitled',
+      'ip_not_allowed',
+      'rate_limited',
+    );
+  }
+  if (takesIdempotencyKey(operation))
+    add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
+  if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
+  if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
+  if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
+  if (operation.entitlement !== undefined) add('product_not_entitled');
+  if (operation.role === 'admin') add('role_required');
+  if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
+  if (takes(operation, 'platform')) add('unauthenticated');
+  if (operation.ipLimit !== undefined) add('rate_limited');
+  if (!takes(operation, 'public') || operation.body !== undefined) add('unavailable');
+  return [...codes].toSorted();
+}

@@ -1,0 +1,72 @@
+import type { z } from 'zod';
+import { listQuery } from '../../../../shared/contract/common.ts';
+import { takes } from '../../../../shared/contract/define.ts';
+import type { Operation } from '../../../../shared/contract/define.ts';
+import { SchemaComponents } from './components.ts';
+import type { Json } from './components.ts';
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key within 24 hours answers what the first request was answered',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+const ifMatch: Json = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The `ETag` of what is changed: refused with `version_conflict` when it was changed meanwhile',
+  schema: { type: 'string', maxLength: 255 },
+};
+
+/** Parameters that many operations have, by their names in the document. */
+export const sharedParameters: Record<string, Json> = {
+  IdempotencyKey: idempotencyKey,
+  IfMatch: ifMatch,
+  ...Object.fromEntries(
+    ['Limit', 'Cursor'].map((name) => [
+      name,
+      parametersIn('query', listQuery).find((parameter) => parameter['name'] === name.toLowerCase()) as Json,
+    ]),
+  ),
+};
+const sharedParameterNames = new Map(
+  Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
+);
+
+function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
+  if (schema === undefined) return [];
+  const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+/** Those whose caller has keys of its own: see `idempotentCallerOf`. */
+export const takesIdempotencyKey = (operation: Operation) =>
+  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
+
+export function parametersOf(operation: Operation): Json[] {
+  const parameters = [
+    ...parametersIn('path', operation.params),
+    ...parametersIn('query', operation.query),
+    ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
+    ...(operation.ifMatch === true ? [ifMatch] : []),
+  ];
+  return parameters.map((parameter) => {
+    const shared = sharedParameterNames.get(JSON.stringify(parameter));
+    return shared === undefined ? parameter : { $ref: `#/components/parameters/${shared}` };
+  });
+}
