@@ -5,49 +5,24 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Request, Response } from 'express';
 import helmet from 'helmet';
-import { z } from 'zod';
-import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
-import type { JsonValue } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
-import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
-import { tooMany } from './address-limits.ts';
-import type { AddressLimiter } from './address-limits.ts';
-import { authenticate, clientAddress } from './auth.ts';
-import type { AuthDependencies } from './auth.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
-import { mediaType, readJsonBody } from './body.ts';
 import { guardConnections } from './connections.ts';
-import type { DeviceLimiter } from './device-limits.ts';
-import { parsePart, sendError } from './errors.ts';
-import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
-import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
-import type { OperationRequest, Route } from './implement.ts';
-import type { LiveStreams } from './live-streams.ts';
-import type { Principal } from './principal.ts';
-import { sendJson } from './send-json.ts';
+import { sendError } from './errors.ts';
+import type { Route } from './implement.ts';
+import { serveOperation } from './serve-operation.ts';
+import type { ServingOptions } from './serve-operation.ts';
 
-export interface HttpServerOptions {
+export interface HttpServerOptions extends ServingOptions {
   routes: Route[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
-  auth: AuthDependencies;
-  idempotency: Idempotency;
-  streams: LiveStreams;
-  rateLimiter: RateLimiter;
   logger: Logger;
   publicUrl: string | null;
-  trustedProxies: string[];
-  /** Counts a request of a stranger. @throws AppError `rate_limited`. */
-  limitAddress: AddressLimiter;
-  /** Counts a request of a device. @throws AppError `rate_limited`. */
-  limitDevice: DeviceLimiter;
-  limits: { perKey: number };
   /** How long bodies may take; for tests. */
   bodyLimits?: BodyLimits;
-  /** Parse answers by the contract too; for development and tests. */
-  validateResponses: boolean;
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
@@ -61,8 +36,6 @@ export interface HttpServer {
 
 /** A request's own id, when it is harmless to repeat. */
 const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
-
-const emptyQuery = z.strictObject({});
 
 /** How long an answer to a body that took too long may take to leave, in milliseconds. */
 const farewellMs = 1_000;
@@ -135,8 +108,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         return;
       }
       state.operationId = route.operation.id;
-      serve(options, route, request, response, state, stopping.signal).catch((error: unknown) =>
-        sendError(response, error, state.requestId, options.logger),
+      serveOperation(options, route, request, response, { ...state, stopping: stopping.signal }).catch(
+        (error: unknown) => sendError(response, error, state.requestId, options.logger),
       );
     });
   }
@@ -209,34 +182,6 @@ function listen(server: Server, host: string, port: number): Promise<string> {
   });
 }
 
-function parseQuery(request: Request): Record<string, string> {
-  const query: Record<string, string> = {};
-  const search = request.originalUrl.indexOf('?');
-  for (const [name, value] of new URLSearchParams(search === -1 ? '' : request.originalUrl.slice(search + 1))) {
-    if (Object.hasOwn(query, name))
-      throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, {
-        details: [{ path: `query.${name}`, message: 'is given twice' }],
-      });
-    Object.defineProperty(query, name, { value, enumerable: true });
-  }
-  return query;
-}
-
-async function limitCaller(
-  { rateLimiter, limits, limitDevice }: HttpServerOptions,
-  principal: Principal,
-  response: Response,
-): Promise<void> {
-  if (principal.kind === 'device') await limitDevice(principal.nodeId);
-  if (principal.kind !== 'token' && principal.kind !== 'session') return;
-  const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
-  const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  response.setHeader('X-RateLimit-Limit', String(state.limit));
-  response.setHeader('X-RateLimit-Remaining', String(state.remaining));
-  response.setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
-  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
-}
-
 /** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
 function endLate(request: Request, response: Response, requestId: string, logger: Logger): void {
   // Once the answer is out, the end of the connection alone would not be told to whoever still reads the body.
@@ -254,104 +199,4 @@ function endLate(request: Request, response: Response, requestId: string, logger
     requestId,
     logger,
   );
-}
-
-async function serve(
-  options: HttpServerOptions,
-  route: Route,
-  request: Request,
-  response: Response,
-  { requestId, bodyWatch }: RequestState,
-  stopping: AbortSignal,
-): Promise<void> {
-  const { operation } = route;
-  const address = clientAddress(request, options.trustedProxies);
-  if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
-  const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
-  const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
-  await limitCaller(options, principal, response);
-  const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
-  const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
-  if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
-  const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
-  const input = read?.value;
-  const body =
-    operation.body === undefined || isMultipart
-      ? undefined
-      : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
-
-  const gone = new AbortController();
-  response.on('close', () => gone.abort());
-  // Whoever went away while all this was looked at does not go away again.
-  if (response.destroyed) gone.abort();
-  const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
-  using stream = lasts
-    ? options.streams.open(principal, `${operation.id} ${address}`, () =>
-        authenticate(options.auth, operation, request, address, params as Record<string, string>),
-      )
-    : undefined;
-  const refused = stream?.signal ?? new AbortController().signal;
-  const operationRequest = {
-    params,
-    query,
-    body,
-    principal,
-    requestId,
-    signal: AbortSignal.any([gone.signal, stopping, refused]),
-    refused,
-    address,
-    baseUrl: options.auth.hosts.baseUrlOf(request),
-    headers: request.headers,
-    rawBody: read?.bytes ?? Buffer.alloc(0),
-    raw: { request, response },
-  } as unknown as OperationRequest<Operation>;
-
-  const idempotent = idempotentRequest(operation, request, principal, input);
-  if (idempotent === null) {
-    send(response, await answer(options, route, operationRequest));
-    return;
-  }
-  const { answer: first, replayed } = await options.idempotency.once(idempotent, () =>
-    answer(options, route, operationRequest),
-  );
-  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
-  send(response, first);
-}
-
-function idempotentRequest(
-  operation: Operation,
-  request: Request,
-  principal: Principal,
-  input: unknown,
-): IdempotentRequest | null {
-  const caller = operation.method === 'POST' ? idempotentCallerOf(principal) : null;
-  const key = caller === null ? null : idempotencyKeyOf(request.headers['idempotency-key']);
-  if (caller === null || key === null) return null;
-  return {
-    caller,
-    tenantId: principal.kind === 'token' || principal.kind === 'session' ? principal.tenantId : null,
-    key,
-    fingerprint: fingerprintOf(operation, request.originalUrl, input),
-  };
-}
-
-/** What a handler's result is sent as; undefined when it wrote the answer itself. */
-async function answer(
-  options: HttpServerOptions,
-  { operation, handle }: Route,
-  request: OperationRequest<Operation>,
-): Promise<StoredAnswer> {
-  const result = await handle(request);
-  if (operation.binaryResponse !== undefined) return { status: 200, body: null };
-  if (options.validateResponses) {
-    const parsed = operation.response.safeParse(result);
-    if (!parsed.success) throw new Error(`the answer of ${operation.id} breaks its contract: ${parsed.error.message}`);
-  }
-  return { status: request.raw.response.statusCode, body: result as JsonValue };
-}
-
-function send(response: Response, { status, body }: StoredAnswer): void {
-  if (response.headersSent || response.writableEnded) return;
-  response.status(status);
-  sendJson(response, body);
 }
