@@ -3,6 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { renderTemplates } from '../../shared/template.ts';
+import { isUuid } from '../../shared/uuid.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { readEntitlements } from '../platform/db/tenancy.ts';
@@ -195,9 +196,7 @@ class AgentLoop {
         ? trigger['sessionId']
         : this.#working(() => renderTemplates(template, scopeOf(this.#held, this.#index)));
     if (typeof sessionId === 'string' && sessionId !== '') {
-      this.#session = /^[0-9a-f-]{36}$/i.test(sessionId)
-        ? await this.#deps.agents.conversations.find(tx, tenantId, sessionId)
-        : null;
+      this.#session = isUuid(sessionId) ? await this.#deps.agents.conversations.find(tx, tenantId, sessionId) : null;
       if (this.#session === null)
         throw new StepFailure('unknown_session', `There is no session ${sessionId.slice(0, 100)} in this workspace.`, {
           retryable: false,

@@ -1,6 +1,7 @@
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { DryRun } from '../../shared/contract/automations/workflows.ts';
 import { AppError } from '../../shared/errors.ts';
+import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { RenderBudget, TemplateError, isTruthy, renderKnownTemplates } from '../../shared/template.ts';
@@ -67,10 +68,7 @@ function problemsOf(skill: Skill, input: JsonValue, unresolved: string[]): strin
           ).includes('{{')
         ),
     )
-    .map(
-      (issue) =>
-        `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`,
-    );
+    .map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
 }
 
 function dryStep(

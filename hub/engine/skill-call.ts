@@ -1,4 +1,5 @@
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson, toStorableJson, toStorableText } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
@@ -32,10 +33,7 @@ export function skillOf(deps: EngineDependencies, skillId: string): Skill {
 export function parseInput(skill: Skill, rendered: JsonValue): Record<string, unknown> {
   const parsed = skill.input.safeParse(rendered);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    (issue) =>
-      `input${issue.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')} ${issue.message}`,
-  );
+  const problems = parsed.error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
   throw new StepFailure('invalid_input', `${skill.id} can't use its input: ${problems.join('; ').slice(0, 2000)}`, {
     retryable: false,
   });

@@ -3,6 +3,7 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { Entitlement } from '../../shared/contract/define.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { ErrorDetail } from '../../shared/errors.ts';
+import { fieldPath } from '../../shared/field-path.ts';
 import { findTemplateProblems, hasTemplate } from '../../shared/template.ts';
 import type { SkillCatalog } from './skill.ts';
 import { callOf } from './steps.ts';
@@ -11,12 +12,6 @@ type Path = readonly PropertyKey[];
 
 /** The most problems that an answer names one by one. */
 const maxDetails = 50;
-
-function formatPath(path: Path): string {
-  return path
-    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`))
-    .join('');
-}
 
 /** Whether the value at `path`, or one that holds it, has a template in it, so that its type is known only when it runs. */
 function isTemplated(root: unknown, path: Path): boolean {
@@ -39,9 +34,9 @@ function inputProblems(schema: z.ZodObject, input: Record<string, unknown>, path
     .map((issue) => {
       const at = [...path, ...issue.path];
       if (issue.code === 'unrecognized_keys')
-        return { path: formatPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
+        return { path: fieldPath(at), message: `has unknown fields: ${issue.keys.join(', ')}` };
       const missing = issue.code === 'invalid_type' && !hasOwnPath(input, issue.path);
-      return { path: formatPath(at), message: missing ? 'is required' : issue.message };
+      return { path: fieldPath(at), message: missing ? 'is required' : issue.message };
     });
 }
 
@@ -55,7 +50,7 @@ function hasOwnPath(root: unknown, path: Path): boolean {
 }
 
 function approvalProblems(step: Extract<Step, { type: 'approval' }>, path: Path): ErrorDetail[] {
-  const problem = (field: string, message: string) => ({ path: formatPath([...path, field]), message });
+  const problem = (field: string, message: string) => ({ path: fieldPath([...path, field]), message });
   const people = new Set(step.approvers ?? []).size;
   const details: ErrorDetail[] = [];
   if (step.required > 1 && step.approvers === undefined) details.push(problem('required', 'needs approvers'));
@@ -91,14 +86,14 @@ export function validateSteps(
     const path = ['stepsJson', index];
     const templated = { ...step, id: undefined, name: undefined };
     for (const problem of findTemplateProblems(templated, earlierIds)) {
-      details.push({ path: formatPath([...path, ...problem.path]), message: problem.message });
+      details.push({ path: fieldPath([...path, ...problem.path]), message: problem.message });
     }
     if (step.type === 'skill' || step.type === 'deliver') {
       const { skillId, input } = callOf(step);
       const skill = skills.find(skillId);
       if (skill === undefined) {
         details.push({
-          path: formatPath([...path, 'skillId']),
+          path: fieldPath([...path, 'skillId']),
           message: `there is no skill "${skillId.slice(0, 100)}"; known are ${skills
             .list()
             .map((known) => known.id)
@@ -109,7 +104,7 @@ export function validateSteps(
         for (const entitlement of skill.requires) {
           if (!entitlements[entitlement])
             missingEntitlements.push({
-              path: formatPath([...path, step.type === 'skill' ? 'skillId' : 'provider']),
+              path: fieldPath([...path, step.type === 'skill' ? 'skillId' : 'provider']),
               message: `${skill.id} needs the entitlement ${entitlement}`,
             });
         }
@@ -121,18 +116,18 @@ export function validateSteps(
         : step.type === 'skill' && step.skillId === 'channel.deliver' && step.input['provider'] === 'email';
     if (mails && !entitlements.business_email)
       missingEntitlements.push({
-        path: formatPath([...path, 'provider']),
+        path: fieldPath([...path, 'provider']),
         message: 'a channel of email needs the entitlement business_email',
       });
     if (step.type === 'agent' && !entitlements.ai_agent)
       missingEntitlements.push({
-        path: formatPath([...path, 'type']),
+        path: fieldPath([...path, 'type']),
         message: 'an agent step needs the entitlement ai_agent',
       });
     if (step.type === 'approval') details.push(...approvalProblems(step, path));
     if (step.id !== undefined) {
       if (earlierIds.has(step.id))
-        details.push({ path: formatPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
+        details.push({ path: fieldPath([...path, 'id']), message: `"${step.id}" is used by an earlier step` });
       earlierIds.add(step.id);
     }
   }

@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError } from '../../../shared/errors.ts';
+import { isUuid } from '../../../shared/uuid.ts';
 
 /** Bytes that arrive in pieces, under a UUID; what is there of them outlives the process that took them. */
 export interface PartialBlobs {
@@ -23,13 +24,11 @@ export interface PartialBlobs {
   sweep(olderThanMs: number, findOwned: (ids: string[]) => Promise<ReadonlySet<string>>): Promise<number>;
 }
 
-const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** Partial bytes in files of one folder, which several hub processes may share. */
 export async function createPartialBlobs(folder: string): Promise<PartialBlobs> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const pathOf = (id: string) => {
-    if (!idPattern.test(id)) throw new TypeError('the id of partial bytes is a UUID');
+    if (!isUuid(id)) throw new TypeError('the id of partial bytes is a UUID');
     return join(folder, id);
   };
   const sizeOf = async (id: string) => (await stat(pathOf(id)).catch(ignoreMissing))?.size ?? 0;
@@ -77,7 +76,7 @@ export async function createPartialBlobs(folder: string): Promise<PartialBlobs> 
         const facts = await stat(join(folder, name)).catch(ignoreMissing);
         if (facts !== undefined && Date.now() - facts.mtimeMs > olderThanMs) old.push(name);
       }
-      const owned = old.length === 0 ? new Set() : await findOwned(old.filter((name) => idPattern.test(name)));
+      const owned = old.length === 0 ? new Set() : await findOwned(old.filter((name) => isUuid(name)));
       const forgotten = old.filter((name) => !owned.has(name));
       for (const name of forgotten) await rm(join(folder, name), { force: true });
       return forgotten.length;

@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
 import type { QueryConfig, QueryResultRow } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
+import { isUuid } from '../../../shared/uuid.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
 import { writtenIn } from './transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
@@ -29,7 +30,6 @@ export interface TransactionOptions {
   durable?: boolean;
 }
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const systemScope = 'SET LOCAL ROLE outrigger_system';
 
 /** What a lock is waited for at most, so that a blocked write lets go of what it holds long before a lease ends. */
@@ -177,7 +177,7 @@ export class Database implements AsyncDisposable {
     options: TransactionOptions = {},
   ): Promise<Result> {
     // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
-    if (!uuidPattern.test(tenantId)) throw new TypeError('a workspace id is a UUID');
+    if (!isUuid(tenantId)) throw new TypeError('a workspace id is a UUID');
     const scope = `SET LOCAL outrigger.tenant_id = '${tenantId}'`;
     const joined = JoinedTransaction.of(this);
     return joined === undefined

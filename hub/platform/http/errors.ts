@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import type { z } from 'zod';
 import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
+import { fieldPath } from '../../../shared/field-path.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../db/database.ts';
 import type { Logger } from '../logger.ts';
@@ -45,13 +46,6 @@ export function sendError(response: Response, error: unknown, requestId: string,
   });
 }
 
-function formatPath(part: string, path: readonly PropertyKey[]): string {
-  return path.reduce<string>(
-    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`),
-    part,
-  );
-}
-
 const maxDetails = 50;
 
 /** What a failed validation says: the first problems, each with its place in the request, and how many there are. */
@@ -66,12 +60,12 @@ function describeIssues(
     const left = maxDetails - details.length;
     count += issue.code === 'unrecognized_keys' ? issue.keys.length : 1;
     if (left <= 0) continue;
-    const path = formatPath(part, issue.path);
+    const path = fieldPath([part, ...issue.path]);
     if (issue.code === 'unrecognized_keys')
       details.push(
         ...issue.keys
           .slice(0, left)
-          .map((key) => ({ path: formatPath(path, [key]), message: 'is not known here; leave it out' })),
+          .map((key) => ({ path: fieldPath([path, key]), message: 'is not known here; leave it out' })),
       );
     else if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined)
       details.push({ path, message: 'is required' });
@@ -102,7 +96,7 @@ function findTooManyKeys(value: unknown, path: string, depth = 0): ErrorDetail |
   for (const key in value) {
     const item = (value as Record<string, unknown>)[key];
     if (typeof item !== 'object' || item === null) continue;
-    const found = findTooManyKeys(item, formatPath(path, [Array.isArray(value) ? Number(key) : key]), depth + 1);
+    const found = findTooManyKeys(item, fieldPath([path, Array.isArray(value) ? Number(key) : key]), depth + 1);
     if (found !== null) return found;
   }
   return null;

@@ -1,6 +1,7 @@
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import { channelConfigs, channelSecrets, secretAddresses } from '../../../../shared/contract/automations/channels.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { fieldPath } from '../../../../shared/field-path.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import type { ChannelConfig } from './providers/provider.ts';
@@ -49,7 +50,7 @@ export function sealConfig(
         ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for`
         : 'is required';
     const details = parsed.error.issues.map((issue) => ({
-      path: `body.config${issue.path.map((part) => `.${String(part)}`).join('')}`,
+      path: fieldPath(['body.config', ...issue.path]),
       message:
         issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn(whole, String(issue.path[0]))
           ? missing(String(issue.path[0]))

@@ -8,6 +8,7 @@ import { entitlementNames } from '../../../../shared/contract/define.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
+import { fieldPath } from '../../../../shared/field-path.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { TemplateError } from '../../../../shared/template.ts';
 import { addressesOf, hostOf, normalHost } from '../../../engine/index.ts';
@@ -50,11 +51,6 @@ function powerOf(skillId: string): NodePower | null {
 
 const entitledToAll = Object.fromEntries(entitlementNames.map((name) => [name, true])) as Record<Entitlement, boolean>;
 
-const formatPath = (path: readonly PropertyKey[]) =>
-  path
-    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`))
-    .join('');
-
 export interface CheckedPack {
   problems: ErrorDetail[];
   manifest: PackManifest | null;
@@ -66,7 +62,7 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   const parsed = packManifest.safeParse(value);
   if (!parsed.success) {
     const problems = parsed.error.issues.map((issue) => ({
-      path: formatPath(issue.path),
+      path: fieldPath(issue.path),
       message: issue.code === 'unrecognized_keys' ? `has unknown fields: ${issue.keys.join(', ')}` : issue.message,
     }));
     return { problems, manifest: null, grants: null };
@@ -139,10 +135,10 @@ function checkGraph({ graph }: PackManifest, inputs: JsonObject, rules: PackRule
   }
   const trigger = triggerSchema.safeParse(filled.trigger);
   if (!trigger.success)
-    trigger.error.issues.forEach((issue) => add(formatPath(['graph', 'trigger', ...issue.path]), issue.message));
+    trigger.error.issues.forEach((issue) => add(fieldPath(['graph', 'trigger', ...issue.path]), issue.message));
   const steps = z.array(stepSchema).safeParse(filled.steps);
   if (!steps.success) {
-    steps.error.issues.forEach((issue) => add(formatPath(['graph', 'steps', ...issue.path]), issue.message));
+    steps.error.issues.forEach((issue) => add(fieldPath(['graph', 'steps', ...issue.path]), issue.message));
     return null;
   }
   try {

@@ -5,6 +5,7 @@ import { jsonLength } from '../../../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { RenderBudget, TemplateError } from '../../../../shared/template.ts';
 import { isTimeZone } from '../../../../shared/time-zone.ts';
+import { isUuid } from '../../../../shared/uuid.ts';
 import { cronProblem } from '../../../platform/calendar/calendar.ts';
 
 type InputsSchema = PackManifest['inputsSchema'];
@@ -12,8 +13,6 @@ type Property = InputsSchema['properties'][string];
 
 const reference = /\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}/g;
 const wholeReference = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}$/;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 /** Every input that a graph refers to, with the path where it does. */
 export function inputsIn(value: JsonValue, path: string): { name: string; path: string }[] {
   if (typeof value === 'string')
@@ -106,7 +105,7 @@ function problemOf(property: Property, value: JsonValue): string | null {
       return z.email().safeParse(value).success ? null : 'must be an email address';
     case 'uuid':
     case 'node':
-      return uuid.test(value) ? null : 'must be a UUID';
+      return isUuid(value) ? null : 'must be a UUID';
     case 'timezone':
       return isTimeZone(value) ? null : 'must be an IANA time zone, such as Europe/Berlin';
     case 'cron':

@@ -2,13 +2,12 @@ import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
+import { isUuid } from '../../../../shared/uuid.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { campaigns } from '../../marketing/schema.ts';
 import { agents, toolProfiles } from '../agents/schema.ts';
 import { channels } from '../channels/schema.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 interface Reference {
   kind: 'agent' | 'tool profile' | 'channel' | 'workflow' | 'campaign';
@@ -50,7 +49,7 @@ export async function assertReferences(
   const references = referencesOf(steps);
   if (references.length === 0) return;
   const idsOf = (kind: Reference['kind']) =>
-    references.filter((reference) => reference.kind === kind && uuid.test(reference.id)).map(({ id }) => id);
+    references.filter((reference) => reference.kind === kind && isUuid(reference.id)).map(({ id }) => id);
   const known = new Set<string>();
   const tables = { agent: agents, 'tool profile': toolProfiles, channel: channels, campaign: campaigns } as const;
   for (const [kind, table] of Object.entries(tables) as [keyof typeof tables, (typeof tables)[keyof typeof tables]][]) {

@@ -1,0 +1,4 @@
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether a text is a UUID of any version. */
+export const isUuid = (text: string): boolean => pattern.test(text);
