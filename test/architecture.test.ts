@@ -55,7 +55,7 @@ describe('the import table', () => {
     expect(
       readers.filter(
         (path) =>
-          !['hub/main.ts', 'hub/cli/cli.ts'].includes(path) &&
+          !['hub/main.ts', 'hub/cli/context.ts'].includes(path) &&
           !path.startsWith('hub/demo/') &&
           !path.endsWith('.test.ts'),
       ),

@@ -1,0 +1,85 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { AppError } from '../../shared/errors.ts';
+import type { App } from '../app.ts';
+import { ConfigError, parseConfig } from '../config.ts';
+import type { Config } from '../config.ts';
+import { readEnvironment } from '../environment.ts';
+import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '../platform/data-folder.ts';
+import { explainError } from '../platform/describe-error.ts';
+import { createLogger } from '../platform/logger.ts';
+import { readPostgresUrl } from '../platform/postgres-server/server.ts';
+
+/** Who did it, in the audit log. */
+export const actor = 'cli';
+
+export function loadConfig(): Config {
+  const config = parseConfig(readEnvironment(process.env), { role: 'api', isTerminal: process.stderr.isTTY });
+  return { ...config, home: resolve(config.home), log: { ...config.log, level: 'warn' } };
+}
+
+/** Whether nothing is to be coloured. */
+export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
+
+/** Opens the hub's database: that of a running hub, or its own for as long as this takes. */
+export async function withApp<Result>(work: (app: App, config: Config) => Promise<Result>): Promise<Result> {
+  const config = loadConfig();
+  prepareDataFolder(config.home);
+  if (config.database.url === null) await waitForFolder(config.home, { starting: true });
+  const isRunning = readFolderOwner(config.home) !== null;
+  using lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
+  lock?.announce('command');
+  const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
+  const database = { url, maxConnections: 4 };
+  // Loaded only by what needs it: the whole hub takes a while.
+  const { createApp } = await import('../app.ts');
+  await using app = await createApp(
+    { ...config, database },
+    { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false },
+  );
+  return await work(app, config);
+}
+
+/** The address of the hub, for what is printed: as it runs, else as it would. */
+export function hubAddress(config: Config): string {
+  const url = readFolderOwner(config.home)?.url ?? null;
+  return (
+    config.http.publicUrl ??
+    (url !== null && URL.canParse(url) ? url : `http://${config.http.host}:${config.http.port}`)
+  );
+}
+
+/** Options that most commands have. */
+export interface Common {
+  json?: boolean;
+  workspace: string;
+}
+
+/** What was given, as the API would take it. @throws AppError `validation_failed` that names each field. */
+export function checked<Output>(
+  schema: {
+    safeParse(
+      value: unknown,
+    ):
+      | { success: true; data: Output }
+      | { success: false; error: { issues: readonly { path: readonly PropertyKey[]; message: string }[] } };
+  },
+  given: unknown,
+): Output {
+  const parsed = schema.safeParse(given);
+  if (!parsed.success)
+    throw new AppError(
+      'validation_failed',
+      parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '),
+    );
+  return parsed.data;
+}
+
+export const json = () => new Option('--json', 'print JSON');
+export const workspace = () => new Option('--workspace <name>', 'workspace').default('demo');
+
+/** What failed, for people. */
+export function explain(error: unknown): string {
+  if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
+  return explainError(error);
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { nodes as nodesContract } from '../../shared/contract/nodes/nodes.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
+import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
+import type { Common } from './context.ts';
+import { print, table } from './terminal.ts';
+
+/** Companion nodes: paired, listed. */
+export function addNodeCommands(program: Command): void {
+  const node = program.command('node').description('companion nodes');
+  node
+    .command('pair')
+    .description('make a pairing code for a machine')
+    .addOption(workspace())
+    .option('--name <name>', 'name of the node; that of the machine when left out')
+    .option('--allow-system', 'let workflows run approved commands on it')
+    .option('--allow-browser', 'let workflows drive its browser')
+    .addOption(json())
+    .action(async (options: Common & { name?: string; allowSystem?: boolean; allowBrowser?: boolean }) => {
+      const { workspace: wanted, json: _json, ...given } = options;
+      const body = checked(nodesContract.createAutomationNode.body, given);
+      const { pairing, hub } = await withApp(async ({ identity, nodes }, config) => {
+        const { id } = await identity.findWorkspace(wanted);
+        const address = hubAddress(config);
+        return { pairing: await nodes.createPairing(id, body, address, actor), hub: address };
+      });
+      print(
+        pairing,
+        options.json,
+        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run`,
+      );
+    });
+  node
+    .command('list')
+    .description('list the nodes of a workspace')
+    .addOption(workspace())
+    .addOption(json())
+    .action(async (options: Common) => {
+      const { data } = await withApp(async ({ identity, nodes }) =>
+        nodes.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
+      );
+      print(
+        data,
+        options.json,
+        table(
+          data.map((row) => ({
+            id: row.id,
+            name: visibleLine(row.name),
+            status: row.status,
+            system: row.allowSystem ? 'allowed' : '-',
+            browser: row.allowBrowser ? 'allowed' : '-',
+            seen: row.lastSeenAt ?? 'never',
+          })),
+        ),
+      );
+    });
+}

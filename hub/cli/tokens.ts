@@ -1,0 +1,87 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { environments, identity as identityContract } from '../../shared/contract/core/identity.ts';
+import { productPermissions, products } from '../../shared/contract/define.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
+import { actor, checked, json, withApp, workspace } from './context.ts';
+import type { Common } from './context.ts';
+import { print, table } from './terminal.ts';
+
+/** API tokens: made, listed, revoked. */
+export function addTokenCommands(program: Command): void {
+  const token = program.command('token').description('API tokens');
+  token
+    .command('create')
+    .description('make an API token; its key is shown once')
+    .addOption(workspace())
+    .addOption(new Option('--product <product>', 'product').choices(products).makeOptionMandatory())
+    .addOption(new Option('--environment <environment>', 'environment').choices(environments).default('live'))
+    .option('--name <name>', 'name of the token', 'cli')
+    .option('--permission <permission...>', 'permissions; all of the product when left out')
+    .option('--expires <time>', 'ISO 8601 time after which it is refused')
+    .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
+    .addOption(json())
+    .action(
+      async (
+        options: Common & {
+          product: (typeof products)[number];
+          environment: 'live' | 'test';
+          name: string;
+          permission?: string[];
+          expires?: string;
+          ip?: string[];
+        },
+      ) => {
+        const body = checked(identityContract.createApiToken.body, {
+          name: options.name,
+          product: options.product,
+          environment: options.environment,
+          permissions: options.permission ?? productPermissions[options.product],
+          ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
+          ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
+        });
+        const created = await withApp(async ({ identity }) => {
+          const { id } = await identity.findWorkspace(options.workspace);
+          return identity.createToken(id, body, actor);
+        });
+        print(created, options.json, created.key);
+      },
+    );
+  token
+    .command('list')
+    .description('list the tokens of a workspace')
+    .addOption(workspace())
+    .addOption(json())
+    .action(async (options: Common) => {
+      const { data } = await withApp(async ({ identity }) =>
+        identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
+      );
+      print(
+        data,
+        options.json,
+        table(
+          data.map(({ id, name, product, environment, keyHint, lastUsedAt }) => ({
+            id,
+            name: visibleLine(name),
+            product,
+            environment,
+            key: keyHint,
+            'last used': lastUsedAt ?? 'never',
+          })),
+        ),
+      );
+    });
+  token
+    .command('revoke')
+    .description('revoke a token, at once and everywhere')
+    .argument('<id>')
+    .addOption(workspace())
+    .addOption(json())
+    .action(async (given: string, options: Common) => {
+      const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
+      const revoked = await withApp(async ({ identity }) =>
+        identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor),
+      );
+      print(revoked, options.json, `revoked ${revoked.id}`);
+    });
+}
