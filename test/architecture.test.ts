@@ -56,7 +56,7 @@ describe('the import table', () => {
       readers.filter(
         (path) =>
           !['hub/main.ts', 'hub/cli/context.ts'].includes(path) &&
-          !path.startsWith('hub/demo/') &&
+          !/^hub\/(demo|dev)\//.test(path) &&
           !path.endsWith('.test.ts'),
       ),
     ).toEqual([]);

@@ -9,6 +9,7 @@ import { createClient } from '../../shared/client/client.ts';
 import type { Client, Run } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
+import { companionCli, pairCompanion } from './companion.ts';
 import { servePage } from './page.ts';
 import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
 import { Timeline } from './timeline.ts';
@@ -26,7 +27,6 @@ an approval, a command. The pictures stay in .outrigger/demo.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'hub/outrigger.js');
 const hubCli = join(root, 'hub/cli/cli.ts');
-const companionCli = join(root, 'node-agent/runtime/cli.ts');
 const say = (line = '') => process.stdout.write(`${line}\n`);
 
 function has(program: string): boolean {
@@ -59,7 +59,9 @@ async function ensureHub(stack: AsyncDisposableStack, demo: Demo): Promise<void>
     return;
   }
   const log = join(demo.home, 'hub.log');
-  const hub = stack.use(start(process.execPath, [launcher, 'start'], { log, env: { OUTRIGGER_HOME: demo.home } }));
+  const hub = stack.use(
+    start(process.execPath, [launcher, 'start'], { output: { file: log }, env: { OUTRIGGER_HOME: demo.home } }),
+  );
   const alive = () => (hub.child.exitCode === null ? null : `${hub.tail()} (log: ${relative('.', log)})`);
   await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
   say(`Hub is up at ${demo.url}`);
@@ -76,7 +78,10 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
   const log = join(demo.home, 'screen.log');
   // Xvfb finds a free number by itself and tells it on the descriptor that it is given.
   const screen = stack.use(
-    start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], { log, stopWith: 'TERM' }),
+    start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], {
+      output: { file: log },
+      stopWith: 'TERM',
+    }),
   );
   let display: string | undefined;
   const holds = async () => {
@@ -104,7 +109,7 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
     ];
     stack.use(
       start('xterm', [...looks, '-e', 'sh', '-c', script], {
-        log: join(demo.home, 'xterm.log'),
+        output: { file: join(demo.home, 'xterm.log') },
         env: { DISPLAY: name },
         stopWith: 'TERM',
       }),
@@ -124,32 +129,20 @@ async function startCompanion(
   const data = mkdtempSync(join(tmpdir(), 'outrigger-demo-'));
   stack.defer(() => rmSync(data, { recursive: true, force: true }));
   const folder = join(data, 'shared');
-  mkdirSync(folder);
-  writeFileSync(join(folder, 'logbook.txt'), 'Day 1: left the harbour at dawn.\n');
-  writeFileSync(join(folder, 'chart.csv'), 'buoy,depth\nnorth,12\nsouth,9\n');
   const env = {
     OUTRIGGER_COMPANION_HOME: join(data, 'companion'),
     ...(display === undefined ? {} : { DISPLAY: display }),
   };
-  const companion = (...args: string[]) =>
-    runToEnd(process.execPath, [companionCli, ...args], { env, signal: demo.signal });
-  const pairing = await api.call('createAutomationNode', {
-    body: { name: 'Demo machine', allowBrowser: true, allowSystem: true },
-  });
-  await companion('pair', pairing.pairingCode, '--hub', demo.url);
-  await companion('share', folder);
-  await companion('allow', 'screen');
-  await companion('allow', 'browser', ...(process.getuid?.() === 0 ? ['--without-sandbox'] : []));
-  await companion('allow', 'system');
+  const nodeId = await pairCompanion(api, { name: 'Demo machine', hubUrl: demo.url, folder, env, signal: demo.signal });
   stack.defer(async () => {
-    await api.call('deleteAutomationNode', { params: { id: pairing.nodeId } }).catch(() => undefined);
+    await api.call('deleteAutomationNode', { params: { id: nodeId } }).catch(() => undefined);
   });
   const log = join(demo.home, 'companion.log');
-  const running = stack.use(start(process.execPath, [companionCli, 'run'], { log, env }));
+  const running = stack.use(start(process.execPath, [companionCli, 'run'], { output: { file: log }, env }));
   const alive = () => (running.child.exitCode === null ? null : `${running.tail()} (log: ${relative('.', log)})`);
   const online = async () =>
     (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(
-      ({ id, device }) => id === pairing.nodeId && device !== null,
+      ({ id, device }) => id === nodeId && device !== null,
     );
   await waitUntil('The companion did not come online', online, { timeoutMs: 30_000, signal: demo.signal, alive });
   await waitUntil('The companion did not connect', async () => running.tail().includes('connected'), {
@@ -157,8 +150,8 @@ async function startCompanion(
     signal: demo.signal,
     alive,
   });
-  say(`Companion is paired and online as node ${pairing.nodeId}`);
-  return { nodeId: pairing.nodeId, folder };
+  say(`Companion is paired and online as node ${nodeId}`);
+  return { nodeId, folder };
 }
 
 function demoSteps(nodeId: string, folder: string, pageUrl: string) {

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Something that the demo can't go on without; its message is one line. */
+/** Something that a demo can't go on without; its message is one line. */
 export class DemoError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -25,37 +26,57 @@ code=$?
 kill $watch 2>/dev/null
 exit $code`;
 
-/** A process that the demo started, ended with it. */
+/** A process that this one started, ended with it. */
 export interface OwnedProcess extends AsyncDisposable {
   child: ChildProcess;
+  exited: Promise<void>;
   /** What it printed last. */
   tail(): string;
 }
 
-/** Starts a program whose output goes to a file. */
-export function start(
-  program: string,
-  args: string[],
-  options: { log: string; env?: Record<string, string | undefined>; stopWith?: 'INT' | 'TERM' },
-): OwnedProcess {
-  const log = openSync(options.log, 'w', 0o600);
-  // Its own session, so that Ctrl-C reaches the demo alone, which then ends everything in order.
-  const child = spawn('sh', ['-c', guardScript, 'sh', options.stopWith ?? 'INT', program, ...args], {
-    stdio: ['pipe', log, log],
+export interface StartOptions {
+  env?: Record<string, string | undefined>;
+  cwd?: string;
+  stopWith?: 'INT' | 'TERM';
+  /** Where its output goes: to a file, or line by line to whoever shows it. */
+  output: { file: string } | { onLine: (line: string) => void };
+}
+
+const tailLines = 3;
+
+/** Starts a program that ends when this process does, however that ends. */
+export function start(program: string, args: string[], options: StartOptions): OwnedProcess {
+  const { output, stopWith = 'INT' } = options;
+  const log = 'file' in output ? openSync(output.file, 'w', 0o600) : null;
+  // Its own session, so that Ctrl-C reaches this process alone, which then ends everything in order.
+  const child = spawn('sh', ['-c', guardScript, 'sh', stopWith, program, ...args], {
+    stdio: ['pipe', log ?? 'pipe', log ?? 'pipe'],
     env: { ...process.env, ...options.env },
+    cwd: options.cwd,
     detached: true,
   });
   child.stdin?.on('error', () => undefined);
-  closeSync(log);
+  if (log !== null) closeSync(log);
+  const last: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null || !('onLine' in output)) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      last.push(line);
+      if (last.length > tailLines) last.shift();
+      output.onLine(line);
+    });
+  }
   const exited = new Promise<void>((done) => {
     child.once('exit', () => done());
     child.once('error', () => done());
   });
   return {
     child,
+    exited,
     tail: () => {
+      if (!('file' in output)) return last.join(' | ');
       try {
-        return readFileSync(options.log, 'utf8').trim().split('\n').slice(-3).join(' | ');
+        return readFileSync(output.file, 'utf8').trim().split('\n').slice(-tailLines).join(' | ');
       } catch {
         return '';
       }
@@ -77,6 +98,7 @@ export async function runToEnd(
   args: string[],
   options: {
     env?: Record<string, string | undefined>;
+    cwd?: string;
     timeoutMs?: number;
     inherit?: boolean;
     signal?: AbortSignal;
@@ -85,6 +107,7 @@ export async function runToEnd(
   const child = spawn(program, args, {
     stdio: ['ignore', options.inherit === true ? 'inherit' : 'pipe', options.inherit === true ? 'inherit' : 'pipe'],
     env: { ...process.env, ...options.env },
+    cwd: options.cwd,
   });
   let stdout = '';
   let stderr = '';

@@ -235,6 +235,12 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/demo/main.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'hub/dev',
+    from: 'hub/dev/**',
+    allowed: ['shared/**', 'hub/demo/companion.ts', 'hub/demo/processes.ts', 'hub/dev/**', node, 'zod'],
+    forbids: { from: 'hub/dev/main.ts', target: 'hub/app.ts' },
+  },
+  {
     name: 'node-agent/renderer and preload',
     from: 'node-agent/{renderer,preload}/**',
     allowed: ['shared/**', 'node-agent/{renderer,preload}/**'],
