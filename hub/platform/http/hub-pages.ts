@@ -37,14 +37,14 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     method: 'GET',
     path: '/',
     limit: 'page',
-    async answer({ sessionToken }) {
+    async answer({ sessionToken, baseUrl }) {
       const down = await options.down();
       const session =
         sessionToken === null ? null : await options.identity.authenticateSession(sessionToken).catch(() => null);
       const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
       return {
         headers: { 'Cache-Control': 'no-store' },
-        html: renderStatusPage({ version: options.version, ready: down.length === 0, down, signedIn }),
+        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, signedIn }),
       };
     },
   };

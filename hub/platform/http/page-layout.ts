@@ -23,6 +23,18 @@ export function shownLine(text: string): string {
   return visibleLine(escapeHtml(withPlainHosts(text)), marked);
 }
 
+/** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */
+export function shownCommands(...commands: string[]): string {
+  return `<pre>${commands
+    .map((command) =>
+      command
+        .split(' ')
+        .map((word) => `<span>${escapeHtml(word)}</span>`)
+        .join(' '),
+    )
+    .join('\n')}</pre>`;
+}
+
 /** The style of the plain pages, served as a file of its own so that the content security policy stays strict. */
 export const pageStyle = `
 :root { color-scheme: light dark; --mono: ui-monospace, "SF Mono", Menlo, Consolas, monospace; --ink: #14213d; --soft: #5b6785; --paper: #f7f8fb; --card: #fff; --line: #dfe4ee; --shade: #e9edf5; --accent: #1d5fd1; --good: #12805c; --bad: #b3261e; }

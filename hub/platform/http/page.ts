@@ -12,6 +12,8 @@ export interface PageRequest {
   query: URLSearchParams;
   /** The caller's address, behind trusted proxies. */
   address: string;
+  /** Where the caller reached this hub, such as `https://hub.example.org`. */
+  baseUrl: string;
   /** The session that the browser shows, if any; not checked yet. */
   sessionToken: string | null;
   /** Reads the fields of a form, of 16 KiB at most; only a page asked for by POST has one. */
@@ -76,6 +78,7 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
     params: { ...request.params } as Record<string, string>,
     query: new URL(request.url, 'http://hub').searchParams,
     address: addressOf(request),
+    baseUrl: hosts.baseUrlOf(request),
     sessionToken: cookieOf(request, sessionCookie),
     form: () =>
       new Promise((done, fail) => {

@@ -17,9 +17,9 @@ export function renderReferencePage(): string {
 `;
 }
 
-/** Greys and colours of the reference that can be read on its backgrounds (WCAG AA); its own are paler. */
+/** Greys and colours of the reference that can be read on its backgrounds (WCAG AA), where its own are paler; long paths are broken rather than cut. */
 const referenceStyle =
-  '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; }';
+  '.light-mode { --scalar-color-2: #4f4f4f; --scalar-color-3: #5f5f5f; --scalar-color-green: #0a6b45; --scalar-color-blue: #0560a6; --scalar-color-yellow: #7a5600; --scalar-color-orange: #9a4a00; --scalar-color-red: #b3261e; } .dark-mode { --scalar-color-3: #a0a0a0; --scalar-color-red: #ff8a80; } .endpoint-path { white-space: normal; overflow-wrap: anywhere; }';
 
 /** Starts the reference; nothing of it may call another host. */
 export const referenceScript = `Scalar.createApiReference('#reference', {
@@ -28,6 +28,7 @@ export const referenceScript = `Scalar.createApiReference('#reference', {
   withDefaultFonts: false,
   customCss: '${referenceStyle}',
   telemetry: false,
+  authentication: { preferredSecurityScheme: 'apiKey' },
   hideClientButton: true,
   agent: { disabled: true },
   mcp: { disabled: true },

@@ -1,27 +1,17 @@
-import { escapeHtml, pageOf, shownLine } from './page-layout.ts';
+import { pageOf, shownCommands, shownLine } from './page-layout.ts';
 
 export interface StatusPage {
   version: string;
+  /** Where the caller reached this hub. */
+  baseUrl: string;
   ready: boolean;
   /** Names of the parts that are down. */
   down: string[];
   signedIn: { email: string; workspaceName: string } | null;
 }
 
-/** Commands to type, broken between their words alone: a hyphen at the end of a line would read as another option. */
-function shell(...commands: string[]): string {
-  return `<pre>${commands
-    .map((command) =>
-      command
-        .split(' ')
-        .map((word) => `<span>${escapeHtml(word)}</span>`)
-        .join(' '),
-    )
-    .join('\n')}</pre>`;
-}
-
 /** The page at `/`: whether the hub is up, and where to go from here. */
-export function renderStatusPage({ version, ready, down, signedIn }: StatusPage): string {
+export function renderStatusPage({ version, baseUrl, ready, down, signedIn }: StatusPage): string {
   const state = ready
     ? '<span class="state">Up and ready</span>'
     : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
@@ -29,7 +19,7 @@ export function renderStatusPage({ version, ready, down, signedIn }: StatusPage)
     signedIn === null
       ? `<h2>Sign in</h2>
 <p>Make a one-time link at the command line:</p>
-${shell('npm run outrigger -- link')}`
+${shownCommands('npm run outrigger -- link')}`
       : `<h2>Signed in</h2>
 <p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>`;
   return pageOf(
@@ -39,9 +29,9 @@ ${shell('npm run outrigger -- link')}`
 <p>${state}</p>
 ${who}
 <h2>Pair a machine</h2>
-${shell('npm run outrigger -- node pair', 'npm run companion -- pair CODE --hub THIS_ADDRESS')}
+${shownCommands('npm run outrigger -- node pair', `npm run companion -- pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>
-${shell('npm run outrigger -- token create --workspace demo --product automations')}
+${shownCommands('npm run outrigger -- token create --product automations')}
 <nav><a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
   );
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../../../../shared/errors.ts';
-import { escapeHtml, pageOf, shownText } from '../../../platform/http/page-layout.ts';
+import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
 import type { Page } from '../../../platform/http/page.ts';
 import type { Identity } from './service.ts';
 
@@ -13,11 +13,11 @@ function renderSignInPage(code: string): string {
   );
 }
 
-/** The page that answers a sign-in link which does not work. */
-function renderSignInFailure(message: string): string {
+/** The page that answers a sign-in link which does not work; `more` is HTML. */
+function renderSignInFailure(message: string, more = ''): string {
   return pageOf(
     'Sign in to Outrigger',
-    `<h1>That did not work</h1>\n<p>${shownText(message)}</p>\n<nav><a href="/">Back</a></nav>`,
+    `<h1>That did not work</h1>\n<p>${shownText(message)}</p>${more}\n<nav><a href="/">Back</a></nav>`,
   );
 }
 
@@ -33,7 +33,10 @@ export const signInPages = (identity: Identity): Page[] => [
         headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
         html:
           code === null
-            ? renderSignInFailure('This link has no code; make a new one with: npm run outrigger -- link')
+            ? renderSignInFailure(
+                'This link has no code. Make one at the command line:',
+                shownCommands('npm run outrigger -- link'),
+              )
             : renderSignInPage(code.slice(0, 200)),
       };
     },
