@@ -38,7 +38,7 @@ const list = (check: (item: string) => boolean, message: string) =>
 const address = (protocols: string[], message: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
 
-/** Every setting, once: validation, defaults, and the table in the README come from here. */
+/** Every setting, once: validation, defaults, and the table in docs/settings.md come from here. */
 const settings = {
   PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },
   HOST: {
@@ -417,7 +417,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   };
 }
 
-/** The settings as a Markdown table, for the README. */
+/** The settings as a Markdown table, for docs/settings.md. */
 export function settingsTable(): string {
   const rows = Object.entries(settings as Record<string, Setting>).map(
     ([name, { default: value, description, secret }]) => {

@@ -16,7 +16,7 @@ import { releaseStartGarbage } from './platform/start-garbage.ts';
 
 const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
 
-Starts the hub. Settings come from the environment and from .env; the README lists them all.
+Starts the hub. Settings come from the environment and from .env; docs/settings.md lists them all.
 
   --role    what this process does; all by default
   --port    port to listen on, instead of PORT

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { importTable } from './architecture/import-table.ts';
 import { findCycle, importsOf } from './architecture/imports.ts';
 import { refusal, rules } from './architecture/rules.ts';
 
@@ -36,6 +37,12 @@ describe('the import table', () => {
     expect(importsOf({ path: 'shared/planted.ts', text }).map(refusal)).toEqual([
       expect.stringContaining('shared/planted.ts may not import'),
     ]);
+  });
+
+  test('stands in docs/architecture.md as it is enforced', () => {
+    expect(readFileSync('docs/architecture.md', 'utf8')).toContain(
+      `<!-- imports -->\n${importTable()}\n<!-- /imports -->`,
+    );
   });
 
   test('lets nobody import in a circle', () => {

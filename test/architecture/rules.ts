@@ -22,7 +22,7 @@ const faces = (product: string) => [
 const engineFaces = ['hub/engine/index.ts', 'hub/engine/skill.ts', 'hub/engine/schema.ts'];
 
 /** The products, and which others each of them knows. */
-const products: Record<string, readonly string[]> = {
+export const products: Record<string, readonly string[]> = {
   core: [],
   nodes: ['core'],
   ai: ['core'],
