@@ -74,7 +74,7 @@ export function addPeopleCommands(program: Command): void {
     .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
       const revokeKeys = options.revokeKeys === true;
       const removed = await withApp(async ({ identity }) =>
-        identity.removeMember((await identity.findWorkspace(options.workspace)).id, options.email, actor, {
+        identity.removeMember((await identity.findWorkspace(options.workspace)).id, { email: options.email }, actor, {
           revokeKeys,
         }),
       );

@@ -789,6 +789,21 @@ export interface ManualTriggerInput {
   type: 'manual';
 }
 
+export interface Member {
+  id: string;
+  email: string;
+  role: 'admin' | 'agent';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
+  lastSignInAt?: string | null;
+}
+
+export interface MemberPage {
+  data: Member[];
+  meta: PageMeta;
+}
+
 export interface MemoryEntry {
   key: string;
   value: JsonValue;
@@ -1058,6 +1073,29 @@ export interface QuietHoursInput {
   timezone?: string;
   /** Days of the week on which they begin, 0 for Sunday; every day when left out */
   days?: number[];
+}
+
+export interface RemovedMember {
+  id: string;
+  deleted: true;
+  /** Keys that they made and that worked */
+  keys: {
+    id: string;
+    name: string;
+    product: 'chat' | 'ai' | 'automations' | 'voice';
+    environment: 'live' | 'test';
+    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+    /** The key without its secret */
+    keyHint: string;
+    ipAllowlist: string[];
+    /** ISO 8601, UTC, with milliseconds */
+    expiresAt: string | null;
+    /** ISO 8601, UTC, with milliseconds */
+    lastUsedAt: string | null;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+    revoked: boolean;
+  }[];
 }
 
 export interface Retention {
@@ -2695,6 +2733,33 @@ export interface Operations {
       createdAt: string;
     };
   };
+  /** List the people of the workspace */
+  listMembers: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: MemberPage;
+  };
+  /** Take a person out of the workspace */
+  removeMember: {
+    input: {
+      params: {
+        tenantId: string;
+        userId: string;
+      };
+      query?: {
+        revokeKeys?: 'true' | 'false';
+      };
+    };
+    answer: RemovedMember;
+  };
   /** Create an API token */
   createApiToken: {
     input: {
@@ -2878,6 +2943,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   readMe: ['GET', '/auth/me'],
   logOut: ['POST', '/auth/logout'],
   addMember: ['POST', '/tenants/{tenantId}/members'],
+  listMembers: ['GET', '/tenants/{tenantId}/members'],
+  removeMember: ['DELETE', '/tenants/{tenantId}/members/{userId}'],
   createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
   listApiTokens: ['GET', '/tenants/{tenantId}/tokens'],
   deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],

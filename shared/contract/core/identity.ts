@@ -41,6 +41,22 @@ export const apiToken = named(
   }),
 );
 
+export const member = named(
+  'Member',
+  z.object({
+    id,
+    email: z.string(),
+    role,
+    createdAt: timestamp,
+    lastSignInAt: timestamp
+      .nullable()
+      .optional()
+      .describe(
+        'For admins only. Null where no sign-in is remembered: within half a year, or since the password was set.',
+      ),
+  }),
+);
+
 const entitlements = named(
   'Entitlements',
   z.strictObject(
@@ -116,6 +132,39 @@ export const identity = defineResource({
     body: z.strictObject({ email, password, role: role.default('agent') }),
     response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
     errors: ['email_taken'],
+  },
+  listMembers: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'GET',
+    path: '/tenants/{tenantId}/members',
+    summary: 'List the people of the workspace',
+    description: 'The newest first. Admins also see when each of them last signed in.',
+    params: tenantParams,
+    query: listQuery,
+    response: page(member),
+  },
+  removeMember: {
+    tag,
+    callers: ['session'],
+    role: 'admin',
+    method: 'DELETE',
+    path: '/tenants/{tenantId}/members/{userId}',
+    summary: 'Take a person out of the workspace',
+    description:
+      'They are signed out at once, and what they follow live ends. The last admin stays: `conflict`. Keys are the workspace’s and go on working, but whoever made one may know it: the answer names those that they made and that still work, and `revokeKeys` revokes them as well.',
+    params: z.strictObject({ tenantId: id, userId: id }),
+    query: z.strictObject({
+      revokeKeys: z.enum(['true', 'false'], 'must be true or false').default('false'),
+    }),
+    response: named(
+      'RemovedMember',
+      deleted.extend({
+        keys: z.array(apiToken.extend({ revoked: z.boolean() })).describe('Keys that they made and that worked'),
+      }),
+    ),
+    errors: ['conflict'],
   },
   createApiToken: {
     tag: 'API tokens',

@@ -11,6 +11,11 @@ export const identityRoutes = (identity: Identity) =>
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
     logOut: ({ principal }) => identity.logOut(principal),
     addMember: ({ principal, body }) => identity.addMember(principal.tenantId, body, actorOf(principal)),
+    listMembers: ({ principal, query }) => identity.listMembers(principal.tenantId, query, principal.user.role),
+    removeMember: ({ principal, params, query }) =>
+      identity.removeMember(principal.tenantId, { id: params.userId }, actorOf(principal), {
+        revokeKeys: query.revokeKeys === 'true',
+      }),
     createApiToken: ({ principal, body }) => identity.createToken(principal.tenantId, body, actorOf(principal)),
     listApiTokens: ({ principal, query }) => identity.listTokens(principal.tenantId, query),
     deleteApiToken: ({ principal, params }) => identity.revokeToken(principal.tenantId, params.id, actorOf(principal)),

@@ -32,6 +32,7 @@ import {
   insertSession,
   insertTenant,
   insertUser,
+  listMembers,
   listTokens,
   listTokensOf,
   redeemCode,
@@ -55,6 +56,7 @@ export interface IdentityDependencies {
 }
 
 type CreateTokenBody = z.output<typeof resource.createApiToken.body>;
+type ListMembersQuery = z.output<typeof resource.listMembers.query>;
 type ListTokensQuery = z.output<typeof resource.listApiTokens.query>;
 type Session = z.input<typeof resource.logIn.response>;
 
@@ -177,6 +179,23 @@ export class Identity {
     );
   }
 
+  /** The people of a workspace, newest first; when each last signed in is for admins. */
+  listMembers(tenantId: string, query: ListMembersQuery, role: Role) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listMembers(tx, tenantId, limit, before));
+    return readPage(
+      this.#deps.cursors,
+      `members:${tenantId}`,
+      query,
+      read,
+      ({ lastSignInAt, createdAt, ...member }) => ({
+        ...member,
+        createdAt: createdAt.toISOString(),
+        ...(role === 'admin' ? { lastSignInAt: lastSignInAt?.toISOString() ?? null } : {}),
+      }),
+    );
+  }
+
   /**
    * Takes a person out of a workspace; their sessions and sign-in links end with this. Keys are the workspace's, and what uses them goes on;
    * but whoever made one may know it, so those that they made and that still work are answered, revoked if that is wanted.
@@ -184,15 +203,17 @@ export class Identity {
    */
   async removeMember(
     tenantId: string,
-    email: string,
+    whom: { email: string } | { id: string },
     actor: string,
     { revokeKeys = false } = {},
   ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
     const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
       // Two removals at once must not each leave the other's admin.
       const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
-      const member = members.find((user) => user.email === email.toLowerCase());
-      if (member === undefined) throw noMember(email);
+      const member = members.find((user) =>
+        'id' in whom ? user.id === whom.id.toLowerCase() : user.email === whom.email.toLowerCase(),
+      );
+      if (member === undefined) throw noMember('id' in whom ? `member ${whom.id}` : whom.email);
       if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1)
         throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
       await tx.delete(users).where(eq(users.id, member.id));
@@ -514,6 +535,6 @@ function notSignedIn(cause?: unknown): AppError {
   return new AppError('unauthenticated', 'You are not signed in, or your session has ended; sign in again.', { cause });
 }
 
-function noMember(email: string): AppError {
-  return new AppError('not_found', `There is no ${email.slice(0, 254)} in this workspace.`);
+function noMember(name: string): AppError {
+  return new AppError('not_found', `There is no ${name.slice(0, 254)} in this workspace.`);
 }

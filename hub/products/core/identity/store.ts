@@ -57,6 +57,24 @@ export async function findAdmin(tx: Transaction, tenantId: string): Promise<User
   return row ?? null;
 }
 
+/** The people of a workspace, newest first, and when each last signed in, as far as their sessions and addresses tell. */
+export async function listMembers(tx: Transaction, tenantId: string, limit: number, before: string | undefined) {
+  return tx
+    .select({
+      id: users.id,
+      email: users.email,
+      role: users.role,
+      createdAt: users.createdAt,
+      // An address is noted once a day, and a session forgotten once it is over.
+      lastSignInAt: sql<Date | null>`greatest((select max(used_at) from sign_in_addresses where user_id = users.id),
+        (select max(created_at) from sessions where user_id = users.id))`.mapWith(sessions.createdAt),
+    })
+    .from(users)
+    .where(and(eq(users.tenantId, tenantId), before === undefined ? undefined : lt(users.id, before)))
+    .orderBy(desc(users.id))
+    .limit(limit);
+}
+
 export async function insertSession(
   tx: Transaction,
   user: UserRow,

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+beforeEach(async () => {
+  workspace = await hub.workspace();
+});
+
+const password = 'correct horse battery';
+
+async function join(role: 'admin' | 'agent' = 'agent') {
+  const email = `member.${process.hrtime.bigint()}@example.org`;
+  const { id } = await workspace.session.call('addMember', {
+    params: { tenantId: workspace.tenantId },
+    body: { email, password, role },
+  });
+  const { token } = await hub.client().call('logIn', { body: { email, password } });
+  return { id, email, token, client: hub.client(token) };
+}
+
+const list = (token: string, query = '', tenantId = workspace.tenantId) =>
+  send(hub.url, 'GET', `/tenants/${tenantId}/members${query}`, { headers: { authorization: `Bearer ${token}` } });
+const remove = (token: string, userId: string, query = '', tenantId = workspace.tenantId) =>
+  send(hub.url, 'DELETE', `/tenants/${tenantId}/members/${userId}${query}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+const ownId = async () => (await workspace.session.call('readMe', {})).user.id;
+
+describe('the members of a workspace', () => {
+  test('are listed page by page, newest first, and nobody of another workspace among them', async () => {
+    const members = [await join(), await join('admin')];
+    await hub.workspace();
+    const ids = [members[1]?.id, members[0]?.id, await ownId()];
+    const first = await workspace.session.call('listMembers', {
+      params: { tenantId: workspace.tenantId },
+      query: { limit: 2 },
+    });
+    const second = await workspace.session.call('listMembers', {
+      params: { tenantId: workspace.tenantId },
+      query: { limit: 2, cursor: first.meta.nextCursor as string },
+    });
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids);
+    expect(second.meta.nextCursor).toBeNull();
+    expect(first.data[0]).toMatchObject({ email: members[1]?.email, role: 'admin' });
+    expect(JSON.stringify([first, second])).not.toMatch(/password|hash/i);
+  });
+
+  test('see each other, and admins alone when somebody last signed in', async () => {
+    const before = Date.now() - 1_000;
+    const { token, id } = await join();
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email: `never.${process.hrtime.bigint()}@example.org`, password },
+    });
+    const seen = (await list(token)).body as unknown as { data: { id: string }[] };
+    expect(seen.data).toHaveLength(3);
+    for (const member of seen.data) expect(member).not.toHaveProperty('lastSignInAt');
+    const { data } = await workspace.session.call('listMembers', { params: { tenantId: workspace.tenantId } });
+    expect(data[0]?.lastSignInAt).toBeNull();
+    expect(Date.parse(data.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
+    // From an address that is known a sign-in is not noted again within a day; the session tells.
+    await hub.database.query("update sign_in_addresses set used_at = now() - interval '20 hours' where user_id = $1", [
+      id,
+    ]);
+    const { data: again } = await workspace.session.call('listMembers', { params: { tenantId: workspace.tenantId } });
+    expect(Date.parse(again.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
+  });
+
+  test('can not be listed by nobody, by a key, or by another workspace', async () => {
+    const other = await hub.workspace();
+    expect((await list('none')).status).toBe(401);
+    expect((await list(workspace.key)).status).toBe(401);
+    expect((await list(other.jwt)).status).toBe(404);
+    expect((await list(workspace.jwt, '?limit=0')).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'query.limit' }],
+    });
+    const own = await list(other.jwt, '?limit=1', other.tenantId);
+    expect(own.status).toBe(200);
+    expect((await list(workspace.jwt, '?cursor=AAAA')).body.code).toBe('invalid_cursor');
+  });
+});
+
+describe('a member who is removed', () => {
+  test('is signed out at once, what they follow ends, and it is on record', async () => {
+    const { id, email, token, client } = await join();
+    const stream = await fetch(`${hub.url}/v1/automations/logs/live`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(20_000),
+    });
+    expect(stream.status).toBe(200);
+    const answer = await remove(workspace.jwt, id);
+    expect(answer).toMatchObject({ status: 200, body: { id, deleted: true, keys: [] } });
+    expect(await stream.text()).toMatch(/event: end\ndata: \{"code":"unauthenticated"/);
+    await expect(client.call('readMe', {})).rejects.toMatchObject({ status: 401 });
+    await expect(hub.client().call('logIn', { body: { email, password } })).rejects.toMatchObject({ status: 401 });
+    expect((await remove(workspace.jwt, id)).status).toBe(404);
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetId: id },
+    });
+    expect(data[0]).toMatchObject({
+      action: 'member.removed',
+      actor: `user:${await ownId()}`,
+      details: { email, role: 'agent', keys: [] },
+    });
+  });
+
+  test.each([false, true])('leaves keys that are named, and revoked if that is wanted: %s', async (revokeKeys) => {
+    const { id, client } = await join('admin');
+    const theirs = await client.call('createApiToken', {
+      params: { tenantId: workspace.tenantId },
+      body: { name: 'theirs', product: 'automations', permissions: ['automations:manage'] },
+    });
+    const { body } = await remove(workspace.jwt, id, revokeKeys ? '?revokeKeys=true' : '');
+    expect(body).toMatchObject({ keys: [{ id: theirs.id, name: 'theirs', revoked: revokeKeys }] });
+    expect(JSON.stringify(body)).not.toContain(theirs.key);
+    const used = await send(hub.url, 'GET', '/v1/automations/runs', { headers: { 'x-api-key': theirs.key } });
+    expect(used.status).toBe(revokeKeys ? 401 : 200);
+  });
+
+  test('is never the last admin, not by themselves either, and may be oneself while another is left', async () => {
+    await join();
+    const me = await ownId();
+    expect((await remove(workspace.jwt, me)).body).toMatchObject({ statusCode: 409, code: 'conflict' });
+    await workspace.session.call('readMe', {});
+    const other = await join('admin');
+    expect((await remove(workspace.jwt, me)).status).toBe(200);
+    expect((await list(workspace.jwt)).status).toBe(401);
+    expect((await remove(other.token, other.id)).body.code).toBe('conflict');
+  });
+
+  test('is removed by an admin of that workspace alone', async () => {
+    const { id, token } = await join();
+    const other = await hub.workspace();
+    expect((await remove('none', id)).status).toBe(401);
+    expect((await remove(workspace.key, id)).status).toBe(401);
+    expect((await remove(token, id)).body).toMatchObject({ statusCode: 403, code: 'role_required' });
+    expect((await remove(other.jwt, id)).status).toBe(404);
+    expect((await remove(other.jwt, id, '', other.tenantId)).status).toBe(404);
+    expect((await remove(workspace.jwt, missingId)).status).toBe(404);
+    expect((await remove(workspace.jwt, 'nobody')).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'params.userId' }],
+    });
+    expect((await remove(workspace.jwt, id, '?revokeKeys=yes')).body).toMatchObject({
+      statusCode: 400,
+      details: [{ path: 'query.revokeKeys', message: 'must be true or false' }],
+    });
+    expect((await list(token)).status).toBe(200);
+  });
+});
