@@ -150,14 +150,24 @@ export async function insertOutbox(
 
 /** Makes a waiting run want a worker now; null when it has ended meanwhile. */
 export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJob | null> {
-  const { rows } = await tx.query<{ tenant_id: string; wake_count: number }>(
-    'wake_run',
-    `UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
-     WHERE id = $1 AND status IN ('queued', 'running', 'waiting_approval') RETURNING tenant_id, wake_count`,
-    [runId],
+  return (await wakeRuns(tx, [runId]))[0] ?? null;
+}
+
+/** Makes waiting runs, which the caller has locked if there are several, want a worker now; leaves out those that have ended meanwhile. */
+export async function wakeRuns(tx: Transaction, runIds: readonly string[]): Promise<PromisedJob[]> {
+  if (runIds.length === 0) return [];
+  const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
+    'wake_runs',
+    `WITH woken AS (
+       UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
+       WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') RETURNING id, tenant_id, wake_count
+     )
+     INSERT INTO outbox (tenant_id, job, job_id, data)
+     SELECT tenant_id, 'run', format('run-%s-%s', id, wake_count), jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken RETURNING id, job_id, data`,
+    [runIds],
   );
-  const row = rows[0];
-  if (row === undefined) return null;
-  noteWritten(tx, runRowsTopic(runId));
-  return insertOutbox(tx, row.tenant_id, runJobId(runId, row.wake_count), { runId }, null);
+  return rows.map(({ id, job_id: jobId, data }) => {
+    noteWritten(tx, runRowsTopic(data.runId));
+    return { outboxId: Number(id), job: 'run', jobId, data, notBefore: null };
+  });
 }

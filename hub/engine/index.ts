@@ -7,6 +7,7 @@ export {
   runRowsTopic,
   runTopic,
   wakeRun,
+  wakeRuns,
 } from './accept-runs.ts';
 export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 export { admitWaitingRuns, reopenLines, wakeForgottenLines } from './admission.ts';
@@ -27,15 +28,16 @@ export type {
 export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts';
 export {
   countRuns,
-  insertRetry,
+  insertRetries,
   isLatestAttempt,
-  lockFlow,
+  lockForRetry,
   lockRuns,
   lockRunTrees,
   lockWorkflow,
   markCancelled,
   reopenRun,
 } from './run-rows.ts';
+export type { EndedRun } from './run-rows.ts';
 export { describeSkill, isKnownPattern } from './skill-catalog.ts';
 export type { SdkSkill } from './skill-catalog.ts';
 export { callOf } from './steps.ts';

@@ -106,65 +106,102 @@ export async function countRuns(tx: Transaction, workflowId: string): Promise<{ 
   return { open: open.map((row) => row.id), lastMinute: recent?.count ?? 0 };
 }
 
-/**
- * Writes the next attempt of a flow: the steps before `fromStep` keep what they had, the rest begins anew. The flow's row is
- * locked, so that of two retries at once the second one sees the first.
- */
-export async function insertRetry(
-  tx: Transaction,
-  run: RunRow,
-  fromStep: number,
-  caller: RunCaller,
-): Promise<{ runId: string; job: PromisedJob }> {
-  const runId = newId();
-  await tx
-    .update(flows)
-    .set({ revision: sql`${flows.revision} + 1`, updatedAt: sql`now()` })
-    .where(eq(flows.id, run.flowId));
-  await tx.insert(runs).values({
-    id: runId,
-    tenantId: run.tenantId,
-    workflowId: run.workflowId,
-    workflowVersion: run.workflowVersion,
-    flowId: run.flowId,
-    status: 'queued',
-    trigger: run.trigger,
-    context: run.context,
-    payload: run.payload,
-    environment: caller.environment === 'test' ? 'test' : run.environment,
-    depth: run.depth,
-    requestedBy: [...new Set([...requestersOf(run), ...personOf(caller.actor)])],
-    attempt: run.attempt + 1,
-    nextStep: fromStep,
-    wakeAt: sql`now()`,
-    queuedAt: sql`now()`,
-  });
-  await tx.execute(sql`
-    INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at)
-    SELECT ${runId}, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at
-    FROM run_steps WHERE run_id = ${run.id} AND index < ${fromStep}`);
-  const job = await insertOutbox(tx, run.tenantId, runJobId(runId, 0), { runId }, null);
-  return { runId, job };
+/** A run that may be run again, as its flow stands once that is locked. */
+export interface EndedRun {
+  [column: string]: unknown;
+  id: string;
+  flow_id: string;
+  status: RunStatus;
+  trigger: RunRow['trigger'];
+  environment: 'live' | 'test';
+  requested_by: string[];
+  attempt: number;
+  /** The latest attempt of its flow. */
+  latest_run_id: string;
+  /** The first step that did not succeed; the last one when all did. */
+  first_open: number;
 }
 
-/** Locks the flow of a run and answers its latest attempt, and how that stands. */
-export async function lockFlow(
+/**
+ * Locks the flows of runs and reads what running them again needs: of two that want the same at once, the second one sees the attempt of
+ * the first. Answers those that there are.
+ */
+export async function lockForRetry(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<EndedRun[]> {
+  await tx.query(
+    'lock_flows',
+    'SELECT 1 FROM flows WHERE tenant_id = $1 AND id = ANY(ARRAY(SELECT flow_id FROM runs WHERE tenant_id = $1 AND id = ANY($2))) ORDER BY id FOR UPDATE',
+    [tenantId, runIds],
+  );
+  const { rows } = await tx.query<EndedRun>(
+    'read_for_retry',
+    `SELECT r.id, r.flow_id, r.status, r.trigger, r.environment, r.requested_by, r.attempt,
+       (SELECT latest.id FROM runs latest WHERE latest.flow_id = r.flow_id ORDER BY latest.attempt DESC LIMIT 1) AS latest_run_id,
+       coalesce((SELECT min(i) FROM generate_series(0, jsonb_array_length(v.steps) - 1) i WHERE NOT EXISTS (
+         SELECT 1 FROM run_steps s WHERE s.run_id = r.id AND s.index = i AND s.status IN ('succeeded', 'skipped'))), greatest(jsonb_array_length(v.steps) - 1, 0)) AS first_open
+     FROM runs r JOIN workflow_versions v ON v.workflow_id = r.workflow_id AND v.version = r.workflow_version WHERE r.tenant_id = $1 AND r.id = ANY($2)`,
+    [tenantId, runIds],
+  );
+  return rows;
+}
+
+/**
+ * Writes the next attempts of flows that `lockForRetry` locked, in one statement: the steps before `fromStep` keep what they had, the rest
+ * begins anew. Answers the new run of each old one.
+ */
+export async function insertRetries(
   tx: Transaction,
-  flowId: string,
-): Promise<{ latestRunId: string; status: RunStatus } | null> {
-  await tx.select({ id: flows.id }).from(flows).where(eq(flows.id, flowId)).for('update');
-  const [latest] = await tx
-    .select({ id: runs.id, status: runs.status })
-    .from(runs)
-    .where(eq(runs.flowId, flowId))
-    .orderBy(desc(runs.attempt))
-    .limit(1);
-  return latest === undefined ? null : { latestRunId: latest.id, status: latest.status };
+  retries: readonly { run: EndedRun; fromStep: number }[],
+  caller: RunCaller,
+): Promise<Map<string, { runId: string; job: PromisedJob }>> {
+  if (retries.length === 0) return new Map();
+  const prepared = retries.map(({ run, fromStep }) => ({
+    id: newId(),
+    old_id: run.id,
+    flow_id: run.flow_id,
+    from_step: fromStep,
+    environment: caller.environment === 'test' ? 'test' : run.environment,
+    requested_by: [
+      ...new Set([...requestersOf({ requestedBy: run.requested_by, trigger: run.trigger }), ...personOf(caller.actor)]),
+    ],
+  }));
+  const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
+    'insert_retries',
+    `WITH given AS (
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[])
+     ), flow AS (
+       UPDATE flows SET revision = revision + 1, updated_at = now() FROM given WHERE flows.id = given.flow_id
+     ), run AS (
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, attempt, next_step, wake_at, queued_at)
+       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, r.attempt + 1, g.from_step, now(), now()
+       FROM given g JOIN runs r ON r.id = g.old_id
+     ), step AS (
+       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at)
+       SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.error, s.started_at, s.finished_at
+       FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
+     )
+     INSERT INTO outbox (tenant_id, job, job_id, data)
+     SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id RETURNING id, job_id, data`,
+    [JSON.stringify(prepared)],
+  );
+  const jobs = new Map(
+    rows.map(({ id, job_id: jobId, data }) => [
+      data.runId,
+      { outboxId: Number(id), job: 'run' as const, jobId, data, notBefore: null },
+    ]),
+  );
+  return new Map(prepared.map(({ old_id: oldId, id }) => [oldId, { runId: id, job: jobs.get(id) as PromisedJob }]));
 }
 
 /** Whether a run is its flow's latest attempt, which it then stays until the transaction ends. */
 export async function isLatestAttempt(tx: Transaction, flowId: string, runId: string): Promise<boolean> {
-  return (await lockFlow(tx, flowId))?.latestRunId === runId;
+  await tx.select({ id: flows.id }).from(flows).where(eq(flows.id, flowId)).for('update');
+  const [latest] = await tx
+    .select({ id: runs.id })
+    .from(runs)
+    .where(eq(runs.flowId, flowId))
+    .orderBy(desc(runs.attempt))
+    .limit(1);
+  return latest?.id === runId;
 }
 
 /**

@@ -237,6 +237,24 @@ export interface AuditEntryPage {
   meta: PageMeta;
 }
 
+export interface BulkRunsAnswer {
+  /** One for each run, in the order of `ids`; of a filter, the newest first */
+  results: {
+    id: string;
+    ok: boolean;
+    /** The run that there is now: the new attempt of a retry, else the run itself */
+    runId?: string;
+    /** Why not, for programs */
+    code?: string;
+    /** Why not, for people */
+    message?: string;
+  }[];
+  /** Whether the filter means more runs, which are older */
+  more: boolean;
+  /** Give it as `filter.olderThan` to go on */
+  next: string | null;
+}
+
 export interface Campaign {
   id: string;
   name: string;
@@ -260,6 +278,23 @@ export interface Campaign {
 export interface CampaignPage {
   data: Campaign[];
   meta: PageMeta;
+}
+
+export interface CancelRuns {
+  ids?: string[];
+  filter?: {
+    workflowId?: string;
+    /** Any of these when left out */
+    status?: 'queued' | 'running' | 'waiting_approval';
+    /** Queued at this time or later */
+    from?: string;
+    /** Queued before this time */
+    to?: string;
+    /** `next` of the answer before */
+    olderThan?: string;
+  };
+  /** Of a filter: runs that are taken on at once, the newest first */
+  limit?: number;
 }
 
 export interface Channel {
@@ -1108,6 +1143,23 @@ export interface RetentionInput {
   maxRuns?: number;
 }
 
+export interface RetryRuns {
+  ids?: string[];
+  filter?: {
+    workflowId?: string;
+    /** Any of these when left out */
+    status?: 'failed' | 'cancelled';
+    /** Queued at this time or later */
+    from?: string;
+    /** Queued before this time */
+    to?: string;
+    /** `next` of the answer before */
+    olderThan?: string;
+  };
+  /** Of a filter: runs that are taken on at once, the newest first */
+  limit?: number;
+}
+
 export interface Run {
   id: string;
   workflowId: string;
@@ -1689,6 +1741,20 @@ export interface Operations {
       };
     };
     answer: RunSummaryPage;
+  };
+  /** Cancel several runs */
+  cancelAutomationRuns: {
+    input: {
+      body: CancelRuns;
+    };
+    answer: BulkRunsAnswer;
+  };
+  /** Retry several failed or cancelled runs */
+  retryAutomationRuns: {
+    input: {
+      body: RetryRuns;
+    };
+    answer: BulkRunsAnswer;
   };
   /** Read a run with its step results */
   getAutomationRun: {
@@ -2858,6 +2924,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
   runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
   listAutomationRuns: ['GET', '/v1/automations/runs'],
+  cancelAutomationRuns: ['POST', '/v1/automations/runs/cancel'],
+  retryAutomationRuns: ['POST', '/v1/automations/runs/retry'],
   getAutomationRun: ['GET', '/v1/automations/runs/{id}'],
   cancelAutomationRun: ['POST', '/v1/automations/runs/{id}/cancel'],
   retryAutomationRun: ['POST', '/v1/automations/runs/{id}/retry'],

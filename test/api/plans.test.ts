@@ -166,6 +166,15 @@ test(
       body: { decision: 'approved' },
     });
     await api.call('cancelAutomationRun', { params: { id: waiting } });
+    const from = new Date(Date.now() - 4 * 86_400_000).toISOString();
+    for (const filter of [
+      { workflowId: crowd.busyWorkflow, from: new Date().toISOString() },
+      { to: from, from },
+    ]) {
+      await api.call('cancelAutomationRuns', { body: { filter } });
+      await api.call('retryAutomationRuns', { body: { filter } });
+    }
+    await api.call('retryAutomationRuns', { body: { ids: [waiting, runId] } });
 
     const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: {} });
     const { deviceSecret } = await hub.client().call('claimAutomationNode', {

@@ -3,6 +3,7 @@ import { jsonObject, jsonValue } from '../../json.ts';
 import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
+import type { RunStatus } from './run-status.ts';
 
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -62,6 +63,78 @@ export const run = named(
 );
 export type Run = z.output<typeof run>;
 
+/** Runs that one bulk operation takes on, at most. */
+export const maxBulkRuns = 100;
+
+/** What a bulk operation is about: runs by their ids, or the newest that a filter means. */
+const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaName: string, statuses: Statuses) =>
+  named(
+    schemaName,
+    z
+      .strictObject({
+        ids: z
+          .array(id)
+          .min(1, 'must name at least one run')
+          .max(maxBulkRuns, `must name at most ${maxBulkRuns} runs`)
+          .optional(),
+        filter: z
+          .strictObject({
+            workflowId: id.optional(),
+            status: z
+              .enum(statuses, `must be one of ${statuses.join(', ')}`)
+              .optional()
+              .describe('Any of these when left out'),
+            from: instant.optional().describe('Queued at this time or later'),
+            to: instant.optional().describe('Queued before this time'),
+            olderThan: id.optional().describe('`next` of the answer before'),
+          })
+          .optional(),
+        limit: z
+          .int(`must be from 1 to ${maxBulkRuns}`)
+          .min(1, `must be from 1 to ${maxBulkRuns}`)
+          .max(maxBulkRuns, `must be from 1 to ${maxBulkRuns}`)
+          .default(maxBulkRuns)
+          .describe('Of a filter: runs that are taken on at once, the newest first'),
+      })
+      .refine((body) => (body.ids === undefined) !== (body.filter === undefined), {
+        message: 'give ids or filter, and not both',
+        path: ['ids'],
+      })
+      .meta({ example: { filter: { status: statuses[0] } } }),
+  );
+
+const bulkAnswer = named(
+  'BulkRunsAnswer',
+  z.object({
+    results: z
+      .array(
+        z.object({
+          id,
+          ok: z.boolean(),
+          runId: id.optional().describe('The run that there is now: the new attempt of a retry, else the run itself'),
+          code: z.string().optional().describe('Why not, for programs'),
+          message: z.string().optional().describe('Why not, for people'),
+        }),
+      )
+      .describe('One for each run, in the order of `ids`; of a filter, the newest first'),
+    more: z.boolean().describe('Whether the filter means more runs, which are older'),
+    next: id.nullable().describe('Give it as `filter.olderThan` to go on'),
+  }),
+  {
+    results: [
+      { id: '01980000-0000-7000-8000-000000000004', ok: true, runId: '01980000-0000-7000-8000-000000000005' },
+      {
+        id: '01980000-0000-7000-8000-000000000006',
+        ok: false,
+        code: 'not_found',
+        message: 'There is no run 01980000-0000-7000-8000-000000000006 in this workspace.',
+      },
+    ],
+    more: false,
+    next: null,
+  },
+);
+
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
@@ -76,6 +149,26 @@ export const runs = defineResource({
       to: instant.optional().describe('Queued before this time'),
     }),
     response: page(runSummary),
+  },
+  cancelAutomationRuns: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/cancel',
+    summary: 'Cancel several runs',
+    description:
+      'Those of `ids`, or the newest that a `filter` means; each as if it were cancelled alone. One that can not be cancelled is answered with its reason, and keeps no other from it.',
+    body: bulkBody('CancelRuns', ['queued', 'running', 'waiting_approval']),
+    response: bulkAnswer,
+  },
+  retryAutomationRuns: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/runs/retry',
+    summary: 'Retry several failed or cancelled runs',
+    description:
+      'Those of `ids`, or the newest that a `filter` means; each from the first step that did not succeed, as if it were retried alone. One that can not be retried is answered with its reason, and keeps no other from it; a filter leaves out those that were run again already. Go on with `next`, so that what fails again is not retried for ever.',
+    body: bulkBody('RetryRuns', ['failed', 'cancelled']),
+    response: bulkAnswer,
   },
   getAutomationRun: {
     ...manage,

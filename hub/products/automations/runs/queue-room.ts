@@ -54,8 +54,12 @@ export class QueueRoom {
 
   /** Takes room for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
   async takeOne(tx: Transaction, tenantId: string): Promise<void> {
-    if ((await this.take(tx, tenantId, 1)) === 1) return;
-    throw new AppError(
+    if ((await this.take(tx, tenantId, 1)) !== 1) throw this.refusal();
+  }
+
+  /** Why a run for which there is no room is not accepted. */
+  refusal(): AppError {
+    return new AppError(
       'queued_runs_limit_reached',
       `${this.#most} runs of this workspace wait to begin, and the hub keeps no more (QUEUED_RUNS_PER_WORKSPACE); try again when some have begun, cancel what is not wanted, or loosen the limits that hold them back.`,
       { retryAfterSeconds },

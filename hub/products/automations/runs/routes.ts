@@ -10,6 +10,8 @@ import type { Runs } from './service.ts';
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
+    cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, actorOf(principal)),
+    retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
     getAutomationRun: ({ principal, params, query, signal }) =>
       runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),

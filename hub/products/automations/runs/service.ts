@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
-import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Run, StepResult } from '../../../../shared/contract/automations/runs.ts';
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
@@ -11,14 +10,12 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import {
   admitWaitingRuns,
   countRuns,
-  insertRetry,
-  lockFlow,
   lockRunTrees,
   lockWorkflow,
   markCancelled,
   runRowsTopic,
   runTopic,
-  wakeRun,
+  wakeRuns,
 } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller, RunRow } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
@@ -26,7 +23,10 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
-import { recordAudit } from '../../core/audit/index.ts';
+import { recordAudits } from '../../core/audit/index.ts';
+import { asReplay, asRetry, isFinal, runAgain } from './again.ts';
+import type { AgainPlan } from './again.ts';
+import { chooseRuns, refused } from './bulk.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import type { FlowRow } from './flow-store.ts';
 import { QueueRoom } from './queue-room.ts';
@@ -52,6 +52,9 @@ export interface RunsDependencies {
 }
 
 type ListQuery = z.output<typeof runsResource.listAutomationRuns.query>;
+type CancelBody = z.output<typeof runsResource.cancelAutomationRuns.body>;
+type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
+type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
 type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
@@ -108,26 +111,54 @@ export class Runs {
   /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
   async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const result = await this.#cancelWithin(tx, tenantId, [runId]);
-      const before = result.before.get(runId);
-      if (before === undefined) throw notFound('run', runId);
-      if (isFinal(before))
-        throw new AppError(
-          'run_not_cancellable',
-          `The run has ended (${before}); only a queued, running or waiting run can be cancelled.`,
-        );
-      await recordAudit(tx, {
-        tenantId,
-        actor,
-        action: 'run.cancelled',
-        targetType: 'run',
-        targetId: runId,
-        details: { before },
-      });
+      const result = await this.#cancelAudited(tx, tenantId, [runId.toLowerCase()], actor);
+      for (const refusal of result.refusals.values()) throw refusal;
       return result;
     });
     cancelled.committed();
     return this.#read(tenantId, runId);
+  }
+
+  /** Cancels several runs at once; one that can't be keeps no other from it. */
+  async cancelMany(tenantId: string, body: CancelBody, actor: string): Promise<BulkAnswer> {
+    const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const chosen = await chooseRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
+      return { ...chosen, cancelled: await this.#cancelAudited(tx, tenantId, chosen.ids, actor) };
+    });
+    cancelled.committed();
+    const results = ids.map((id) => {
+      const refusal = cancelled.refusals.get(id);
+      return refusal === undefined ? { id, ok: true as const, runId: id } : refused(id, refusal);
+    });
+    return { results, more: next !== null, next };
+  }
+
+  /** Cancels runs in the caller's transaction and records it; answers why those that it could not were refused. */
+  async #cancelAudited(
+    tx: Transaction,
+    tenantId: string,
+    runIds: readonly string[],
+    actor: string,
+  ): Promise<{ refusals: Map<string, AppError>; committed: () => void }> {
+    const { before, committed } = await this.#cancelWithin(tx, tenantId, runIds);
+    const refusals = new Map<string, AppError>();
+    const audits: Parameters<typeof recordAudits>[1][number][] = [];
+    for (const runId of runIds) {
+      const status = before.get(runId);
+      if (status === undefined) refusals.set(runId, notFound('run', runId));
+      else if (isFinal(status)) refusals.set(runId, notCancellable(status));
+      else
+        audits.push({
+          tenantId,
+          actor,
+          action: 'run.cancelled',
+          targetType: 'run',
+          targetId: runId,
+          details: { before: status },
+        });
+    }
+    await recordAudits(tx, audits);
+    return { refusals, committed };
   }
 
   /**
@@ -146,19 +177,19 @@ export class Runs {
     const ids = open.map((run) => run.id);
     await markCancelled(tx, ids);
     const tell = await this.#deps.onCancel(tx, tenantId, ids);
-    const jobs: PromisedJob[] = [];
-    for (const { parent_run_id: parentId } of open) {
-      // One that is cancelled with it wants no worker.
-      const job = parentId === null || ids.includes(parentId) ? null : await wakeRun(tx, parentId);
-      if (job !== null) jobs.push(job);
-    }
-    jobs.push(
+    // One that is cancelled with those that it waits for wants no worker.
+    const cancelled = new Set(ids);
+    const parents = open.flatMap(({ parent_run_id: parentId }) =>
+      parentId === null || cancelled.has(parentId) ? [] : [parentId],
+    );
+    const jobs = [
+      ...(await wakeRuns(tx, [...new Set(parents)])),
       ...(await admitWaitingRuns(
         tx,
         tenantId,
         open.map((run) => run.workflow_id),
       )),
-    );
+    ];
     const committed = () => {
       tell();
       for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
@@ -202,16 +233,7 @@ export class Runs {
    * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is its flow's latest attempt.
    */
   retry(tenantId: string, runId: string, fromStep: number | undefined, caller: RunCaller): Promise<Run> {
-    return this.#again(tenantId, runId, caller, 'run.retried', (run, results, stepCount) => {
-      if (run.status !== 'failed' && run.status !== 'cancelled') {
-        throw new AppError(
-          'run_not_retryable',
-          `The run is ${run.status}; only a failed or cancelled run can be retried.`,
-        );
-      }
-      const firstOpen = firstStepToRetry(results, stepCount);
-      return { fromStep: fromStep ?? firstOpen, most: firstOpen, field: 'query.fromStep' };
-    });
+    return this.#again(tenantId, runId, caller, asRetry(fromStep));
   }
 
   /**
@@ -219,54 +241,36 @@ export class Runs {
    * @throws AppError `not_found`, or `run_not_retryable` when it has not ended or is not its flow's latest attempt.
    */
   replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
-    return this.#again(tenantId, runId, caller, 'run.replayed', (run, results, stepCount) => {
-      if (!isFinal(run.status))
-        throw new AppError('run_not_retryable', `The run is ${run.status}; only a run that has ended can be replayed.`);
-      return { fromStep, most: firstStepToRetry(results, stepCount), field: 'body.fromStep' };
-    });
+    return this.#again(tenantId, runId, caller, asReplay(fromStep));
   }
 
-  async #again(
-    tenantId: string,
-    runId: string,
-    caller: RunCaller,
-    action: string,
-    plan: (run: RunRow, results: RunStepRow[], stepCount: number) => { fromStep: number; most: number; field: string },
-  ): Promise<Run> {
-    const next = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const found = await readRun(tx, tenantId, runId);
-      if (found === null) throw notFound('run', runId);
-      const latest = await lockFlow(tx, found.run.flowId);
-      // A late result of a node may have let it go on since it was read.
-      const run = latest?.latestRunId === runId ? { ...found.run, status: latest.status } : found.run;
-      const { fromStep, most, field } = plan(run, found.results, found.steps.length);
-      if (latest?.latestRunId !== runId) {
-        throw new AppError(
-          'run_not_retryable',
-          `The run was run again already; take its latest attempt, ${latest?.latestRunId ?? 'unknown'}.`,
-        );
-      }
-      if (fromStep > most) {
-        throw new AppError(
-          'validation_failed',
-          `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
-          { details: [{ path: field, message: `must be from 0 to ${most}` }] },
-        );
-      }
-      await this.#room.takeOne(tx, tenantId);
-      const result = await insertRetry(tx, found.run, fromStep, caller);
-      await recordAudit(tx, {
-        tenantId,
-        actor: caller.actor,
-        action,
-        targetType: 'run',
-        targetId: runId,
-        details: { as: result.runId, fromStep },
-      });
-      return result;
+  /** Queues the next attempts of several flows at once; a run that can't be retried keeps no other from it. */
+  async retryMany(tenantId: string, body: RetryBody, caller: RunCaller): Promise<BulkAnswer> {
+    const { ids, byFilter, next, again } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const chosen = await chooseRuns(tx, tenantId, body, ['failed', 'cancelled']);
+      return { ...chosen, again: await runAgain(tx, this.#room, tenantId, chosen.ids, caller, asRetry()) };
     });
-    this.#deps.dispatch([next.job]);
-    return this.#read(tenantId, next.runId);
+    this.#deps.dispatch(again.jobs);
+    const results = ids.flatMap((id): BulkAnswer['results'] => {
+      const outcome = again.outcomes.get(id);
+      if (outcome === undefined) return [];
+      if ('runId' in outcome) return [{ id, ok: true as const, runId: outcome.runId }];
+      // Whoever asks for all that failed does not mean what was run again since.
+      return byFilter && outcome.latest !== undefined ? [] : [refused(id, outcome.refusal)];
+    });
+    return { results, more: next !== null, next };
+  }
+
+  async #again(tenantId: string, runId: string, caller: RunCaller, plan: AgainPlan): Promise<Run> {
+    const id = runId.toLowerCase();
+    const { newRunId, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const { outcomes, jobs: promised } = await runAgain(tx, this.#room, tenantId, [id], caller, plan);
+      const outcome = outcomes.get(id);
+      if (outcome === undefined || 'refusal' in outcome) throw outcome?.refusal ?? notFound('run', runId);
+      return { newRunId: outcome.runId, jobs: promised };
+    });
+    this.#deps.dispatch(jobs);
+    return this.#read(tenantId, newRunId);
   }
 
   /** A page of flows, newest first. */
@@ -314,6 +318,13 @@ export class Runs {
   }
 }
 
+function notCancellable(status: RunStatus): AppError {
+  return new AppError(
+    'run_not_cancellable',
+    `The run has ended (${status}); only a queued, running or waiting run can be cancelled.`,
+  );
+}
+
 function limitReached(reason: string): AppError {
   return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, {
     retryAfterSeconds: 5,
@@ -331,19 +342,7 @@ function presentFlow(row: FlowRow) {
   };
 }
 
-function isFinal(status: RunStatus): boolean {
-  return (finalRunStatuses as readonly RunStatus[]).includes(status);
-}
-
 const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
-
-function firstStepToRetry(results: RunStepRow[], stepCount: number): number {
-  for (let index = 0; index < stepCount; index += 1) {
-    const status = results.find((result) => result.index === index)?.status;
-    if (status !== 'succeeded' && status !== 'skipped') return index;
-  }
-  return Math.max(stepCount - 1, 0);
-}
 
 async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   const over = Promise.withResolvers<void>();

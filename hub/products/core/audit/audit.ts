@@ -23,6 +23,11 @@ export async function recordAudit(tx: Transaction, entry: AuditEntry): Promise<v
   await tx.insert(auditLog).values({ id: newId(), ...entry });
 }
 
+/** Writes several entries at once. */
+export async function recordAudits(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length > 0) await tx.insert(auditLog).values(entries.map((entry) => ({ id: newId(), ...entry })));
+}
+
 /** Who changed what, for the admins of a workspace. */
 export class Audit {
   readonly #deps: { db: Database; cursors: Cursors };

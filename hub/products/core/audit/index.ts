@@ -1,1 +1,1 @@
-export { Audit, recordAudit } from './audit.ts';
+export { Audit, recordAudit, recordAudits } from './audit.ts';

@@ -1,0 +1,108 @@
+import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import { insertRetries, lockForRetry } from '../../../engine/index.ts';
+import type { EndedRun, PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { recordAudits } from '../../core/audit/index.ts';
+import type { QueueRoom } from './queue-room.ts';
+
+/** How runs that have ended are run again. */
+export interface AgainPlan {
+  /** What the audit log calls it. */
+  action: 'run.retried' | 'run.replayed';
+  /** Refuses a run whose state does not allow it. @throws AppError. */
+  assertAllowed: (run: EndedRun) => void;
+  /** Where it begins; at the first step that did not succeed when undefined. */
+  fromStep: number | undefined;
+  /** Where a caller named that step. */
+  field: string;
+}
+
+/** The new run, or why there is none; `latest` when the run was run again already. */
+export type AgainOutcome = { runId: string } | { refusal: AppError; latest?: string };
+
+export const isFinal = (status: RunStatus) => (finalRunStatuses as readonly RunStatus[]).includes(status);
+
+export const asRetry = (fromStep?: number): AgainPlan => ({
+  action: 'run.retried',
+  fromStep,
+  field: 'query.fromStep',
+  assertAllowed({ status }) {
+    if (status !== 'failed' && status !== 'cancelled')
+      throw new AppError('run_not_retryable', `The run is ${status}; only a failed or cancelled run can be retried.`);
+  },
+});
+
+export const asReplay = (fromStep: number): AgainPlan => ({
+  action: 'run.replayed',
+  fromStep,
+  field: 'body.fromStep',
+  assertAllowed({ status }) {
+    if (!isFinal(status))
+      throw new AppError('run_not_retryable', `The run is ${status}; only a run that has ended can be replayed.`);
+  },
+});
+
+/**
+ * Queues the next attempts of the flows of runs, in the caller's transaction and in as many statements for a hundred as for one. Each run
+ * that can't be run again has its refusal, and keeps no other from it.
+ */
+export async function runAgain(
+  tx: Transaction,
+  room: QueueRoom,
+  tenantId: string,
+  runIds: readonly string[],
+  caller: RunCaller,
+  plan: AgainPlan,
+): Promise<{ outcomes: Map<string, AgainOutcome>; jobs: PromisedJob[] }> {
+  const found = new Map((await lockForRetry(tx, tenantId, runIds)).map((run) => [run.id, run]));
+  const outcomes = new Map<string, AgainOutcome>();
+  const wanted: { run: EndedRun; fromStep: number }[] = [];
+  for (const id of runIds) {
+    const run = found.get(id);
+    try {
+      if (run === undefined) throw notFound('run', id);
+      wanted.push({ run, fromStep: stepToBegin(run, plan) });
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const isOld = run !== undefined && run.latest_run_id !== id;
+      outcomes.set(id, { refusal: error, ...(isOld ? { latest: run.latest_run_id } : {}) });
+    }
+  }
+  const taken = await room.take(tx, tenantId, wanted.length);
+  for (const { run } of wanted.slice(taken)) outcomes.set(run.id, { refusal: room.refusal() });
+  const retries = wanted.slice(0, taken);
+  const inserted = await insertRetries(tx, retries, caller);
+  await recordAudits(
+    tx,
+    retries.map(({ run, fromStep }) => ({
+      tenantId,
+      actor: caller.actor,
+      action: plan.action,
+      targetType: 'run',
+      targetId: run.id,
+      details: { as: inserted.get(run.id)?.runId ?? null, fromStep },
+    })),
+  );
+  for (const [id, { runId }] of inserted) outcomes.set(id, { runId });
+  return { outcomes, jobs: [...inserted.values()].map(({ job }) => job) };
+}
+
+/** @throws AppError `run_not_retryable`, `validation_failed`. */
+function stepToBegin(run: EndedRun, { assertAllowed, fromStep, field }: AgainPlan): number {
+  assertAllowed(run);
+  if (run.latest_run_id !== run.id)
+    throw new AppError(
+      'run_not_retryable',
+      `The run was run again already; take its latest attempt, ${run.latest_run_id}.`,
+    );
+  const most = run.first_open;
+  if (fromStep !== undefined && fromStep > most)
+    throw new AppError(
+      'validation_failed',
+      `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
+      { details: [{ path: field, message: `must be from 0 to ${most}` }] },
+    );
+  return fromStep ?? most;
+}
