@@ -892,6 +892,73 @@ export interface Node {
   updatedAt: string;
 }
 
+export interface NodeCommand {
+  id: string;
+  type: string;
+  status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  handedOutAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
+  error: {
+    code: string;
+    message: string;
+  } | null;
+}
+
+export interface NodeCommandPage {
+  data: NodeCommand[];
+  meta: PageMeta;
+}
+
+export interface NodeFacts {
+  device: DeviceInfo | null;
+  paused: boolean;
+  /** As the workspace had it then */
+  allowSystem: boolean;
+  /** As the workspace had it then */
+  allowBrowser: boolean;
+  cpu: {
+    model: string;
+    cores: number;
+  } | null;
+  memory: {
+    totalBytes: number;
+  } | null;
+  disks: {
+    mount: string;
+    totalBytes: number;
+    usedPercent: number;
+  }[];
+  battery: {
+    percent: number;
+    charging: boolean;
+  } | null;
+  displays: {
+    index: number;
+    name: string;
+    width: number;
+    height: number;
+  }[];
+}
+
+export interface NodeFactsEntry {
+  id: string;
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  facts: NodeFacts;
+}
+
+export interface NodeFactsEntryPage {
+  data: NodeFactsEntry[];
+  meta: PageMeta;
+}
+
 export interface NodePage {
   data: Node[];
   meta: PageMeta;
@@ -2290,6 +2357,37 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** List the commands of a node */
+  listAutomationNodeCommands: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
+        /** Such as node.ping */
+        type?: string;
+      };
+    };
+    answer: NodeCommandPage;
+  };
+  /** List what a node said of itself over time */
+  listAutomationNodeFacts: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: NodeFactsEntryPage;
+  };
   /** Report facts and extend the leases of running commands (the device calls this) */
   heartbeatAutomationNode: {
     input: {
@@ -2971,6 +3069,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   claimAutomationNode: ['POST', '/v1/automations/nodes/claim'],
   updateAutomationNode: ['PATCH', '/v1/automations/nodes/{id}'],
   deleteAutomationNode: ['DELETE', '/v1/automations/nodes/{id}'],
+  listAutomationNodeCommands: ['GET', '/v1/automations/nodes/{id}/command-history'],
+  listAutomationNodeFacts: ['GET', '/v1/automations/nodes/{id}/facts'],
   heartbeatAutomationNode: ['POST', '/v1/automations/nodes/{id}/heartbeat'],
   pollAutomationNodeCommands: ['GET', '/v1/automations/nodes/{id}/commands'],
   completeAutomationNodeCommand: ['POST', '/v1/automations/nodes/{id}/commands/{commandId}/result'],

@@ -75,6 +75,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     key: ['nothing'],
     channel: ['webhook', 'email'],
     actor: ['user:0', 'nobody'],
+    type: ['node.ping', 'system.run'],
     targetType: ['workflow', 'run'],
     targetId: [crowd.run, 'nothing'],
   };
@@ -109,6 +110,8 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     getAutomationSession: crowd.session,
     listAutomationWorkflowVersions: crowd.busyWorkflow,
     listContacts: crowd.contactList,
+    listAutomationNodeCommands: crowd.node,
+    listAutomationNodeFacts: crowd.node,
   };
   for (const operation of lists) {
     const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };

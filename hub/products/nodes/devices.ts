@@ -10,6 +10,8 @@ import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import { NodeCommands, nodeTopic } from './commands.ts';
 import type { HandOut } from './commands.ts';
+import { changedFacts, noteFacts } from './facts.ts';
+import type { KnownOfNode } from './facts.ts';
 import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
 import { nodes } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
@@ -95,7 +97,7 @@ export class Devices {
     return row === undefined ? null : { tenantId: row.tenant_id, nodeId };
   }
 
-  /** Records that the device lives, extends the leases of what it runs, and says what it should stop. */
+  /** Records that the device lives and what changed of it, extends the leases of what it runs, and says what it should stop. */
   async heartbeat(device: DeviceIdentity, body: HeartbeatBody) {
     const { tenantId, nodeId } = device;
     return this.#deps.db.workspace(
@@ -110,10 +112,20 @@ export class Devices {
             ...(body.device === undefined ? {} : { device: body.device as JsonObject }),
           })
           .where(and(eq(nodes.id, nodeId), isNull(nodes.revokedAt)))
-          .returning({ allowSystem: nodes.allowSystem, allowBrowser: nodes.allowBrowser });
+          .returning({
+            allowSystem: nodes.allowSystem,
+            allowBrowser: nodes.allowBrowser,
+            device: nodes.device,
+            facts: nodes.facts,
+            noted: sql<unknown>`(SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1)`,
+          });
         if (row === undefined) throw revoked();
+        const { allowSystem, allowBrowser, device: info, facts, noted } = row;
+        const known = { device: info, facts, paused: body.paused, allowSystem, allowBrowser } as KnownOfNode;
+        const changed = changedFacts(known, noted);
+        if (changed !== null) await noteFacts(tx, tenantId, nodeId, changed);
         const withdrawn = await this.#deps.commands.extendLeases(tx, nodeId, body.running);
-        return { ok: true as const, ...row, withdrawn, hub: this.#pace };
+        return { ok: true as const, allowSystem, allowBrowser, withdrawn, hub: this.#pace };
       },
       { durable: false },
     );

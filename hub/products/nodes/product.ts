@@ -9,6 +9,7 @@ import { Artifacts } from './artifacts.ts';
 import { NodeCommands } from './commands.ts';
 import { Devices } from './devices.ts';
 import { nodePort } from './engine-port.ts';
+import { NodeHistory } from './history.ts';
 import { removeOrphanBlobs } from './orphan-blobs.ts';
 import { CommandResults } from './results.ts';
 import { artifactRoutes, nodeRoutes } from './routes.ts';
@@ -51,7 +52,15 @@ export function createNodes(
     port: nodePort(commands),
     authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret),
     routes: [
-      ...nodeRoutes({ nodes, devices, results, uploads, room, partials: blobs.partials }),
+      ...nodeRoutes({
+        nodes,
+        devices,
+        history: new NodeHistory(db, cursors),
+        results,
+        uploads,
+        room,
+        partials: blobs.partials,
+      }),
       ...artifactRoutes(artifacts),
     ],
     skills: nodeSkills(),

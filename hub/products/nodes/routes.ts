@@ -10,6 +10,7 @@ import { actorOf } from '../../platform/http/principal.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Devices } from './devices.ts';
+import type { NodeHistory } from './history.ts';
 import { maxMultipartBytes, readMultipartResult } from './multipart-result.ts';
 import type { CommandResults } from './results.ts';
 import type { Nodes } from './service.ts';
@@ -18,13 +19,14 @@ import type { ArtifactUploads } from './uploads.ts';
 export interface NodeServices {
   nodes: Nodes;
   devices: Devices;
+  history: NodeHistory;
   results: CommandResults;
   uploads: ArtifactUploads;
   room: ArtifactRoom;
   partials: PartialBlobs;
 }
 
-export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }: NodeServices) =>
+export const nodeRoutes = ({ nodes, devices, history, results, uploads, room, partials }: NodeServices) =>
   implement(nodesResource, {
     listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
     createAutomationNode: ({ principal, body, baseUrl }) =>
@@ -33,6 +35,9 @@ export const nodeRoutes = ({ nodes, devices, results, uploads, room, partials }:
     updateAutomationNode: ({ principal, params, body }) =>
       nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
+    listAutomationNodeCommands: ({ principal, params, query }) =>
+      history.commands(principal.tenantId, params.id, query),
+    listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),
     heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
     async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
       const handedOut = await devices.poll(principal, query, signal);

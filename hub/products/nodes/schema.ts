@@ -11,6 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { nodeCommandStatuses } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import { runs } from '../../engine/schema.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
@@ -53,6 +54,21 @@ export const nodes = pgTable(
   ],
 );
 
+/** What a node said of itself, and what it was allowed, from some time on: a row for each change, the newest ones of each node. */
+export const nodeFacts = pgTable(
+  'node_facts',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    nodeId: uuid('node_id')
+      .notNull()
+      .references(() => nodes.id, { onDelete: 'cascade' }),
+    at: instant('at').notNull().defaultNow(),
+    facts: jsonb('facts').$type<JsonObject>().notNull(),
+  },
+  (table) => [index('node_facts_node').on(table.nodeId, table.id), ...policies()],
+);
+
 /**
  * One command to a node. `pending` until it is handed out, `leased` until its result or the end of its lease, then final:
  * `succeeded`, `failed` or `withdrawn`. A command that acts is handed out at most once.
@@ -75,7 +91,7 @@ export const nodeCommands = pgTable(
     type: text('type').notNull(),
     input: jsonb('input').$type<JsonObject>().notNull(),
     approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
-    status: text('status').$type<'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn'>().notNull(),
+    status: text('status').$type<(typeof nodeCommandStatuses)[number]>().notNull(),
     acts: boolean('acts').notNull(),
     /** Until then it may be handed out; once handed out, the end of its time on the device. */
     expiresAt: instant('expires_at').notNull(),
@@ -100,7 +116,7 @@ export const nodeCommands = pgTable(
     index('node_commands_open')
       .on(table.nodeId, table.id)
       .where(sql`status in ('pending', 'leased')`),
-    index('node_commands_node').on(table.nodeId).concurrently(),
+    index('node_commands_history').on(table.nodeId, table.id).concurrently(),
     index('node_commands_late')
       .on(sql`least(${table.leaseExpiresAt}, ${table.expiresAt})`)
       .where(sql`status in ('pending', 'leased')`)

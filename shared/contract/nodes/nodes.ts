@@ -65,6 +65,41 @@ export const node = named(
   }),
 );
 
+/** What a node said of itself from some time on; shares that change all the time are noted in steps of about ten points. */
+export const nodeFacts = named(
+  'NodeFacts',
+  z.object({
+    device: deviceInfo.nullable(),
+    paused: z.boolean(),
+    allowSystem: z.boolean().describe('As the workspace had it then'),
+    allowBrowser: z.boolean().describe('As the workspace had it then'),
+    cpu: z.object({ model: z.string(), cores: z.int() }).nullable(),
+    memory: z.object({ totalBytes: z.int() }).nullable(),
+    disks: z.array(z.object({ mount: z.string(), totalBytes: z.int(), usedPercent: z.number() })),
+    battery: z.object({ percent: z.number(), charging: z.boolean() }).nullable(),
+    displays: z.array(z.object({ index: z.int(), name: z.string(), width: z.int(), height: z.int() })),
+  }),
+);
+
+export const nodeCommandStatuses = ['pending', 'leased', 'succeeded', 'failed', 'withdrawn'] as const;
+
+/** A command as its workspace sees it, without what it was given and what it answered: those may be large, or private. */
+const nodeCommand = named(
+  'NodeCommand',
+  z.object({
+    id,
+    type: z.string(),
+    status: z.enum(nodeCommandStatuses),
+    runId: id,
+    stepIndex: z.int(),
+    attempt: z.int(),
+    createdAt: timestamp,
+    handedOutAt: timestamp.nullable(),
+    finishedAt: timestamp.nullable(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  }),
+);
+
 /** Pace that the hub asks of a device, in seconds. */
 export const hubPace = named('HubPace', z.object({ pollSeconds: z.int(), heartbeatSeconds: z.int() }));
 
@@ -269,6 +304,31 @@ export const nodes = defineResource({
     description: 'Its secret stops working at once, its polls end, its open commands fail with `node_revoked`.',
     params: idParams,
     response: deleted,
+  },
+  listAutomationNodeCommands: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/nodes/{id}/command-history',
+    summary: 'List the commands of a node',
+    description:
+      'Newest first, and of a revoked node as well, without their inputs and outputs; those are in the steps of their runs.',
+    params: idParams,
+    query: listQuery.extend({
+      status: z.enum(nodeCommandStatuses, `must be one of ${nodeCommandStatuses.join(', ')}`).optional(),
+      type: text(1, 100).optional().describe('Such as node.ping'),
+    }),
+    response: page(nodeCommand),
+  },
+  listAutomationNodeFacts: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/nodes/{id}/facts',
+    summary: 'List what a node said of itself over time',
+    description:
+      'Newest first, and of a revoked node as well: an entry whenever something changed, the newest 200 of each node. Use of disks and the charge of a battery count as changed from ten points on.',
+    params: idParams,
+    query: listQuery,
+    response: page(named('NodeFactsEntry', z.object({ id, at: timestamp, facts: nodeFacts }))),
   },
   heartbeatAutomationNode: {
     tag,
