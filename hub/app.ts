@@ -112,6 +112,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       worker: config.worker,
       shutdownMs: config.http.shutdownMs,
       skills,
+      validateOutputs: config.http.validateResponses,
       dispatch,
       onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
     });

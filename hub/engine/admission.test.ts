@@ -109,6 +109,7 @@ class Worker {
       requires: [],
       effect: 'pure',
       input: z.strictObject({}),
+      output: z.unknown(),
       execute: async (_input, { runId }) => {
         const gate = Promise.withResolvers<void>();
         this.#gates.set(runId, gate);

@@ -40,12 +40,13 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-function engineWith(skill: DirectSkill): Engine {
+function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean } = {}): Engine {
   return new Engine({
     db,
     events,
     skills: { find: (id) => (id === skill.id ? skill : undefined), list: () => [skill] },
     ...enginePorts(db, events),
+    ...options,
     logger,
   });
 }
@@ -111,6 +112,7 @@ test.each([
       requires: [],
       effect,
       input: z.strictObject({}),
+      output: z.unknown(),
       async execute(_input, { idempotencyKey }) {
         keys.push(idempotencyKey);
         if (keys.length === 1) {
@@ -145,6 +147,7 @@ test('a worker that dies before a call reached out leaves no doubt about it', as
     requires: [],
     effect: 'once',
     input: z.strictObject({}),
+    output: z.unknown(),
     async lookUp() {
       looks += 1;
       if (looks === 1) {
@@ -178,6 +181,7 @@ test('a call that may have reached out before it failed unexpectedly is not repe
     effect: 'once',
     retry: { maxAttempts: 3, backoffSeconds: 0, factor: 1 },
     input: z.strictObject({}),
+    output: z.unknown(),
     async execute() {
       calls += 1;
       throw new TypeError('what nobody foresaw');
@@ -197,6 +201,7 @@ test('a run that kills its workers again and again is ended, alone', async () =>
     requires: [],
     effect: 'pure',
     input: z.strictObject({}),
+    output: z.unknown(),
     execute: () => new Promise(() => undefined),
   });
   const runId = await accept(skill.id);
@@ -229,6 +234,7 @@ test('a run that wants a worker is found whatever became of its job, and one tha
     requires: [],
     effect: 'pure',
     input: z.strictObject({}),
+    output: z.unknown(),
     execute: async () => ({ output: null }),
   });
   const runId = await accept(skill.id);
@@ -282,6 +288,7 @@ test('two workers that get the same job do not both run it', async () => {
     requires: [],
     effect: 'pure',
     input: z.strictObject({}),
+    output: z.unknown(),
     async execute() {
       calls += 1;
       await new Promise((done) => setTimeout(done, 100));
@@ -354,4 +361,23 @@ test('a worker whose lease was ended before anybody else took the run has it aga
   await repairRuns(db);
   expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 1 });
   expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId: claimed.id, fence: claimed.fence }))).toBe(true);
+});
+
+test.each([
+  [true, 'failed'],
+  [false, 'succeeded'],
+])('an output that is not what its skill promises, checked: %s, leaves the run %s', async (validateOutputs, status) => {
+  const skill = defineSkill({
+    id: 'test.promise',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'pure',
+    input: z.strictObject({}),
+    output: z.object({ count: z.int() }),
+    execute: async () => ({ output: { count: 'many' } }),
+  });
+  const runId = await accept(skill.id);
+  await engineWith(skill, { validateOutputs }).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status, error: status === 'failed' ? { code: 'internal' } : null });
 });

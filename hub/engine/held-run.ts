@@ -18,6 +18,8 @@ export interface EngineDependencies extends EnginePorts {
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   mark: WorkingMark;
+  /** Whether outputs of skills are checked against what they promise; for development and tests. */
+  validateOutputs: boolean;
 }
 
 /** The place for work that a run holds while a worker moves it on. */

@@ -38,7 +38,7 @@ export {
   reopenRun,
 } from './run-rows.ts';
 export type { EndedRun } from './run-rows.ts';
-export { describeSkill, isKnownPattern } from './skill-catalog.ts';
+export { describeSkills, isKnownPattern } from './skill-catalog.ts';
 export type { SdkSkill } from './skill-catalog.ts';
 export { callOf } from './steps.ts';
 export { validateSteps } from './validate-steps.ts';

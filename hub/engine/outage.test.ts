@@ -108,7 +108,7 @@ const stateOf = async (runId: string) =>
     )
   )[0];
 const call = (skillId: string) => ({ type: 'skill', skillId, input: {} });
-const facts = { title: '', summary: '', requires: [] as [], input: z.strictObject({}) };
+const facts = { title: '', summary: '', requires: [] as [], input: z.strictObject({}), output: z.unknown() };
 
 /** A table that nobody may write to until the lock is let go, as while an index is built on it the plain way. */
 async function lockTable(table: string, mode: 'SHARE' | 'ACCESS EXCLUSIVE' = 'SHARE'): Promise<() => Promise<void>> {

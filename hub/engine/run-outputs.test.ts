@@ -44,6 +44,7 @@ const skill = defineSkill({
   requires: [],
   effect: 'pure',
   input: z.strictObject({ kib: z.int().default(0), see: z.unknown().optional() }),
+  output: z.unknown(),
   execute: async ({ kib, see }) => {
     if (see !== undefined) seen.push(see);
     return { output: { text: 'x'.repeat(kib * 1024) }, outputText: `${kib} KiB` };

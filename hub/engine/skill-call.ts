@@ -92,9 +92,9 @@ export async function resumeCall(
 ): Promise<CallOutcome> {
   switch (wait.kind) {
     case 'node_command':
-      return resumeCommand(deps, held, wait.commandId);
+      return asPromised(deps, skill, await resumeCommand(deps, held, wait.commandId));
     case 'run':
-      return resumeChild(held, wait.runId);
+      return asPromised(deps, skill, await resumeChild(held, wait.runId));
     case 'approval': {
       const approval = await settledApproval(deps, held, site);
       if (approval === null) return again();
@@ -202,9 +202,17 @@ async function carryOut(
   input: Record<string, unknown>,
 ): Promise<CallOutcome> {
   assertGranted(held, skill.id, input);
-  if (skill.kind === 'direct') return executeDirect(deps, held, site, skill, input);
+  if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, held, site, skill, input));
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
   return beginChild(deps, held, skill, input);
+}
+
+/** @throws Error for an output that is not what its skill says, which is a mistake of the skill. */
+function asPromised({ validateOutputs }: EngineDependencies, skill: Skill, outcome: CallOutcome): CallOutcome {
+  if (!validateOutputs || outcome.kind !== 'done') return outcome;
+  const { error } = skill.output.safeParse(outcome.output);
+  if (error === undefined) return outcome;
+  throw new Error(`the output of ${skill.id} is not what it promises: ${error.message}`);
 }
 
 async function executeDirect(

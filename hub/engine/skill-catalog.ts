@@ -11,7 +11,12 @@ export interface SdkSkill {
   summary: string;
   requires: readonly string[];
   effect: string;
+  /** Whether a person must approve each use, whatever the policy of the workspace. */
+  needsApproval: boolean;
+  /** JSON Schema of what it takes. */
   input: JsonObject;
+  /** JSON Schema of what it puts out; a later version may add to it. */
+  output: JsonObject;
 }
 
 /** The skills of this hub: each product adds its own when it is put together, and whoever looks one up does so later. */
@@ -39,18 +44,39 @@ export class SkillRegistry implements SkillCatalog {
 export const isKnownPattern = (skills: SkillCatalog, pattern: string) =>
   skills.list().some((skill) => matchesGlob(pattern, skill.id));
 
-/** A skill as the SDK shows it. */
-export function describeSkill(skill: Skill): SdkSkill {
-  const { $schema: _dialect, ...input } = z.toJSONSchema(skill.input, {
-    io: 'input',
-    unrepresentable: 'any',
-  }) as JsonObject;
-  return {
+const described = new WeakMap<Skill, SdkSkill>();
+
+function describeSkill(skill: Skill): SdkSkill {
+  const known = described.get(skill);
+  if (known !== undefined) return known;
+  const made = {
     id: skill.id,
     title: skill.title,
     summary: skill.summary,
     requires: skill.requires,
     effect: describeEffect(skill),
-    input,
+    needsApproval: skill.kind === 'node' && skill.command.needsApproval,
+    input: jsonSchemaOf(skill.input, 'input'),
+    output: jsonSchemaOf(skill.output, 'output'),
   };
+  described.set(skill, made);
+  return made;
+}
+
+/** Each skill as the SDK shows it, by id. */
+export const describeSkills = (skills: SkillCatalog): SdkSkill[] =>
+  skills
+    .list()
+    .map(describeSkill)
+    .toSorted((left, right) => (left.id < right.id ? -1 : 1));
+
+function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _dialect, ...found } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override({ jsonSchema }) {
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
+  }) as JsonObject;
+  return found;
 }

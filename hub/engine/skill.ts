@@ -45,6 +45,8 @@ interface SkillFacts<Input extends z.ZodObject> {
   /** What the workspace must be entitled to. */
   requires: readonly Entitlement[];
   input: Input;
+  /** What its output is; what it really puts out is checked against this in development and tests. */
+  output: z.ZodType;
 }
 
 /** A skill that the worker itself carries out. */

@@ -10,7 +10,10 @@ import type { RunQueue } from './run-queue.ts';
 import { countProcessDeath } from './store.ts';
 import { WorkingMarks } from './working-marks.ts';
 
-export interface WorkerOptions extends Pick<EngineDependencies, 'skills' | 'dispatch' | 'onFinished'> {
+export interface WorkerOptions extends Pick<
+  EngineDependencies,
+  'skills' | 'dispatch' | 'onFinished' | 'validateOutputs'
+> {
   ports: EnginePorts;
   runQueue: RunQueue;
   home: string;

@@ -1380,6 +1380,22 @@ export interface SignedIn {
   };
 }
 
+export interface Skill {
+  id: string;
+  title: string;
+  summary: string;
+  /** What the workspace must be entitled to */
+  requires: string[];
+  /** What it does to the world, for people */
+  effect: string;
+  /** Whether a person approves each use in this workspace: always, or by its policy as it is now */
+  needsApproval: boolean;
+  /** JSON Schema of its input */
+  input: JsonObject;
+  /** JSON Schema of its output; a later version may add to it */
+  output: JsonObject;
+}
+
 export interface SkillStep {
   type: 'skill';
   skillId: string;
@@ -2194,6 +2210,13 @@ export interface Operations {
     };
     answer: Bytes;
   };
+  /** Every skill of this hub */
+  listAutomationSkillCatalog: {
+    input?: Record<string, never>;
+    answer: {
+      skills: Skill[];
+    };
+  };
   /** List skill packs */
   listAutomationSkills: {
     input?: {
@@ -2248,9 +2271,13 @@ export interface Operations {
         summary: string;
         requires: string[];
         effect: string;
+        /** Whether a person approves each use, whatever the policy */
+        needsApproval: boolean;
         allowedInPacks: boolean;
         /** JSON Schema of its input */
         input: JsonObject;
+        /** JSON Schema of its output */
+        output: JsonObject;
       }[];
     };
   };
@@ -3057,6 +3084,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationLogs: ['GET', '/v1/automations/logs'],
   streamAutomationMessages: ['GET', '/v1/automations/messages/live'],
   streamAutomationLogs: ['GET', '/v1/automations/logs/live'],
+  listAutomationSkillCatalog: ['GET', '/v1/automations/skills/catalog'],
   listAutomationSkills: ['GET', '/v1/automations/skills'],
   installAutomationSkill: ['POST', '/v1/automations/skills/install'],
   createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],

@@ -12,6 +12,7 @@ import { policies } from './automations/policies.ts';
 import { hooks, runs } from './automations/runs.ts';
 import { sequences } from './automations/sequences.ts';
 import { sessions } from './automations/sessions.ts';
+import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
 import { audit } from './core/audit.ts';
 import { identity } from './core/identity.ts';
@@ -36,6 +37,7 @@ export const api = {
   ...memory,
   ...channels,
   ...logs,
+  ...skills,
   ...packs,
   ...insight,
   ...nodes,

@@ -1,6 +1,5 @@
-import { callOf, describeSkill, dryRunSteps, isKnownPattern, validateSteps } from '../../engine/index.ts';
+import { callOf, describeSkills, dryRunSteps, isKnownPattern, validateSteps } from '../../engine/index.ts';
 import type { EnginePorts, PromisedJob } from '../../engine/index.ts';
-import { describeEffect } from '../../engine/skill.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Route } from '../../platform/http/implement.ts';
@@ -43,6 +42,8 @@ import { Sequences } from './sequences/index.ts';
 import { sequenceRoutes } from './sequences/routes.ts';
 import { conversationPort, Sessions } from './sessions/index.ts';
 import { sessionRoutes } from './sessions/routes.ts';
+import { Skills } from './skills/index.ts';
+import { skillRoutes } from './skills/routes.ts';
 import { Workflows } from './workflows/index.ts';
 import { hookRoutes, workflowRoutes } from './workflows/routes.ts';
 import { workflowSkills } from './workflows/skills.ts';
@@ -136,8 +137,8 @@ export function createAutomations(
     db,
     workflows,
     limits,
-    rules: { skills: () => skills.list().map(describeForPacks), validateSteps: checkSteps, callOf },
-    sdkSkills: () => skills.list().map(describeSkill),
+    rules: { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf },
+    sdkSkills: () => describeSkills(skills),
   });
   const routes: Route[] = [
     ...workflowRoutes(workflows),
@@ -152,6 +153,7 @@ export function createAutomations(
     ...memoryRoutes(memory),
     ...channelRoutes(channels),
     ...logRoutes(logs),
+    ...skillRoutes(new Skills({ skills, readPolicy: (tenantId) => policies.get(tenantId) })),
     ...packRoutes(packs),
     ...insightRoutes(insight),
   ];
@@ -198,13 +200,6 @@ export function createAutomations(
     retention: automationsRetention(settings.retention),
   };
 }
-
-const describeForPacks = (skill: ReturnType<SkillCatalog['list']>[number]) => ({
-  id: skill.id,
-  title: skill.title,
-  effect: describeEffect(skill),
-  needsApproval: skill.kind === 'node' && skill.command.needsApproval,
-});
 
 export const automationsRetention = (
   days: Pick<AutomationsSettings['retention'], 'logs' | 'messages'>,

@@ -4,6 +4,8 @@ import { defineSkill, outgoingRetry } from '../../engine/skill.ts';
 import type { DirectSkill } from '../../engine/skill.ts';
 import type { CampaignMailing } from './campaign-mailing.ts';
 
+const mailCounts = z.object({ sent: z.int(), simulated: z.int(), failed: z.int(), unknown: z.int() });
+
 export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
   defineSkill({
     id: 'marketing.campaign_send',
@@ -15,6 +17,7 @@ export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
     waitsOutside: true,
     retry: outgoingRetry,
     input: z.strictObject({ campaignId: id }),
+    output: mailCounts.extend({ campaignId: id, total: mailCounts.describe('Since the campaign was made') }),
     execute: ({ campaignId }, context) => mailing.send(campaignId, context),
   }),
 ];

@@ -13,6 +13,7 @@ export function nodeSkills(): NodeSkill[] {
     summary: command.summary,
     requires: ['automations'],
     input: z.strictObject({ ...nodeSkillInput, ...command.input.shape }),
+    output: command.output,
     command,
   }));
 }

@@ -58,6 +58,7 @@ const tagDescriptions: Record<string, string> = {
   Memory: 'Values that runs and agents remember.',
   Channels: 'Chat and mail providers that messages come from and go to.',
   'Messages and logs': 'What left the platform, and what runs logged; as lists and live.',
+  Skills: 'What steps, agents and calls of their own can do, with the schemas of what each takes and puts out.',
   'Skill packs': 'Workflows to install, with what they may do.',
   Insight: 'How well all goes, and what is left to set up.',
   'Companion nodes': "People's machines that workflows reach: pairing, commands, results.",

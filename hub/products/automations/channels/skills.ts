@@ -3,6 +3,7 @@ import { channelProviders } from '../../../../shared/contract/automations/channe
 import { id, text } from '../../../../shared/contract/common.ts';
 import { defineSkill, outgoingRetry } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
+import { emailOutput } from '../email/index.ts';
 import type { Channels } from './service.ts';
 
 export const channelSkills = (channels: Channels): DirectSkill[] => [
@@ -30,6 +31,16 @@ export const channelSkills = (channels: Channels): DirectSkill[] => [
         message: 'give channelId or provider',
         path: ['channelId'],
       }),
+    output: z.union([
+      emailOutput,
+      z.object({ simulated: z.literal(true), channelId: id, to: z.string() }),
+      z.object({
+        channelId: id,
+        provider: z.enum(channelProviders),
+        to: z.string(),
+        providerMessageId: z.string().nullable(),
+      }),
+    ]),
     lookUp: (input, context) => channels.pick(input, context.tenantId),
     execute: (input, context, channel) => channels.deliver(channel, input, context),
   }),

@@ -26,6 +26,10 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
           )
           .optional(),
       }),
+      output: z.union([
+        z.object({ simulated: z.literal(true), url: z.string() }),
+        z.object({ status: z.int(), body: jsonValue.describe('JSON where the answer is JSON, else its text') }),
+      ]),
       execute: (input, context) => deliveries.deliver(input, context),
     }),
   ];

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -30,6 +31,15 @@ export interface EmailOutcome {
   outputText: string;
   persist: (tx: Transaction) => Promise<void>;
 }
+
+/** What became of a mail: what `EmailOutcome.output` is. */
+export const emailOutput = z.union([
+  z.object({
+    simulated: z.literal(true).describe('In the environment test, where nothing leaves'),
+    to: z.array(z.string()),
+  }),
+  z.object({ messageId: z.string(), accepted: z.array(z.string()), rejected: z.array(z.string()) }),
+]);
 
 /** Mail of workflows, through the SMTP server of the hub. */
 export class Email {

@@ -1,2 +1,2 @@
-export { Email } from './email.ts';
+export { Email, emailOutput } from './email.ts';
 export type { EmailContext, EmailOutcome } from './email.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { text } from '../../../../shared/contract/common.ts';
 import { defineSkill, outgoingRetry } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
+import { emailOutput } from './email.ts';
 import type { Email } from './email.ts';
 
 export const emailSkills = (email: Email): DirectSkill[] => [
@@ -25,6 +26,7 @@ export const emailSkills = (email: Email): DirectSkill[] => [
         message: 'give html, text or body',
         path: ['text'],
       }),
+    output: emailOutput,
     execute: ({ body, ...mail }, context) => email.send({ ...mail, text: mail.text ?? body }, context),
   }),
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sloWindows } from '../../../../shared/contract/automations/insight.ts';
+import { slo, sloWindows } from '../../../../shared/contract/automations/insight.ts';
 import type { SloWindow } from '../../../../shared/contract/automations/insight.ts';
 import { defineSkill } from '../../../engine/skill.ts';
 import type { Skill } from '../../../engine/skill.ts';
@@ -16,26 +16,27 @@ export function insightSkills(insight: Insight): Skill[] {
       requires: ['automations'],
       effect: 'pure',
       input: z.strictObject({ window: z.enum(windows, `must be one of ${windows.join(', ')}`).default('24h') }),
+      output: slo.extend({ nodes: slo.shape.nodes.pick({ online: true, total: true }) }),
       async execute({ window }, { tenantId }) {
-        const slo = await insight.slo(tenantId, window);
-        const { total, succeeded, failed, cancelled, successRate } = slo.runs;
+        const found = await insight.slo(tenantId, window);
+        const { total, succeeded, failed, cancelled, successRate } = found.runs;
         const rate =
           successRate === null
             ? ''
             : ` (${Math.round(successRate * 1000) / 10} % of those that ended by themselves succeeded)`;
         const latency =
-          slo.latencyMs.run.p50 === null
+          found.latencyMs.run.p50 === null
             ? ''
-            : ` Half of them took less than ${slo.latencyMs.run.p50} ms, 95 % less than ${slo.latencyMs.run.p95} ms.`;
+            : ` Half of them took less than ${found.latencyMs.run.p50} ms, 95 % less than ${found.latencyMs.run.p95} ms.`;
         return {
           output: {
-            ...slo,
-            runs: { ...slo.runs },
-            latencyMs: { queue: { ...slo.latencyMs.queue }, run: { ...slo.latencyMs.run } },
-            nodes: { online: slo.nodes.online, total: slo.nodes.total },
-            webhooks: { ...slo.webhooks },
+            ...found,
+            runs: { ...found.runs },
+            latencyMs: { queue: { ...found.latencyMs.queue }, run: { ...found.latencyMs.run } },
+            nodes: { online: found.nodes.online, total: found.nodes.total },
+            webhooks: { ...found.webhooks },
           },
-          outputText: `${total} runs in ${window}: ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled${rate}.${latency} ${slo.nodes.online} of ${slo.nodes.total} nodes are online.`,
+          outputText: `${total} runs in ${window}: ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled${rate}.${latency} ${found.nodes.online} of ${found.nodes.total} nodes are online.`,
         };
       },
     }),

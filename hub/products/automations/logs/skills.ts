@@ -14,6 +14,7 @@ export function logSkills(): DirectSkill[] {
       requires: ['automations'],
       effect: 'pure',
       input: z.strictObject({ message: text(1, 10_000), level: z.enum(logLevels).default('info') }),
+      output: z.object({ message: z.string(), level: z.enum(logLevels) }),
       async execute({ message, level }, context) {
         return {
           output: { message, level },

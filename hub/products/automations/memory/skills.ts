@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { memoryValue } from '../../../../shared/contract/automations/memory.ts';
 import { id, text } from '../../../../shared/contract/common.ts';
-import { jsonObject } from '../../../../shared/json.ts';
+import { jsonObject, jsonValue } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { defineSkill } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
@@ -19,6 +19,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
       requires: ['automations'],
       effect: 'pure',
       input: z.strictObject({ key, sessionId }),
+      output: z.object({ key: z.string(), value: jsonValue }),
       async execute(input, context) {
         const value = await memory.read(context.tenantId, input);
         return { output: { key: input.key, value } };
@@ -41,6 +42,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
           .optional()
           .describe('Forgotten after so many seconds'),
       }),
+      output: z.object({ key: z.string(), value: jsonValue }),
       async execute(input, context) {
         const value = input.value ?? null;
         return {
@@ -60,6 +62,11 @@ export function memorySkills(memory: Memory): DirectSkill[] {
         items: z.array(jsonObject).max(5_000, 'must have at most 5000 items'),
         by: text(1, 100).describe('The field that tells items apart'),
         sessionId,
+      }),
+      output: z.object({
+        added: z.array(jsonObject),
+        removed: z.array(z.string()).describe('By their field'),
+        first: z.boolean().describe('Whether there was nothing to compare with'),
       }),
       async execute({ key: name, items, by, sessionId: session }, context) {
         const idOf = (item: JsonObject) => (typeof item[by] === 'string' ? item[by] : JSON.stringify(item[by] ?? null));

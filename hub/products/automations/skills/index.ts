@@ -1,0 +1,1 @@
+export { Skills } from './service.ts';

@@ -1,0 +1,8 @@
+import { skills as resource } from '../../../../shared/contract/automations/skills.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { Skills } from './service.ts';
+
+export const skillRoutes = (skills: Skills) =>
+  implement(resource, {
+    listAutomationSkillCatalog: ({ principal }) => skills.catalog(principal.tenantId),
+  });
