@@ -15,6 +15,7 @@ import { outputUses } from './output-uses.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import type { RunFailure } from './schema.ts';
+import { stepsOf } from './skill-run.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,
@@ -57,8 +58,9 @@ export class Engine {
    * @param place what it may give to others while it waits for an answer from outside.
    */
   async execute(runId: string, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
-    const run = await claimRun(this.#deps.db, runId);
-    if (run === null) return false;
+    const claimed = await claimRun(this.#deps.db, runId);
+    if (claimed === null) return false;
+    const run = { ...claimed, steps: stepsOf(claimed) };
     const taken = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
     const signal = AbortSignal.any([taken.signal, shutdown]);
@@ -66,7 +68,8 @@ export class Engine {
       ...hold,
       place,
       run,
-      uses: outputUses(run.steps),
+      // What a skill's own call was given is no template.
+      uses: outputUses(claimed.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
       signal,
       working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),

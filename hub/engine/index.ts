@@ -40,5 +40,6 @@ export {
 export type { EndedRun } from './run-rows.ts';
 export { describeSkills, isKnownPattern } from './skill-catalog.ts';
 export type { SdkSkill } from './skill-catalog.ts';
+export { skillTrigger, stepOfSkill } from './skill-run.ts';
 export { callOf } from './steps.ts';
 export { validateSteps } from './validate-steps.ts';

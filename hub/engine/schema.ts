@@ -43,7 +43,7 @@ export const workflows = pgTable(
     environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     /** What made this workflow and keeps it up to date, if it was not a person. */
     origin: jsonb('origin').$type<
-      | { kind: 'sequence' | 'agent'; id: string }
+      | { kind: 'sequence' | 'agent' | 'skill'; id: string }
       | { kind: 'pack'; id: string; grants?: { skills: string[]; hosts: string[] } }
     >(),
     deletedAt: instant('deleted_at'),
@@ -83,15 +83,19 @@ export const workflows = pgTable(
     index('workflows_origin')
       .on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`)
       .where(sql`deleted_at is null and origin is not null`),
-    uniqueIndex('workflows_derived')
+    uniqueIndex('workflows_made_once')
       .on(table.tenantId, sql`(origin->>'kind')`, sql`(origin->>'id')`)
-      .where(sql`deleted_at is null and origin->>'kind' in ('sequence', 'agent')`),
+      .where(sql`deleted_at is null and origin->>'kind' in ('sequence', 'agent', 'skill')`)
+      .concurrently(),
     index('workflows_webhook_token')
       .on(table.webhookTokenHash)
       .where(sql`deleted_at is null and webhook_token_hash is not null`),
     ...policies(),
   ],
 );
+
+/** Whether a workflow is one to show: not the one under which the calls of a skill by itself run. */
+export const isShown = sql`(${workflows.origin}->>'kind') is distinct from 'skill'`;
 
 /** What each version said; a run reads its own version for as long as it lives. */
 export const workflowVersions = pgTable(

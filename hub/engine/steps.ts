@@ -11,6 +11,7 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
 import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
+import { isSkillRun } from './skill-run.ts';
 import type { StepRow } from './store.ts';
 
 /** Visits a step: begins it, or goes on where it waited or was left by a worker that died. */
@@ -121,7 +122,7 @@ async function runSkillStep(
   const begin = async () => {
     const approved = await approvedBefore(deps, held, index);
     const [rendered, isAsShown] = held.working(index, () => {
-      const call = renderCall(step, scopeOf(held, index, approved?.at));
+      const call = isSkillRun(held.run) ? callOf(step).input : renderCall(step, scopeOf(held, index, approved?.at));
       return [
         call,
         approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call),

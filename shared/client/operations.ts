@@ -2217,6 +2217,34 @@ export interface Operations {
       skills: Skill[];
     };
   };
+  /** Run one skill by itself */
+  runAutomationSkill: {
+    input: {
+      params: {
+        skillId: string;
+      };
+      body?: {
+        /** As the catalogue says */
+        input?: Record<string, unknown>;
+        /** For each try */
+        timeoutSeconds?: number;
+        /** As the skill has it when left out */
+        retry?: {
+          /** Tries in all */
+          maxAttempts: number;
+          /** Before the second try */
+          backoffSeconds?: number;
+          /** By which each further wait grows */
+          factor?: number;
+        };
+      };
+    };
+    answer: {
+      runId: string;
+      status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      workflowId: string;
+    };
+  };
   /** List skill packs */
   listAutomationSkills: {
     input?: {
@@ -3085,6 +3113,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   streamAutomationMessages: ['GET', '/v1/automations/messages/live'],
   streamAutomationLogs: ['GET', '/v1/automations/logs/live'],
   listAutomationSkillCatalog: ['GET', '/v1/automations/skills/catalog'],
+  runAutomationSkill: ['POST', '/v1/automations/skills/{skillId}/run'],
   listAutomationSkills: ['GET', '/v1/automations/skills'],
   installAutomationSkill: ['POST', '/v1/automations/skills/install'],
   createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],

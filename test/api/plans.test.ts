@@ -239,6 +239,8 @@ test(
         query: { waitSeconds: 20 },
       });
     }
+    for (let count = 0; count < 2; count += 1)
+      await api.call('runAutomationSkill', { params: { skillId: 'memory.read' }, body: { input: { key: 'k' } } });
     await session.call('addContacts', {
       params: { id: crowd.contactList },
       body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },

@@ -1,9 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { send } from '../fixtures/requests.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -106,5 +107,190 @@ describe('the catalogue of skills', () => {
     expect((await get({})).status).toBe(401);
     expect((await get({ 'x-api-key': (await workspace.createKey({ product: 'chat' })).key })).status).toBe(403);
     expect((await get({ 'x-api-key': workspace.key }, '?limit=1')).status).toBe(400);
+  });
+});
+
+describe('a skill that is called by itself', () => {
+  const call = (skillId: string, body: object, client = workspace.api) =>
+    client.call('runAutomationSkill', { params: { skillId }, body: body as never });
+  const post = (skillId: string, body: unknown, headers: Record<string, string> = { 'x-api-key': workspace.key }) =>
+    send(hub.url, 'POST', `/v1/automations/skills/${skillId}/run`, { headers, body });
+
+  test('is a run of one step, whose output is that of the skill', async () => {
+    const { runId, workflowId } = await call('memory.write', { input: { key: 'k', value: { a: 1 } } });
+    const run = await settled(runId);
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      workflowId,
+      environment: 'live',
+      payload: { key: 'k', value: { a: 1 } },
+      trigger: { type: 'skill', skillId: 'memory.write' },
+      stepsResultJson: [{ type: 'skill', skillId: 'memory.write', output: { key: 'k', value: { a: 1 } } }],
+    });
+    const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId } });
+    expect(data.map(({ id }) => id)).toEqual([runId]);
+    expect((await workspace.api.call('getAutomationWorkflow', { params: { id: workflowId } })).name).toBe(
+      'Skill: Write memory',
+    );
+  });
+
+  test('gets its input byte for byte: nothing in it is a template, and nothing that looks like a broken one is refused', async () => {
+    const value = {
+      '{{key}}': '{{payload.key}} {{secrets}} {{steps.x.output}} {{ {{ }} {{last.output',
+      list: ['{{run.id}}', '{{context}}', '{{now}}', null, 1.5, '\u00e9\u{1f600}'],
+    };
+    for (const input of [
+      { key: '{{payload.value}}', value },
+      { key: 'plain', value: '{{' },
+    ]) {
+      const { runId } = await call('memory.write', { input });
+      const run = await settled(runId);
+      expect(run).toMatchObject({ status: 'succeeded', payload: input });
+      expect(run.stepsResultJson[0]?.output).toEqual({ key: input.key, value: input.value });
+      const read = await settled((await call('memory.read', { input: { key: input.key } })).runId);
+      expect(read.stepsResultJson[0]?.output).toEqual({ key: input.key, value: input.value });
+      const again = await workspace.api.call('replayAutomationRun', { params: { id: runId }, body: {} });
+      expect((await settled(again.id)).stepsResultJson[0]?.output).toEqual({ key: input.key, value: input.value });
+    }
+  });
+
+  test('leaves one workflow for each skill, which no list shows and nothing counts as made', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_value, index) =>
+        call(index % 2 === 0 ? 'log.write' : 'memory.read', {
+          input: index % 2 === 0 ? { message: `m${index}` } : { key: 'k' },
+          timeoutSeconds: index + 1,
+        }),
+      ),
+    );
+    expect(new Set(answers.map(({ workflowId }) => workflowId)).size).toBe(2);
+    for (const { runId } of answers) expect((await settled(runId)).status).toBe('succeeded');
+    expect((await workspace.api.call('listAutomationWorkflows', {})).data).toEqual([]);
+    expect((await workspace.session.call('growthListWorkflows', {})).data).toEqual([]);
+    const [row] = await hub.database.query<{ count: string }>(
+      'select count(*) from workflow_versions where tenant_id = $1',
+      [workspace.tenantId],
+    );
+    expect(Number(row?.count)).toBe(2);
+    // Once it is there, a call writes its run and nothing else.
+    using recorder = new StatementRecorder(50);
+    const { runId } = await call('log.write', { input: { message: 'x' } });
+    const sent = recorder.statements
+      .filter(({ tenantId }) => tenantId === workspace.tenantId)
+      .map(({ text, name }) => name ?? text.slice(0, 6));
+    expect(sent.slice(0, 3).filter((name) => name !== 'count_queued_runs')).toEqual(['select', 'accept_runs']);
+    await settled(runId);
+  });
+
+  test('finds its workflow as it should be, whatever somebody made of it', async () => {
+    const { workflowId: id } = await call('log.write', { input: { message: 'x' } });
+    await workspace.api.call('updateAutomationWorkflow', {
+      params: { id },
+      body: { active: false, stepsJson: [{ type: 'log', message: 'something else' }] },
+    });
+    const put = await call('log.write', { input: { message: 'after a change' } });
+    expect(put.workflowId).toBe(id);
+    await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
+    const made = await call('log.write', { input: { message: 'after its end' } });
+    expect(made.workflowId).not.toBe(id);
+    for (const [{ runId }, message] of [
+      [put, 'after a change'],
+      [made, 'after its end'],
+    ] as const)
+      expect(await settled(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { message } }] });
+  });
+
+  test('waits for the approval that the policy asks for, and carries out exactly what was shown', async () => {
+    await workspace.api.call('putAutomationPolicy', { body: { approvalsRequiredFor: ['memory.write'] } });
+    const input = { key: 'k', value: '{{payload.key}}' };
+    const { runId } = await call('memory.write', { input });
+    expect((await settled(runId)).status).toBe('waiting_approval');
+    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
+    expect(approval?.request).toEqual({ skillId: 'memory.write', input });
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'approved' },
+    });
+    const run = await settled(runId);
+    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: input }] });
+  });
+
+  test('stays in the environment of its key', async () => {
+    const { key } = await workspace.createKey({ environment: 'test' });
+    const { runId } = await call('webhook.deliver', { input: { url: 'https://example.org/' } }, hub.client(key));
+    expect(await settled(runId)).toMatchObject({
+      status: 'succeeded',
+      environment: 'test',
+      stepsResultJson: [{ output: { simulated: true } }],
+    });
+  });
+
+  test('is tried as the call says', async () => {
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+    const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
+    await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
+    // A device that takes nothing: each try ends by the time-out that the call named.
+    const { runId } = await call('node.ping', {
+      input: { nodeId, waitMs: 300_000 },
+      timeoutSeconds: 0.5,
+      retry: { maxAttempts: 2, backoffSeconds: 0 },
+    });
+    expect(await settled(runId)).toMatchObject({ status: 'failed', stepsResultJson: [{ attempts: 2 }] });
+    const missing = await settled((await call('node.ping', { input: { nodeId: missingId } })).runId);
+    expect(missing).toMatchObject({ status: 'failed', stepsResultJson: [{ attempts: 1 }] });
+    const refused = { url: 'https://127.0.0.1:1/' };
+    const once = await settled((await call('webhook.deliver', { input: refused })).runId);
+    expect(once).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+    const { runId: slow } = await call('log.write', {
+      input: { message: 'x' },
+      retry: { maxAttempts: 3, backoffSeconds: 0 },
+      timeoutSeconds: 5,
+    });
+    expect((await settled(slow)).trigger).toMatchObject({
+      timeoutSeconds: 5,
+      retry: { maxAttempts: 3, backoffSeconds: 0, factor: 2 },
+    });
+  });
+
+  test('is refused at once with an input that it can not use, naming the field, and an unknown one is not found', async () => {
+    for (const [skillId, body, path] of [
+      ['memory.write', {}, 'body.input.key'],
+      ['memory.write', { input: { key: '' } }, 'body.input.key'],
+      ['email.send', { input: { to: ['nobody'], subject: 's', text: 't' } }, 'body.input.to[0]'],
+      ['email.send', { input: { to: ['a@example.org'], subject: 's' } }, 'body.input.text'],
+      ['log.write', { input: { message: 'x', more: 1 } }, 'body.input.more'],
+      ['log.write', { input: [] }, 'body.input'],
+      ['log.write', { input: { message: 'x' }, timeoutSeconds: 0 }, 'body.timeoutSeconds'],
+      ['log.write', { input: { message: 'x' }, retry: { maxAttempts: 11 } }, 'body.retry.maxAttempts'],
+    ] as const) {
+      const answer = await post(skillId, body);
+      expect([skillId, answer.status, answer.body.details?.map((detail) => detail.path)]).toEqual([
+        skillId,
+        400,
+        [path],
+      ]);
+    }
+    expect((await post('no.such', { input: {} })).body).toMatchObject({ statusCode: 404, code: 'not_found' });
+    expect((await workspace.api.call('listAutomationRuns', {})).data).toEqual([]);
+  });
+
+  test('needs what the skill needs, and is once for an Idempotency-Key', async () => {
+    const headers = { 'x-api-key': workspace.key, 'idempotency-key': 'skill' };
+    const input = { message: 'once' };
+    const [first, again] = [await post('log.write', { input }, headers), await post('log.write', { input }, headers)];
+    expect(again.body).toEqual(first.body);
+    expect((await workspace.api.call('listAutomationRuns', {})).data).toHaveLength(1);
+    await hub
+      .client(adminKey)
+      .call('putEntitlements', { params: { tenantId: workspace.tenantId }, body: { business_email: false } });
+    const mail = { input: { to: ['a@example.org'], subject: 's', text: 't' } };
+    expect((await post('email.send', mail)).body).toMatchObject({ statusCode: 403, code: 'product_not_entitled' });
+    expect((await post('log.write', { input }, {})).status).toBe(401);
+    const chat = await workspace.createKey({ product: 'chat' });
+    expect((await post('log.write', { input }, { 'x-api-key': chat.key })).status).toBe(403);
+    expect((await post('log.write', { input }, { authorization: `Bearer ${workspace.jwt}` })).status).toBe(200);
+    const other = await hub.workspace();
+    const { runId } = first.body as unknown as { runId: string };
+    await expect(other.api.call('getAutomationRun', { params: { id: runId } })).rejects.toMatchObject({ status: 404 });
   });
 });

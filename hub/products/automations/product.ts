@@ -153,7 +153,7 @@ export function createAutomations(
     ...memoryRoutes(memory),
     ...channelRoutes(channels),
     ...logRoutes(logs),
-    ...skillRoutes(new Skills({ skills, readPolicy: (tenantId) => policies.get(tenantId) })),
+    ...skillRoutes(new Skills({ db, skills, runs, workflows, readPolicy: (tenantId) => policies.get(tenantId) })),
     ...packRoutes(packs),
     ...insightRoutes(insight),
   ];

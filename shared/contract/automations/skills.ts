@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { named } from '../common.ts';
+import { id, named, text } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { runStatuses } from './run-status.ts';
+import { stepRetry, stepTimeoutSeconds } from './steps.ts';
 
 const manage = {
   tag: 'Skills',
@@ -34,5 +36,24 @@ export const skills = defineResource({
     summary: 'Every skill of this hub',
     description: 'What a step, an agent or a call of its own can use, in the order of their ids.',
     response: z.object({ skills: z.array(skill) }),
+  },
+  runAutomationSkill: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/skills/{skillId}/run',
+    summary: 'Run one skill by itself',
+    description:
+      'A run like any other, of one step: durable, and under the same policy, approvals, entitlements and environment. The input is what the skill gets as it stands; nothing in it is a template. Read the output from the run, with `waitSeconds` to wait for it.',
+    params: z.strictObject({ skillId: text(1, 100) }),
+    body: z
+      .strictObject({
+        input: jsonObject.default({}).describe('As the catalogue says'),
+        timeoutSeconds: stepTimeoutSeconds.optional().describe('For each try'),
+        retry: stepRetry.optional().describe('As the skill has it when left out'),
+      })
+      .meta({ example: { input: { key: 'customer:42', value: { tone: 'friendly' } } } }),
+    bodyOptional: true,
+    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    errors: ['product_not_entitled', 'workspace_limit_reached', 'workflow_limit_reached', 'queued_runs_limit_reached'],
   },
 });

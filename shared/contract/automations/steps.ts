@@ -10,6 +10,16 @@ const approver = z
   .max(254)
   .transform((value) => value.toLowerCase());
 
+/** How a step is tried again. */
+export const stepRetry = z.strictObject({
+  maxAttempts: z.int().min(1, 'must be from 1 to 10').max(10, 'must be from 1 to 10').describe('Tries in all'),
+  backoffSeconds: z.number().min(0).max(3600).default(1).describe('Before the second try'),
+  factor: z.number().min(1).max(10).default(2).describe('By which each further wait grows'),
+});
+
+/** How long each try of a step may take. */
+export const stepTimeoutSeconds = z.number().min(0.1, 'must be from 0.1 to 3600').max(3600, 'must be from 0.1 to 3600');
+
 const stepOptions = {
   id: z
     .string()
@@ -19,25 +29,14 @@ const stepOptions = {
   name: name.optional(),
   when: text(1, 2000).optional().describe('A template; the step is skipped unless it renders to something truthy'),
   continueOnError: z.boolean().optional(),
-  retry: z
-    .strictObject({
-      maxAttempts: z.int().min(1, 'must be from 1 to 10').max(10, 'must be from 1 to 10').describe('Tries in all'),
-      backoffSeconds: z.number().min(0).max(3600).default(1).describe('Before the second try'),
-      factor: z.number().min(1).max(10).default(2).describe('By which each further wait grows'),
-    })
-    .optional(),
+  retry: stepRetry.optional(),
   delaySeconds: z
     .int()
     .min(0)
     .max(30 * 86_400, 'must be at most 30 days')
     .optional()
     .describe('Waits so long before the step begins; no worker is held'),
-  timeoutSeconds: z
-    .number()
-    .min(0.1, 'must be from 0.1 to 3600')
-    .max(3600, 'must be from 0.1 to 3600')
-    .optional()
-    .describe('For each try'),
+  timeoutSeconds: stepTimeoutSeconds.optional().describe('For each try'),
 };
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;

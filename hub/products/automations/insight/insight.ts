@@ -5,7 +5,7 @@ import type { Slo, SloWindow } from '../../../../shared/contract/automations/ins
 import { addHistogram, quantile, readSlices, sliceSeconds, summarisePeriod } from '../../../engine/index.ts';
 import type { Histogram } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
-import { workflows } from '../../../engine/schema.ts';
+import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { modelConfigs } from '../../ai/models/schema.ts';
 import { nodes } from '../../nodes/schema.ts';
@@ -115,11 +115,11 @@ export class Insight {
       const [live] = await tx
         .select({ count: sql<number>`count(*)::int` })
         .from(workflows)
-        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)));
+        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt), isShown));
       const [first] = await tx
         .select({ id: workflows.id })
         .from(workflows)
-        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt)))
+        .where(and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt), isShown))
         .orderBy(workflows.id)
         .limit(1);
       const [succeeded] = await tx

@@ -1,12 +1,25 @@
+import { z } from 'zod';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
+import type { skills as resource } from '../../../../shared/contract/automations/skills.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import { matchesGlob } from '../../../../shared/glob.ts';
-import { describeSkills } from '../../../engine/index.ts';
+import { describeSkills, personOf, skillTrigger, stepOfSkill } from '../../../engine/index.ts';
+import type { RunCaller } from '../../../engine/index.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { parsePart } from '../../../platform/http/errors.ts';
+import type { Runs } from '../runs/index.ts';
+import type { Workflows } from '../workflows/index.ts';
 
 export interface SkillsDependencies {
+  db: Database;
   skills: SkillCatalog;
+  runs: Runs;
+  workflows: Workflows;
   readPolicy: (tenantId: string) => Promise<Policy>;
 }
+
+type RunBody = z.output<typeof resource.runAutomationSkill.body>;
 
 /** The skills of this hub, as a workspace may use them. */
 export class Skills {
@@ -25,5 +38,40 @@ export class Skills {
       needsApproval: skill.needsApproval || approvalsRequiredFor.some((pattern) => matchesGlob(pattern, skill.id)),
     }));
     return { skills };
+  }
+
+  /**
+   * Starts a run of one skill. All calls of a skill are runs of one workflow, which no list of workflows shows.
+   * @throws AppError `not_found` for a skill that there is not, `validation_failed` for an input that it can't use, `product_not_entitled`,
+   * `queued_runs_limit_reached`, `workflow_limit_reached`.
+   */
+  async run(tenantId: string, skillId: string, { input, ...options }: RunBody, caller: RunCaller) {
+    const skill = this.#deps.skills.find(skillId);
+    if (skill === undefined)
+      throw new AppError(
+        'not_found',
+        `There is no skill "${skillId}"; GET /v1/automations/skills/catalog lists those that there are.`,
+      );
+    parsePart('body', z.object({ input: skill.input }), { input });
+    const started = await this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.workflows.startDerived(
+        tx,
+        tenantId,
+        {
+          origin: { kind: 'skill', id: skill.id },
+          name: `Skill: ${skill.title}`,
+          steps: [stepOfSkill(skill.id, Object.keys(skill.input.shape))],
+        },
+        {
+          trigger: skillTrigger(skill.id, caller.actor, options),
+          payload: input,
+          environment: caller.environment,
+          requestedBy: personOf(caller.actor),
+        },
+      ),
+    );
+    started.committed();
+    this.#deps.runs.dispatch([started.job]);
+    return { runId: started.runId, status: 'queued' as const, workflowId: started.workflowId };
   }
 }

@@ -38,6 +38,7 @@ import type { StepValidator } from './startable.ts';
 import {
   findByOrigin,
   findStartable,
+  findStartableByOrigin,
   findVersion,
   findWorkflow,
   insertDerivedWorkflow,
@@ -324,6 +325,26 @@ export class Workflows {
   }
 
   /**
+   * Starts a run of the workflow of another resource, in the caller's transaction; makes that workflow, or brings it up to date, only where
+   * it is not as it should be, so that runs that start at the same time wait for none another.
+   * @throws AppError as `run` and `ensureDerived` do.
+   */
+  async startDerived(
+    tx: Transaction,
+    tenantId: string,
+    derived: DerivedWorkflow,
+    request: StartRequest,
+  ): Promise<StartedRun & { workflowId: string }> {
+    const found = await findStartableByOrigin(tx, tenantId, derived.origin);
+    if (found !== null && isAsDerived(found.workflow, derived)) {
+      const started = await startRun(tx, this.#deps, found.workflow, found.entitlements, request);
+      return { ...started, workflowId: found.workflow.id };
+    }
+    const workflowId = await this.ensureDerived(tx, tenantId, derived);
+    return { ...(await this.startWithin(tx, tenantId, workflowId, request)), workflowId };
+  }
+
+  /**
    * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
    * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
    */
@@ -349,9 +370,7 @@ export class Workflows {
       // Somebody else made it meanwhile.
       before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
     }
-    const isSame =
-      before.name === content.name && before.active && canonicalJson(before.steps) === canonicalJson(content.steps);
-    if (!isSame) await updateWorkflow(tx, before, content);
+    if (!isAsDerived(before, derived)) await updateWorkflow(tx, before, content);
     return before.id;
   }
 
@@ -456,6 +475,9 @@ async function joinToken(tx: Transaction, tenantId: string, id: string, content:
     );
   if (since !== null) content.webhookTokenSince = since;
 }
+
+const isAsDerived = ({ name, active, steps }: WorkflowRow, derived: DerivedWorkflow) =>
+  name === derived.name && active && canonicalJson(steps) === canonicalJson(derived.steps);
 
 const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps'>) => ({
   version,

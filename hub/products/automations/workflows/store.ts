@@ -3,7 +3,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
-import { workflows, workflowVersions } from '../../../engine/schema.ts';
+import { isShown, workflows, workflowVersions } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 
@@ -24,6 +24,7 @@ export async function listWorkflows(
     .where(
       and(
         live(tenantId),
+        isShown,
         filter.active === undefined ? undefined : eq(workflows.active, filter.active),
         before === undefined ? undefined : lt(workflows.id, before),
       ),
@@ -57,6 +58,22 @@ export async function findStartable(
     .from(workflows)
     .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
     .where(and(live(tenantId), eq(workflows.id, id)));
+  return row ?? null;
+}
+
+/** The same of the workflow that something else made; locks nothing. */
+export async function findStartableByOrigin(
+  tx: Transaction,
+  tenantId: string,
+  { kind, id }: NonNullable<WorkflowRow['origin']>,
+): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
+  const [row] = await tx
+    .select({ workflow: workflows, entitlements: tenants.entitlements })
+    .from(workflows)
+    .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
+    .where(and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${id}`))
+    .orderBy(workflows.id)
+    .limit(1);
   return row ?? null;
 }
 
