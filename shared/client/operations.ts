@@ -1230,9 +1230,13 @@ export interface RetryRuns {
 export interface Run {
   id: string;
   workflowId: string;
+  /** What its workflow is called now */
+  workflowName: string;
   workflowVersion: number;
   flowId: string;
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
+  waitsFor: RunWait | null;
   trigger: {
     type: string;
   };
@@ -1262,9 +1266,13 @@ export interface RunInput {
 export interface RunSummary {
   id: string;
   workflowId: string;
+  /** What its workflow is called now */
+  workflowName: string;
   workflowVersion: number;
   flowId: string;
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
+  waitsFor: RunWait | null;
   trigger: {
     type: string;
   };
@@ -1286,6 +1294,75 @@ export interface RunSummary {
 export interface RunSummaryPage {
   data: RunSummary[];
   meta: PageMeta;
+}
+
+export type RunWait = RunWaitForLimit | RunWaitForQuietHours | RunWaitForJitter | RunWaitForNode | RunWaitForApproval | RunWaitForRun | RunWaitForDelay | RunWaitForRetry;
+
+export interface RunWaitForApproval {
+  kind: 'approval';
+  /** The step that waits */
+  stepIndex: number;
+  approvalId: string;
+  /** When it expires; null without an end */
+  until: string | null;
+}
+
+export interface RunWaitForDelay {
+  kind: 'delay';
+  /** The step that waits */
+  stepIndex: number;
+  /** ISO 8601, UTC, with milliseconds */
+  until: string;
+}
+
+export interface RunWaitForJitter {
+  kind: 'jitter';
+  /** When it begins, by the jitter of its schedule */
+  until: string;
+}
+
+export interface RunWaitForLimit {
+  kind: 'limit';
+  /** The limit that has no room; `earlier_runs`: it stands in line behind another run of its workflow */
+  limit: 'earlier_runs' | 'max_concurrent_runs' | 'max_runs_per_minute' | 'max_runs_per_hour';
+  /** When there will be room; null when that depends on other runs */
+  until: string | null;
+}
+
+export interface RunWaitForNode {
+  kind: 'node_command';
+  /** The step that waits */
+  stepIndex: number;
+  commandId: string;
+  nodeId: string;
+  nodeName: string;
+  /** Whether the node can be reached now */
+  nodeOnline: boolean;
+  /** Whether the node has the command; otherwise it waits to be fetched */
+  handedOut: boolean;
+  /** The end of its time: to be fetched, or on the device once it was */
+  until: string;
+}
+
+export interface RunWaitForQuietHours {
+  kind: 'quiet_hours';
+  /** The end of them; null when an earlier run of its workflow is first */
+  until: string | null;
+}
+
+export interface RunWaitForRetry {
+  kind: 'retry';
+  /** The step that waits */
+  stepIndex: number;
+  /** ISO 8601, UTC, with milliseconds */
+  until: string;
+}
+
+export interface RunWaitForRun {
+  kind: 'run';
+  /** The step that waits */
+  stepIndex: number;
+  runId: string;
 }
 
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule;

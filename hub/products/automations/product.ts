@@ -91,6 +91,7 @@ export function createAutomations(
     events,
     live,
     cursors,
+    heartbeatSeconds: settings.nodes.heartbeatSeconds,
     maxQueued: settings.runs.maxQueuedPerWorkspace,
     dispatch,
     onCancel: async (tx, _tenantId, runIds) => {

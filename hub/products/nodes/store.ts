@@ -23,6 +23,10 @@ const missedHeartbeats = 3;
 const onlineSince = (heartbeatSeconds: number) =>
   sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
 
+/** Whether the row of `nodes` that a statement looks at can be reached, as SQL, by the database's clock. */
+export const isOnlineSql = (heartbeatSeconds: number): SQL =>
+  sql`(nodes.revoked_at is null and coalesce(nodes.last_seen_at > ${onlineSince(heartbeatSeconds)}, false))`;
+
 /** The status of a node as SQL, by the database's clock. */
 export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
   return sql<NodeStatus>`case

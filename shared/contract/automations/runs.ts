@@ -4,6 +4,7 @@ import { id, idParams, instant, listQuery, named, page, text, timestamp } from '
 import { defineResource } from '../define.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
+import { runWait } from './run-wait.ts';
 
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -35,9 +36,13 @@ export type StepResult = z.output<typeof stepResult>;
 const runSummaryShape = {
   id,
   workflowId: id,
+  workflowName: z.string().describe('What its workflow is called now'),
   workflowVersion: z.int(),
   flowId: id,
   status: z.enum(runStatuses),
+  waitsFor: runWait
+    .nullable()
+    .describe('Why it does not go on now; null while a worker has it or is about to, and once it has ended'),
   trigger: z.object({ type: z.string() }).catchall(jsonValue),
   attempt: z.int(),
   environment: z.enum(['live', 'test']),
@@ -51,6 +56,7 @@ const runSummaryShape = {
 
 /** A run without its inputs and step results. */
 export const runSummary = named('RunSummary', z.object(runSummaryShape));
+export type RunSummary = z.output<typeof runSummary>;
 
 export const run = named(
   'Run',

@@ -46,9 +46,9 @@ export async function listFlows(
 }
 
 /** The runs of a flow, first attempt first. */
-export async function listFlowRuns(tx: Transaction, tenantId: string, flowId: string) {
+export async function listFlowRuns(tx: Transaction, tenantId: string, heartbeatSeconds: number, flowId: string) {
   return tx
-    .select(summaryColumns)
+    .select(summaryColumns(heartbeatSeconds))
     .from(runs)
     .where(and(eq(runs.tenantId, tenantId), eq(runs.flowId, flowId)))
     .orderBy(asc(runs.attempt))

@@ -2,9 +2,8 @@ import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
-import type { Run, StepResult } from '../../../../shared/contract/automations/runs.ts';
+import type { Run } from '../../../../shared/contract/automations/runs.ts';
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
-import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import {
@@ -28,7 +27,7 @@ import { asReplay, asRetry, isFinal, runAgain } from './again.ts';
 import type { AgainPlan } from './again.ts';
 import { chooseRuns, refused } from './bulk.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
-import type { FlowRow } from './flow-store.ts';
+import { presentFlow, presentRun, presentSummary } from './present.ts';
 import { QueueRoom } from './queue-room.ts';
 import { listRuns, readRun } from './store.ts';
 import type { RunFilter, RunStepRow } from './store.ts';
@@ -43,6 +42,8 @@ export interface RunsDependencies {
   events: Events;
   live: LiveTopics;
   cursors: Cursors;
+  /** How often nodes say that they are there. */
+  heartbeatSeconds: number;
   /** Runs of one workspace that are queued at once; 0 for any number. */
   maxQueued: number;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
@@ -80,8 +81,10 @@ export class Runs {
       to: query.to === undefined ? undefined : new Date(query.to),
     };
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listRuns(tx, tenantId, filter, limit, before));
-    return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, (row) => ({ ...row, ...times(row) }));
+      this.#deps.db.workspace(tenantId, (tx) =>
+        listRuns(tx, tenantId, this.#deps.heartbeatSeconds, filter, limit, before),
+      );
+    return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, presentSummary);
   }
 
   /**
@@ -284,10 +287,12 @@ export class Runs {
   async getFlow(tenantId: string, flowId: string) {
     const found = await this.#deps.db.workspace(tenantId, async (tx) => {
       const [flow] = await listFlows(tx, tenantId, undefined, 1, undefined, flowId);
-      return flow === undefined ? null : { flow, runs: await listFlowRuns(tx, tenantId, flowId) };
+      return flow === undefined
+        ? null
+        : { flow, runs: await listFlowRuns(tx, tenantId, this.#deps.heartbeatSeconds, flowId) };
     });
     if (found === null) throw notFound('flow', flowId);
-    return { ...presentFlow(found.flow), runs: found.runs.map((row) => ({ ...row, ...times(row) })) };
+    return { ...presentFlow(found.flow), runs: found.runs.map(presentSummary) };
   }
 
   /** How many runs are under way, by state. */
@@ -312,9 +317,11 @@ export class Runs {
   }
 
   async #read(tenantId: string, runId: string): Promise<Run> {
-    const found = await this.#deps.db.workspace(tenantId, (tx) => readRun(tx, tenantId, runId));
+    const found = await this.#deps.db.workspace(tenantId, (tx) =>
+      readRun(tx, tenantId, this.#deps.heartbeatSeconds, runId),
+    );
     if (found === null) throw notFound('run', runId);
-    return presentRun(found.run, found.steps, found.results);
+    return presentRun(found);
   }
 }
 
@@ -331,17 +338,6 @@ function limitReached(reason: string): AppError {
   });
 }
 
-function presentFlow(row: FlowRow) {
-  return {
-    id: row.id,
-    workflowId: row.workflowId,
-    revision: row.revision,
-    status: row.status,
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-  };
-}
-
 const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
 
 async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
@@ -353,48 +349,4 @@ async function waitFor(promise: Promise<void>, milliseconds: number, signal: Abo
   } finally {
     clearTimeout(timer);
   }
-}
-
-function times(row: { queuedAt: Date; startedAt: Date | null; finishedAt: Date | null }) {
-  return {
-    queuedAt: row.queuedAt.toISOString(),
-    startedAt: row.startedAt?.toISOString() ?? null,
-    finishedAt: row.finishedAt?.toISOString() ?? null,
-  };
-}
-
-function presentRun(run: RunRow, steps: Step[], results: RunStepRow[]): Run {
-  const byIndex = new Map(results.map((result) => [result.index, result]));
-  return {
-    id: run.id,
-    workflowId: run.workflowId,
-    workflowVersion: run.workflowVersion,
-    flowId: run.flowId,
-    status: run.status,
-    trigger: run.trigger,
-    attempt: run.attempt,
-    environment: run.environment,
-    parentRunId: run.parentRunId,
-    depth: run.depth,
-    error: run.error,
-    ...times(run),
-    context: run.context,
-    payload: run.payload,
-    stepsResultJson: steps.map((step, index): StepResult => {
-      const result = byIndex.get(index);
-      return {
-        index,
-        id: step.id ?? null,
-        type: step.type,
-        skillId: step.type === 'skill' ? step.skillId : null,
-        status: result?.status ?? 'pending',
-        attempts: result?.attempts ?? 0,
-        startedAt: result?.startedAt?.toISOString() ?? null,
-        finishedAt: result?.finishedAt?.toISOString() ?? null,
-        output: result?.output ?? null,
-        outputText: result?.outputText ?? null,
-        error: result?.error ?? null,
-      };
-    }),
-  };
 }

@@ -1,10 +1,12 @@
-import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, gte, lt, sql } from 'drizzle-orm';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { RunRow } from '../../../engine/index.ts';
 import { runs, runSteps, workflowVersions } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { idBefore } from '../../../platform/ids.ts';
+import { waitSql } from './waits.ts';
+import type { StoredWait } from './waits.ts';
 
 const clockSlackMs = 60_000;
 
@@ -17,8 +19,14 @@ export interface RunFilter {
 
 export type RunStepRow = typeof runSteps.$inferSelect;
 
+/** What is shown of a run that its own row does not say. */
+const shownColumns = (heartbeatSeconds: number) => ({
+  workflowName: sql<string>`(select w.name from workflows w where w.id = runs.workflow_id)`,
+  wait: waitSql(heartbeatSeconds),
+});
+
 /** What a list shows of a run. */
-export const summaryColumns = {
+export const summaryColumns = (heartbeatSeconds: number) => ({
   id: runs.id,
   workflowId: runs.workflowId,
   workflowVersion: runs.workflowVersion,
@@ -33,18 +41,22 @@ export const summaryColumns = {
   queuedAt: runs.queuedAt,
   startedAt: runs.startedAt,
   finishedAt: runs.finishedAt,
-};
+  ...shownColumns(heartbeatSeconds),
+});
+
+export type SummaryRow = Awaited<ReturnType<typeof listRuns>>[number];
 
 /** A page of runs, newest first, without inputs. */
 export async function listRuns(
   tx: Transaction,
   tenantId: string,
+  heartbeatSeconds: number,
   filter: RunFilter,
   limit: number,
   before: string | undefined,
 ) {
   return tx
-    .select(summaryColumns)
+    .select(summaryColumns(heartbeatSeconds))
     .from(runs)
     .where(
       and(
@@ -65,14 +77,23 @@ export async function listRuns(
     .limit(limit);
 }
 
+export interface FoundRun {
+  run: RunRow;
+  steps: Step[];
+  results: RunStepRow[];
+  workflowName: string;
+  wait: StoredWait | null;
+}
+
 /** A run with the steps of its version and what became of them; null when this workspace has no such run. */
 export async function readRun(
   tx: Transaction,
   tenantId: string,
+  heartbeatSeconds: number,
   runId: string,
-): Promise<{ run: RunRow; steps: Step[]; results: RunStepRow[] } | null> {
+): Promise<FoundRun | null> {
   const [row] = await tx
-    .select({ run: runs, steps: workflowVersions.steps })
+    .select({ run: runs, steps: workflowVersions.steps, ...shownColumns(heartbeatSeconds) })
     .from(runs)
     .innerJoin(
       workflowVersions,

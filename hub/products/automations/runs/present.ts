@@ -1,0 +1,65 @@
+import type { Run, RunSummary, StepResult } from '../../../../shared/contract/automations/runs.ts';
+import type { FlowRow } from './flow-store.ts';
+import type { FoundRun, SummaryRow } from './store.ts';
+import { presentWait } from './waits.ts';
+
+export function presentFlow(row: FlowRow) {
+  return {
+    id: row.id,
+    workflowId: row.workflowId,
+    revision: row.revision,
+    status: row.status,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}
+
+export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }: SummaryRow): RunSummary {
+  return {
+    ...row,
+    waitsFor: presentWait(wait),
+    queuedAt: queuedAt.toISOString(),
+    startedAt: startedAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
+}
+
+export function presentRun({ run, steps, results, workflowName, wait }: FoundRun): Run {
+  const byIndex = new Map(results.map((result) => [result.index, result]));
+  return {
+    id: run.id,
+    workflowId: run.workflowId,
+    workflowName,
+    workflowVersion: run.workflowVersion,
+    flowId: run.flowId,
+    status: run.status,
+    waitsFor: presentWait(wait),
+    trigger: run.trigger,
+    attempt: run.attempt,
+    environment: run.environment,
+    parentRunId: run.parentRunId,
+    depth: run.depth,
+    error: run.error,
+    queuedAt: run.queuedAt.toISOString(),
+    startedAt: run.startedAt?.toISOString() ?? null,
+    finishedAt: run.finishedAt?.toISOString() ?? null,
+    context: run.context,
+    payload: run.payload,
+    stepsResultJson: steps.map((step, index): StepResult => {
+      const result = byIndex.get(index);
+      return {
+        index,
+        id: step.id ?? null,
+        type: step.type,
+        skillId: step.type === 'skill' ? step.skillId : null,
+        status: result?.status ?? 'pending',
+        attempts: result?.attempts ?? 0,
+        startedAt: result?.startedAt?.toISOString() ?? null,
+        finishedAt: result?.finishedAt?.toISOString() ?? null,
+        output: result?.output ?? null,
+        outputText: result?.outputText ?? null,
+        error: result?.error ?? null,
+      };
+    }),
+  };
+}

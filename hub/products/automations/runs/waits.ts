@@ -1,0 +1,75 @@
+import { sql } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
+import type { RunHold } from '../../../../shared/contract/automations/run-status.ts';
+import type { RunWait } from '../../../../shared/contract/automations/run-wait.ts';
+import type { StepWait } from '../../../engine/schema.ts';
+import { isOnlineSql } from '../../nodes/index.ts';
+
+/** Why a run does not go on now, as the database says it. */
+export type StoredWait =
+  | { hold: RunHold; until: string | null }
+  | { kind: 'jitter'; until: string }
+  | (StepWait & {
+      stepIndex: number;
+      until: string | null;
+      nodeId: string | null;
+      nodeName: string | null;
+      nodeOnline: boolean | null;
+      handedOut: boolean | null;
+    });
+
+/**
+ * Why the row of `runs` that a statement looks at does not go on now; null for one that a worker has or is about to take. Each part is
+ * looked up by a key, and only for a run that waits, so that it costs a page a few rows of indexes. `offset 0` keeps the ids apart from
+ * the JSON that they are read from: under row-level security no index is asked for what such a function answers.
+ */
+export const waitSql = (heartbeatSeconds: number): SQL<StoredWait | null> => sql<StoredWait | null>`case
+  when runs.finished_at is not null then null
+  when runs.waits_for is not null then jsonb_build_object('hold', runs.waits_for, 'until', runs.wake_at)
+  when runs.lease_expires_at is not null or runs.wake_at <= now() then null
+  when runs.started_at is null then jsonb_build_object('kind', 'jitter', 'until', runs.wake_at)
+  else (
+    select s.wait || jsonb_build_object('stepIndex', s.index, 'nodeId', c.node_id, 'nodeName', nodes.name, 'nodeOnline', ${isOnlineSql(heartbeatSeconds)}, 'handedOut', c.status = 'leased',
+      'until', case s.wait->>'kind' when 'node_command' then c.expires_at when 'approval' then a.expires_at else runs.wake_at end)
+    from (
+      select wait, index, case wait->>'kind' when 'node_command' then (wait->>'commandId')::uuid end as command_id, case wait->>'kind' when 'approval' then (wait->>'approvalId')::uuid end as approval_id
+      from run_steps where run_id = runs.id and index = runs.next_step and wait is not null offset 0) s
+    left join node_commands c on c.id = s.command_id
+    left join nodes on nodes.id = c.node_id
+    left join approvals a on a.id = s.approval_id)
+  end`;
+
+/** Why a run does not go on now, as callers see it. */
+export function presentWait(stored: StoredWait | null): RunWait | null {
+  if (stored === null) return null;
+  const until = stored.until === null ? null : new Date(stored.until).toISOString();
+  if ('hold' in stored)
+    return stored.hold === 'quiet_hours'
+      ? { kind: 'quiet_hours', until }
+      : { kind: 'limit', limit: stored.hold, until };
+  switch (stored.kind) {
+    case 'node_command': {
+      const { stepIndex, commandId, nodeId, nodeName, nodeOnline, handedOut } = stored;
+      // Its command went with its node: the run finds that out by itself.
+      if (nodeId === null || until === null) return null;
+      return {
+        kind: 'node_command',
+        stepIndex,
+        commandId,
+        nodeId,
+        nodeName: nodeName ?? '',
+        nodeOnline: nodeOnline === true,
+        handedOut: handedOut === true,
+        until,
+      };
+    }
+    case 'approval':
+      return { kind: 'approval', stepIndex: stored.stepIndex, approvalId: stored.approvalId, until };
+    case 'run':
+      return { kind: 'run', stepIndex: stored.stepIndex, runId: stored.runId };
+    case 'jitter':
+      return until === null ? null : { kind: 'jitter', until };
+    default:
+      return until === null ? null : { kind: stored.kind, stepIndex: stored.stepIndex, until };
+  }
+}

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
+
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const log = { type: 'log' as const, message: 'x' };
+const later = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string;
+
+async function create({ api }: TestWorkspace, stepsJson: object[], more: object = {}): Promise<string> {
+  return (await api.call('createAutomationWorkflow', { body: { name: 'Waiting room', stepsJson, ...more } as never }))
+    .id;
+}
+
+const start = async ({ api }: TestWorkspace, id: string) =>
+  startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId;
+
+async function begin(workspace: TestWorkspace, stepsJson: object[], more: object = {}): Promise<string> {
+  return start(workspace, await create(workspace, stepsJson, more));
+}
+
+const waitOf = async ({ api }: TestWorkspace, id: string) =>
+  (await api.call('getAutomationRun', { params: { id } })).waitsFor;
+
+async function pair({ api }: TestWorkspace) {
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'front desk' } });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] },
+    },
+  });
+  return { nodeId, device: hub.client(deviceSecret) };
+}
+
+test('a run says why it does not go on, the same alone, in the list, in its flow and in the console', async () => {
+  const workspace = await hub.workspace();
+  const runId = await begin(workspace, [{ type: 'approval', title: 'go on?', expiresInSeconds: 3600 }, log]);
+  await expect.poll(() => waitOf(workspace, runId)).not.toBeNull();
+  const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
+  const shown = {
+    id: runId,
+    workflowName: 'Waiting room',
+    waitsFor: { kind: 'approval', stepIndex: 0, approvalId: approval?.id, until: approval?.expiresAt },
+  };
+  const alone = await workspace.api.call('getAutomationRun', { params: { id: runId } });
+  expect(alone).toMatchObject(shown);
+  const listed = await workspace.api.call('listAutomationRuns', {});
+  expect(listed.data).toMatchObject([shown]);
+  expect((await workspace.api.call('getAutomationFlow', { params: { id: alone.flowId } })).runs).toEqual(listed.data);
+  expect((await workspace.session.call('growthListRuns', {})).data).toEqual(listed.data);
+  expect((await workspace.session.call('growthConsole', {})).runs.recent).toEqual(listed.data);
+
+  await workspace.api.call('updateAutomationWorkflow', { params: { id: alone.workflowId }, body: { name: 'Renamed' } });
+  await workspace.session.call('growthDecideApproval', {
+    params: { id: approval?.id as string },
+    body: { decision: 'approved' },
+  });
+  expect(
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
+  ).toMatchObject({ status: 'succeeded', waitsFor: null, workflowName: 'Renamed' });
+  await workspace.api.call('deleteAutomationWorkflow', { params: { id: alone.workflowId } });
+  expect((await workspace.api.call('listAutomationRuns', {})).data).toMatchObject([{ workflowName: 'Renamed' }]);
+});
+
+test('a run that a limit or a policy holds back names it, and says until when if time alone opens it', async () => {
+  const workspace = await hub.workspace();
+  const { api } = workspace;
+  const question = { type: 'approval', title: 'wait' };
+  const limited = await create(workspace, [question], { limits: { maxConcurrentRuns: 1 } });
+  const first = await start(workspace, limited);
+  await expect.poll(() => waitOf(workspace, first)).toMatchObject({ kind: 'approval', until: null });
+  const [second, third] = [await start(workspace, limited), await start(workspace, limited)];
+  await expect
+    .poll(() => waitOf(workspace, second))
+    .toEqual({ kind: 'limit', limit: 'max_concurrent_runs', until: null });
+  await expect.poll(() => waitOf(workspace, third)).toEqual({ kind: 'limit', limit: 'earlier_runs', until: null });
+
+  const paced = await create(workspace, [log], { limits: { maxRunsPerMinute: 1 } });
+  await api.call('getAutomationRun', { params: { id: await start(workspace, paced) }, query: { waitSeconds: 20 } });
+  const soon = await start(workspace, paced);
+  await expect
+    .poll(() => waitOf(workspace, soon))
+    .toEqual({ kind: 'limit', limit: 'max_runs_per_minute', until: later });
+
+  const clock = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString().slice(11, 16);
+  await api.call('putAutomationPolicy', { body: { quietHours: { from: clock(-5), to: clock(30) } } });
+  const quiet = await begin(workspace, [log]);
+  await expect.poll(() => waitOf(workspace, quiet)).toEqual({ kind: 'quiet_hours', until: later });
+});
+
+test('a run that waits for a node says for which one, whether it can be reached and whether it has the command', async () => {
+  const workspace = await hub.workspace();
+  const { nodeId, device } = await pair(workspace);
+  const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
+  const wait = { kind: 'node_command', stepIndex: 0, nodeId, nodeName: 'front desk', until: later };
+  await hub.database.query(`update nodes set last_seen_at = now() - interval '1 hour' where id = $1`, [nodeId]);
+  await expect.poll(() => waitOf(workspace, runId)).toMatchObject({ ...wait, nodeOnline: false, handedOut: false });
+  const { commands } = await device.call('pollAutomationNodeCommands', {
+    params: { id: nodeId },
+    query: { wait: 20, max: 4 } as never,
+  });
+  expect(await waitOf(workspace, runId)).toMatchObject({
+    ...wait,
+    commandId: commands[0]?.id,
+    nodeOnline: true,
+    handedOut: true,
+  });
+});
+
+test('a run that waits for a time, for another try or for another run says so', async () => {
+  const workspace = await hub.workspace();
+  const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
+  await expect.poll(() => waitOf(workspace, delayed)).toEqual({ kind: 'delay', stepIndex: 1, until: later });
+  // Once its time has come it waits for nothing but a worker.
+  await hub.database.query(`update runs set wake_at = now() - interval '1 millisecond' where id = $1`, [delayed]);
+  expect(await waitOf(workspace, delayed)).toBeNull();
+
+  const url = 'https://nowhere.invalid/';
+  const retry = { maxAttempts: 3, backoffSeconds: 3600 };
+  const failing = await begin(workspace, [{ type: 'skill', skillId: 'webhook.deliver', input: { url }, retry }]);
+  await expect
+    .poll(() => waitOf(workspace, failing), { timeout: 15_000 })
+    .toEqual({ kind: 'retry', stepIndex: 0, until: later });
+
+  const child = await create(workspace, [{ type: 'approval', title: 'wait' }]);
+  const parent = await begin(workspace, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }]);
+  await expect.poll(() => waitOf(workspace, parent)).toMatchObject({ kind: 'run', stepIndex: 0 });
+  const [started] = (await workspace.api.call('listAutomationRuns', { query: { workflowId: child } })).data;
+  expect(await waitOf(workspace, parent)).toEqual({ kind: 'run', stepIndex: 0, runId: started?.id });
+
+  const scheduled = await create(workspace, [log], {
+    triggerJson: {
+      schemaVersion: 1,
+      type: 'schedule',
+      schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
+    },
+  });
+  await hub.database.query('update workflows set next_run_at = now() where id = $1', [scheduled]);
+  await hub.app.sweep();
+  await expect
+    .poll(async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId: scheduled } })).data)
+    .toMatchObject([{ waitsFor: { kind: 'jitter', until: later } }]);
+});
+
+test('a page of runs is one statement, whatever they wait for, and shows nothing of another workspace', async () => {
+  const [workspace, other] = [await hub.workspace(), await hub.workspace()];
+  const runId = await begin(workspace, [{ type: 'approval', title: 'wait' }]);
+  await begin(workspace, [{ ...log, delaySeconds: 3600 }]);
+  await expect.poll(() => waitOf(workspace, runId)).not.toBeNull();
+  using recorder = new StatementRecorder();
+  await workspace.api.call('listAutomationRuns', {});
+  const own = recorder.statements.filter(
+    ({ tenantId, text }) => tenantId === workspace.tenantId && /from\s+"?runs/i.test(text),
+  );
+  expect(own.map(({ text }) => text)).toHaveLength(1);
+  expect((await other.api.call('listAutomationRuns', {})).data).toEqual([]);
+});
