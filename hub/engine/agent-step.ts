@@ -18,6 +18,7 @@ import type { StepWait } from './schema.ts';
 import { scopeOf } from './scope.ts';
 import { assertNotInDoubt, beginCall, resumeCall, untilAborted } from './skill-call.ts';
 import type { Skill } from './skill.ts';
+import { noteInput } from './step-input.ts';
 import { advanceRun, isStepState, writeReceipt, writeStep } from './store.ts';
 
 type AgentStep = Extract<Step, { type: 'agent' }>;
@@ -74,6 +75,7 @@ export async function runAgentStep(
   wait: StepWait | null,
 ): Promise<StepOutcome> {
   const state = (stored as unknown as AgentState | null) ?? held.working(index, () => newState(held, index, step));
+  if (stored === null) noteInput(held, index, { prompt: state.prompt });
   const loop = await AgentLoop.open(deps, held, index, step, attempt, state);
   try {
     return await loop.run(wait);
@@ -430,6 +432,7 @@ class AgentLoop {
       });
       await more?.(tx);
     });
+    this.#held.called = null;
   }
 
   async #finish(final: string): Promise<StepOutcome> {

@@ -71,6 +71,7 @@ export class Engine {
       // What a skill's own call was given is no template.
       uses: outputUses(claimed.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
+      called: null,
       signal,
       working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),
       read: (work) =>
@@ -322,6 +323,7 @@ export class Engine {
       error,
       started_at: null,
     });
+    held.called = null;
     dropOutputs(held, index + 1);
     if (ends === null) return true;
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);

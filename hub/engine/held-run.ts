@@ -5,7 +5,7 @@ import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
 import type { SkillCatalog } from './skill.ts';
-import type { ClaimedRun, Hold, StepRow } from './store.ts';
+import type { CalledWith, ClaimedRun, Hold, StepRow } from './store.ts';
 import type { WorkingMark } from './working-marks.ts';
 
 export interface EngineDependencies extends EnginePorts {
@@ -36,6 +36,8 @@ export interface HeldRun extends Hold {
   uses: OutputUses;
   /** What became of the steps so far, by index; of outputs only what the steps to come may read. */
   results: Map<number, StepRow>;
+  /** What the step at hand was called with, as long as that is not written; null when it is, or was not called in this visit. */
+  called: CalledWith | null;
   /** Aborts when somebody else has the run, it was cancelled, or this worker must go. */
   signal: AbortSignal;
   /** Looks at the rows of its workspace; waits while the database is out of reach, as long as `signal` lets it. */

@@ -175,8 +175,8 @@ export async function insertRetries(
        SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
-       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, error, started_at, finished_at)
-       SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.error, s.started_at, s.finished_at
+       INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at)
+       SELECT g.id, s.index, s.tenant_id, s.status, s.attempts, s.output, s.output_text, s.output_bytes, s.input, s.input_omitted, s.error, s.started_at, s.finished_at
        FROM given g JOIN run_steps s ON s.run_id = g.old_id AND s.index < g.from_step
      )
      INSERT INTO outbox (tenant_id, job, job_id, data)

@@ -275,6 +275,10 @@ export const runSteps = pgTable(
     state: jsonb('state').$type<JsonObject>(),
     output: jsonb('output').$type<JsonValue>(),
     outputText: text('output_text'),
+    /** What it was called with, its templates filled in, for people to read; no worker does. */
+    input: jsonb('input').$type<JsonValue>(),
+    /** Whether that was too large to be kept; null as long as it was not called. */
+    inputOmitted: boolean('input_omitted'),
     /** What output and its text take up, as UTF-8; the sum over a run is bounded. */
     outputBytes: integer('output_bytes').notNull().default(0),
     error: jsonb('error').$type<RunFailure>(),

@@ -17,6 +17,7 @@ import type { Approval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import { splitNodeInput } from './skill.ts';
 import type { DirectSkill, Skill, SkillContext } from './skill.ts';
+import { noteInput } from './step-input.ts';
 import { advanceRun, readEffect, writeIntent, writeStep } from './store.ts';
 
 const maxOutputBytes = 4 * 1024 * 1024;
@@ -155,6 +156,7 @@ async function carryOutApproved(
     const { nodeId, command } = splitNodeInput(input);
     const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(command)));
     if (requestHash !== approval.requestHash) throw mismatch();
+    noteApproved(held, site, approval.request);
     return dispatch(deps, held, site, skill, input as JsonObject, {
       id: approval.id,
       requestHash,
@@ -166,6 +168,7 @@ async function carryOutApproved(
   const requestHash = held.working(site.index, () => hashOf(canonicalJson(approval.request)));
   if (skillId !== skill.id || input === undefined || requestHash !== approval.requestHash) throw mismatch();
   await assertNotInDoubt(held, site, skill);
+  noteApproved(held, site, input);
   return carryOut(
     deps,
     held,
@@ -173,6 +176,11 @@ async function carryOutApproved(
     skill,
     held.working(site.index, () => parseInput(skill, input)),
   );
+}
+
+/** What was approved is what a step is called with; the calls of an agent's tools stand in its output. */
+function noteApproved(held: HeldRun, site: CallSite, input: JsonValue): void {
+  if (site.call === 0) noteInput(held, site.index, input);
 }
 
 /** @throws StepFailure for what the pack of the workflow was not granted: its templates and its later edits included. */
@@ -327,6 +335,7 @@ async function declareEffect(
     });
     await writeIntent(tx, { runId, stepIndex: index, attempt, call }, { tenantId, skillId, kind });
   });
+  held.called = null;
 }
 
 /** A skill that does not heed its signal must not hold the worker. */

@@ -12,6 +12,7 @@ import type { StepOutcome } from './outcome.ts';
 import { scopeOf } from './scope.ts';
 import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
 import { isSkillRun } from './skill-run.ts';
+import { noteInput } from './step-input.ts';
 import type { StepRow } from './store.ts';
 
 /** Visits a step: begins it, or goes on where it waited or was left by a worker that died. */
@@ -128,6 +129,7 @@ async function runSkillStep(
         approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call),
       ];
     });
+    noteInput(held, index, rendered);
     if (approved !== null && !isAsShown) {
       const message =
         'What this step would do is not what the approval before it showed, so it needs one of its own. What runs is exactly what is shown.';
@@ -184,6 +186,7 @@ async function runApprovalStep(
     message: String(renderTemplates(step.message, scope)).slice(0, 20_000),
     next: boundNext(held, index),
   }));
+  noteInput(held, index, { title, message });
   const approval = {
     kind: 'step' as const,
     title,

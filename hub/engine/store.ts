@@ -148,21 +148,31 @@ export interface StepRecord {
   finished: boolean;
 }
 
+/** What a step was called with, as it is kept with whatever is written of it next. */
+export interface CalledWith {
+  index: number;
+  /** As JSON; null for one that is too large or nests too deeply, and is left out. */
+  text: string | null;
+}
+
 /** Whose step is written, and how the work of that is marked. */
 interface StepWriter {
   run: Pick<ClaimedRun, 'id' | 'tenant_id' | 'workflow_id'>;
   working: <Result>(index: number, work: () => Result) => Result;
+  /** What the step was called with, if this visit did; what was written of that before stays otherwise. */
+  called: CalledWith | null;
 }
 
-const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12)
+const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes, input, input_omitted)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12, $13, $14)
      ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
-       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at`;
+       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at,
+       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted)`;
 
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
-export async function writeStep(tx: Transaction, { run, working }: StepWriter, step: StepRecord): Promise<void> {
-  noteWritten(tx, runRowsTopic(run.id));
-  await working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(run, step)));
+export async function writeStep(tx: Transaction, writer: StepWriter, step: StepRecord): Promise<void> {
+  noteWritten(tx, runRowsTopic(writer.run.id));
+  await writer.working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(writer, step)));
 }
 
 /**
@@ -171,23 +181,24 @@ export async function writeStep(tx: Transaction, { run, working }: StepWriter, s
  */
 export async function writeLastStep(
   tx: Transaction,
-  { run, working }: StepWriter,
+  writer: StepWriter,
   step: StepRecord,
 ): Promise<{ othersMayWait: boolean }> {
+  const { run, working } = writer;
   noteWritten(tx, runRowsTopic(run.id));
   const write = () =>
     tx.query<{ others_may_wait: boolean }>(
       'write_last_step',
       // A statement later than that which took the lock, so that it sees the limits of whoever had the lock before.
-      `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $13 AND h.waits_for IS NOT NULL)
-         OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $13 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
-      [...stepValues(run, step), run.workflow_id],
+      `${writeStepStatement} RETURNING EXISTS (SELECT 1 FROM runs h WHERE h.tenant_id = $3 AND h.workflow_id = $15 AND h.waits_for IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM workflows w WHERE w.id = $15 AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue')) AS others_may_wait`,
+      [...stepValues(writer, step), run.workflow_id],
     );
   const { rows } = await working(step.index, write);
   return { othersMayWait: rows[0]?.others_may_wait === true };
 }
 
-const stepValues = (run: StepWriter['run'], step: StepRecord) => [
+const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [
   run.id,
   step.index,
   run.tenant_id,
@@ -200,6 +211,7 @@ const stepValues = (run: StepWriter['run'], step: StepRecord) => [
   step.finished,
   json(step.state),
   step.outputBytes ?? 0,
+  ...(called?.index === step.index ? [called.text, called.text === null] : [null, null]),
 ];
 
 export interface RunAdvance {

@@ -1574,9 +1574,15 @@ export interface StepResult {
   startedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   finishedAt: string | null;
+  /** What it was called with, its templates filled in: the input of its skill, the title and message of an approval, the prompt of an agent; of several tries the last. Null before it was called, and where `inputOmitted` says so */
+  input: JsonObject | null;
+  /** Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply */
+  inputOmitted: boolean;
   output: JsonObject | null;
   outputText: string | null;
   error: Failure | null;
+  /** Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run */
+  artifactIds: string[];
 }
 
 export interface ToolProfile {

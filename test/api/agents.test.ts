@@ -78,6 +78,7 @@ describe('an agent step', () => {
       status: 'succeeded',
       stepsResultJson: [
         {
+          input: { prompt: 'Remember green' },
           outputText: 'It is green.\nReally.',
           output: { text: 'It is green.\nReally.', model: 'alpha', usage: { inputTokens: 30, outputTokens: 15 } },
         },

@@ -26,9 +26,22 @@ export const stepResult = named(
     attempts: z.int(),
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
+    input: jsonValue
+      .nullable()
+      .describe(
+        'What it was called with, its templates filled in: the input of its skill, the title and message of an approval, the prompt of an agent; of several tries the last. Null before it was called, and where `inputOmitted` says so',
+      ),
+    inputOmitted: z
+      .boolean()
+      .describe('Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply'),
     output: jsonValue.nullable(),
     outputText: z.string().nullable(),
     error: failure.nullable(),
+    artifactIds: z
+      .array(id)
+      .describe(
+        'Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run',
+      ),
   }),
 );
 export type StepResult = z.output<typeof stepResult>;

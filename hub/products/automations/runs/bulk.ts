@@ -3,7 +3,7 @@ import type { RunStatus } from '../../../../shared/contract/automations/run-stat
 import type { runs as resource } from '../../../../shared/contract/automations/runs.ts';
 import type { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { listRuns } from './store.ts';
+import { listRunIds } from './store.ts';
 
 type BulkBody =
   | z.output<typeof resource.cancelAutomationRuns.body>
@@ -29,7 +29,7 @@ export async function chooseRuns(
   const found: string[] = [];
   // Each state by its own range of the index: of several at once every run of the workspace would be looked at.
   for (const status of filter?.status === undefined ? statuses : [filter.status]) {
-    const rows = await listRuns(
+    const ids = await listRunIds(
       tx,
       tenantId,
       {
@@ -41,7 +41,7 @@ export async function chooseRuns(
       limit + 1,
       filter?.olderThan,
     );
-    found.push(...rows.map(({ id }) => id));
+    found.push(...ids);
   }
   const newest = found.toSorted().toReversed();
   const chosen = newest.slice(0, limit);

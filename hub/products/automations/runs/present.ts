@@ -54,11 +54,14 @@ export function presentRun({ run, steps, results, workflowName, wait }: FoundRun
         skillId: step.type === 'skill' ? step.skillId : null,
         status: result?.status ?? 'pending',
         attempts: result?.attempts ?? 0,
-        startedAt: result?.startedAt?.toISOString() ?? null,
-        finishedAt: result?.finishedAt?.toISOString() ?? null,
+        startedAt: result?.started_at?.toISOString() ?? null,
+        finishedAt: result?.finished_at?.toISOString() ?? null,
+        input: result?.input ?? null,
+        inputOmitted: result?.input_omitted === true,
         output: result?.output ?? null,
-        outputText: result?.outputText ?? null,
+        outputText: result?.output_text ?? null,
         error: result?.error ?? null,
+        artifactIds: result?.artifact_ids ?? [],
       };
     }),
   };

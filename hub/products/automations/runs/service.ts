@@ -16,7 +16,7 @@ import {
   runTopic,
   wakeRuns,
 } from '../../../engine/index.ts';
-import type { PromisedJob, RunCaller, RunRow } from '../../../engine/index.ts';
+import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -30,7 +30,7 @@ import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentRun, presentSummary } from './present.ts';
 import { QueueRoom } from './queue-room.ts';
 import { listRuns, readRun } from './store.ts';
-import type { RunFilter, RunStepRow } from './store.ts';
+import type { RunFilter } from './store.ts';
 
 export interface AcceptedRun {
   runId: string;
