@@ -43,11 +43,11 @@ function sorted(value: unknown): unknown {
 
 /** The text of a workflow's file. */
 export function workflowFile(
-  workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits'>,
+  workflow: Pick<Workflow, 'id' | 'name' | 'active' | 'triggerJson' | 'stepsJson' | 'limits' | 'inputs'>,
 ): string {
-  const { id, name, active, triggerJson, stepsJson, limits } = workflow;
+  const { id, name, active, triggerJson, stepsJson, limits, inputs } = workflow;
   const trigger = triggerJson.type === 'webhook' ? { ...triggerJson, webhook: { token: keptToken } } : triggerJson;
-  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits) }, null, 2)}\n`;
+  return `${JSON.stringify({ outrigger: 'workflow', id, name, active, triggerJson: sorted(trigger), stepsJson: sorted(stepsJson), limits: sorted(limits), inputs: sorted(inputs) }, null, 2)}\n`;
 }
 
 async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow[]> {
@@ -137,7 +137,8 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
           ? before.triggerJson.webhook.token
           : randomBytes(24).toString('base64url');
     }
-    const after = workflowFile({ id: before?.id ?? id ?? 'new', ...body.data, limits: body.data.limits ?? null });
+    const { limits = null, inputs = null } = body.data;
+    const after = workflowFile({ id: before?.id ?? id ?? 'new', ...body.data, limits, inputs });
     const old = before === undefined ? '' : workflowFile(before);
     const action = before === undefined ? 'create' : old === after ? 'unchanged' : 'update';
     plans.push({
@@ -171,7 +172,14 @@ export async function applyImport(
     else if (id === null) done.push({ id: (await workflows.create(tenantId, body, caller)).id, name, action });
     else
       done.push({
-        id: (await workflows.update(tenantId, id, { ...body, limits: body.limits ?? null }, caller)).id,
+        id: (
+          await workflows.update(
+            tenantId,
+            id,
+            { ...body, limits: body.limits ?? null, inputs: body.inputs ?? null },
+            caller,
+          )
+        ).id,
         name,
         action,
       });

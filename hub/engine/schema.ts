@@ -15,6 +15,7 @@ import type { RunHold, RunStatus, StepStatus } from '../../shared/contract/autom
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
+import type { WorkflowInputs } from '../../shared/inputs-schema.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../platform/db/tenancy.ts';
 
@@ -30,6 +31,8 @@ export const workflows = pgTable(
     /** The webhook token inside is sealed. */
     trigger: jsonb('trigger').$type<Trigger>().notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
+    /** Which payload a run of it takes; null for any. */
+    inputs: jsonb('inputs').$type<WorkflowInputs>(),
     /** SHA-256 of the webhook token: how the inbound hook finds the workflow. */
     webhookTokenHash: bytea('webhook_token_hash'),
     /** Since when it has that token: of two workspaces with one token, a call without an id means the one that had it first. */
@@ -108,6 +111,7 @@ export const workflowVersions = pgTable(
     tenantId: tenantId(),
     name: text('name').notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
+    inputs: jsonb('inputs').$type<WorkflowInputs>(),
     createdAt: createdAt(),
   },
   (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],

@@ -437,6 +437,7 @@ export interface CreateWorkflow {
   triggerJson?: TriggerInput;
   stepsJson: StepInput[];
   limits?: WorkflowLimitsInput | null;
+  inputs?: WorkflowInputs | null;
 }
 
 export interface CreatedApiToken {
@@ -1654,6 +1655,8 @@ export interface Workflow {
   stepsJson: Step[];
   version: number;
   limits: WorkflowLimits | null;
+  /** Which payload its runs take; null for any */
+  inputs: WorkflowInputs | null;
   /** `test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it */
   environment: 'live' | 'test';
   /** ISO 8601, UTC, with milliseconds */
@@ -1663,6 +1666,9 @@ export interface Workflow {
   /** When its schedule fires next; null without one */
   nextRunAt: string | null;
 }
+
+/** JSON Schema of the payload that a run takes, of type `object`. Known are `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`, `items`, `minItems`, `maxItems`, `properties`, `required` and `additionalProperties` (true or false). At most 64 KiB, 500 schemas and 8 levels; a `pattern` has neither back references nor looks around. Whatever a caller starts a run with is checked by it (by hand, a dry run, a sequence, the inbound hook, `subagent.spawn`); what schedules, channels and events bring is not. Defaults are filled in for all of them. */
+export type WorkflowInputs = JsonObject;
 
 export interface WorkflowLimits {
   maxConcurrentRuns?: number;
@@ -1691,6 +1697,7 @@ export interface WorkflowVersion {
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   stepsJson: Step[];
+  inputs: WorkflowInputs | null;
 }
 
 export interface WorkflowVersionSummary {
@@ -1766,6 +1773,7 @@ export interface Operations {
         triggerJson?: TriggerInput;
         stepsJson?: StepInput[];
         limits?: WorkflowLimitsInput | null;
+        inputs?: WorkflowInputs | null;
       };
     };
     answer: Workflow;

@@ -41,12 +41,15 @@ function cli(...args: string[]): Promise<{ code: number; stdout: string; stderr:
   });
 }
 
+const inputs = { type: 'object' as const, properties: { guest: { type: 'string' as const, default: 'Ann' } } };
+
 test('workflows leave as files without their secrets, and come back as what the files say, shown as a diff first', async () => {
   const made = await workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'Night Watch',
       triggerJson: { type: 'webhook', webhook: { token: 'the-token-of-the-hub' } },
       stepsJson: [{ type: 'log', message: 'one' }],
+      inputs,
     },
   });
   await workspace.api.call('createAutomationWorkflow', {
@@ -64,6 +67,7 @@ test('workflows leave as files without their secrets, and come back as what the 
     name: 'Night Watch',
     active: true,
     stepsJson: [{ type: 'log', message: 'one' }],
+    inputs,
   });
 
   // What did not change changes nothing.
@@ -93,6 +97,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   expect(changed).toMatchObject({
     version: 2,
     stepsJson: [{ message: 'two' }],
+    inputs,
     triggerJson: { webhook: { token: 'the-token-of-the-hub' } },
   });
 
@@ -103,6 +108,7 @@ test('workflows leave as files without their secrets, and come back as what the 
   const fresh = (await workspace.api.call('listAutomationWorkflows', {})).data.find(
     ({ name: found }) => found === 'Night Watch',
   );
+  expect(fresh?.inputs).toEqual(inputs);
   expect(fresh?.triggerJson).toMatchObject({
     webhook: { token: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/) as string },
   });
@@ -114,6 +120,10 @@ test('a file that is none is refused with its path and what is wrong', async () 
     ['{', 'is not JSON'],
     ['{"name":"x"}', 'is no workflow file'],
     ['{"outrigger":"workflow","name":"x","stepsJson":[]}', 'stepsJson must have at least one step'],
+    [
+      '{"outrigger":"workflow","name":"x","stepsJson":[{"type":"log","message":"x"}],"inputs":{"type":"object","properties":{"a":{}}}}',
+      'inputs.properties.a.type is required',
+    ],
     ['{"outrigger":"workflow","name":"x","stepsJson":[{"type":"skill","skillId":"no.such"}]}', 'there is no skill'],
   ] as const) {
     await writeFile(bad, content);

@@ -172,7 +172,11 @@ export function createAutomations(
       },
       readPolicy,
       startChild: (tx, { tenantId, workflowId, ...request }) =>
-        workflows.startWithin(tx, tenantId, workflowId, request),
+        workflows.startWithin(tx, tenantId, workflowId, {
+          ...request,
+          // A step chose the payload of a run that it waits for; that of an error workflow is the engine's.
+          ...(request.parentRunId === undefined ? {} : { payloadPath: 'input.payload' }),
+        }),
     },
     routes: [
       ...routes,

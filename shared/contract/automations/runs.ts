@@ -266,7 +266,7 @@ export const hooks = defineResource({
     path: '/v1/automations/hooks/inbound',
     summary: 'Start workflows from outside',
     description:
-      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`.',
+      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
     body: z
       .strictObject({
         workflowId: id.optional(),

@@ -5,6 +5,7 @@ import { defineResource } from '../define.ts';
 import { runStatuses } from './run-status.ts';
 import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
+import { workflowInputs } from './workflow-inputs.ts';
 
 const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -50,6 +51,7 @@ export const workflow = named(
     stepsJson: z.array(step),
     version: z.int().min(1),
     limits: workflowLimits.nullable(),
+    inputs: workflowInputs.nullable().describe('Which payload its runs take; null for any'),
     environment: z
       .enum(['live', 'test'])
       .describe(
@@ -64,7 +66,10 @@ export type Workflow = z.output<typeof workflow>;
 
 const versionSummaryShape = { version: z.int().min(1), name: z.string(), createdAt: timestamp };
 const workflowVersionSummary = named('WorkflowVersionSummary', z.object(versionSummaryShape));
-const workflowVersion = named('WorkflowVersion', z.object({ ...versionSummaryShape, stepsJson: z.array(step) }));
+const workflowVersion = named(
+  'WorkflowVersion',
+  z.object({ ...versionSummaryShape, stepsJson: z.array(step), inputs: workflowInputs.nullable() }),
+);
 export type WorkflowVersion = z.output<typeof workflowVersion>;
 
 const versionParams = z.strictObject({
@@ -84,6 +89,7 @@ const createBody = named(
     triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
     stepsJson: steps,
     limits: workflowLimits.nullable().optional(),
+    inputs: workflowInputs.nullable().optional(),
   }),
   {
     name: 'Late invoices',
@@ -193,7 +199,7 @@ export const workflows = defineResource({
     path: '/v1/automations/workflows/{id}/versions/{version}/restore',
     summary: 'Restore a version of a workflow',
     description:
-      'Makes a new version with the name and the steps of that one, checked as in any change; trigger, limits and whether it is active stay.',
+      'Makes a new version with the name, the steps and the inputs of that one, checked as in any change; trigger, limits and whether it is active stay.',
     params: versionParams,
     ifMatch: true,
     response: workflow,
@@ -215,10 +221,11 @@ export const workflows = defineResource({
         triggerJson: trigger.optional(),
         stepsJson: steps.optional(),
         limits: workflowLimits.nullable().optional(),
+        inputs: workflowInputs.nullable().optional(),
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
-        'give at least one of name, active, triggerJson, stepsJson, limits',
+        'give at least one of name, active, triggerJson, stepsJson, limits, inputs',
       )
       .meta({ example: { active: false } }),
     response: workflow,
@@ -239,7 +246,7 @@ export const workflows = defineResource({
     path: '/v1/automations/workflows/{id}/run',
     summary: 'Run a workflow',
     description:
-      'With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
+      'A workflow with `inputs` takes a payload that fits them; `details` name each part that does not (`body.payload.city`). With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
     params: idParams,
     query: z.strictObject({ dryRun: z.enum(['true', 'false'], 'must be true or false').default('false') }),
     body: runBody,

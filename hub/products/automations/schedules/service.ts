@@ -4,6 +4,8 @@ import type { Schedule, Trigger } from '../../../../shared/contract/automations/
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { fillPayload } from '../../../../shared/inputs-check.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { acceptRuns } from '../../../engine/index.ts';
 import type { NewRun, PromisedJob } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -28,6 +30,7 @@ interface DueWorkflow {
   trigger: Trigger;
   steps: Step[];
   limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
   next_run_at: Date;
   entitlements: Record<Entitlement, boolean>;
@@ -89,7 +92,7 @@ export class Schedules {
   async #fireBatch(tx: Transaction, ids: readonly string[]): Promise<{ jobs: PromisedJob[]; after: (() => void)[] }> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.environment, w.next_run_at, t.entitlements,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, t.entitlements,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
@@ -226,7 +229,7 @@ async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]
       workflowVersion: workflow.version,
       trigger: { type: workflow.trigger.type, fireAt: fireAt.toISOString() },
       context: null,
-      payload: null,
+      payload: workflow.inputs === null ? null : fillPayload(workflow.inputs, null),
       environment: workflow.environment,
       notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
     };

@@ -147,6 +147,7 @@ export class Sequences {
         trigger: { type: 'sequence', sequenceId: id, by: caller.actor },
         context: body.context,
         payload: body.payload,
+        payloadPath: 'body.payload',
         environment: caller.environment,
         requestedBy: personOf(caller.actor),
       });

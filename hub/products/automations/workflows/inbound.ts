@@ -147,6 +147,7 @@ export async function startInbound(
           trigger,
           context: body.context,
           payload: body.payload,
+          payloadPath: 'body.payload',
           environment,
           depth,
           requestedBy,

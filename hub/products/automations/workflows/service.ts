@@ -11,6 +11,7 @@ import type {
 import { isUsableInstant } from '../../../../shared/contract/common.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { personOf, reopenLines } from '../../../engine/index.ts';
@@ -31,7 +32,7 @@ import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
 import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
 import { assertReferences } from './references.ts';
-import { startRun } from './start.ts';
+import { payloadOf, startRun } from './start.ts';
 import type { StartRequest, StartedRun } from './start.ts';
 import { webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
@@ -135,11 +136,11 @@ export class Workflows {
       return findVersion(tx, tenantId, id, version);
     });
     if (row === null) throw noVersion(id, version);
-    return { ...presentVersionSummary(row), stepsJson: row.steps };
+    return { ...presentVersionSummary(row), stepsJson: row.steps, inputs: row.inputs };
   }
 
   /**
-   * Makes a new version with the name and steps of an earlier one.
+   * Makes a new version with the name, steps and inputs of an earlier one.
    * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`.
    */
   async restoreVersion(
@@ -150,7 +151,8 @@ export class Workflows {
     expected: ExpectedVersion,
   ): Promise<Workflow> {
     const found = await this.getVersion(tenantId, id, version);
-    return this.update(tenantId, id, { name: found.name, stepsJson: found.stepsJson }, caller, expected);
+    const { name, stepsJson, inputs } = found;
+    return this.update(tenantId, id, { name, stepsJson, inputs }, caller, expected);
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
@@ -168,6 +170,7 @@ export class Workflows {
         body.triggerJson,
         body.stepsJson,
         body.limits ?? null,
+        body.inputs ?? null,
         null,
         caller.environment,
       );
@@ -212,6 +215,7 @@ export class Workflows {
         trigger,
         body.stepsJson ?? before.steps,
         limits,
+        body.inputs === undefined ? before.inputs : body.inputs,
         keepsSchedule ? before.nextRunAt : null,
         caller.environment,
       );
@@ -258,7 +262,7 @@ export class Workflows {
     });
   }
 
-  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `workflow_limit_reached`, `queued_runs_limit_reached`. */
+  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `validation_failed`, `workflow_limit_reached`, `queued_runs_limit_reached`. */
   async run(
     tenantId: string,
     id: string,
@@ -269,7 +273,8 @@ export class Workflows {
       return this.#deps.db.workspace(tenantId, async (tx) => {
         const workflow = await findWorkflow(tx, tenantId, id);
         if (workflow === null) throw notFound('workflow', id);
-        return this.#deps.dryRun(tx, workflow, { context: body.context ?? null, payload: body.payload ?? null });
+        const payload = payloadOf(workflow, body.payload ?? null, 'body.payload');
+        return this.#deps.dryRun(tx, workflow, { context: body.context ?? null, payload });
       });
     }
     const started = await this.#deps.db.workspace(tenantId, (tx) =>
@@ -277,6 +282,7 @@ export class Workflows {
         trigger: { type: 'manual', by: caller.actor },
         context: body.context,
         payload: body.payload,
+        payloadPath: 'body.payload',
         environment: caller.environment,
         requestedBy: personOf(caller.actor),
       }),
@@ -357,6 +363,7 @@ export class Workflows {
       derived.steps,
       null,
       null,
+      null,
       'live',
     );
     const { kind, id: originId } = derived.origin;
@@ -370,7 +377,8 @@ export class Workflows {
       // Somebody else made it meanwhile.
       before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
     }
-    if (!isAsDerived(before, derived)) await updateWorkflow(tx, before, content);
+    // What people gave it of inputs is not of what it was made from.
+    if (!isAsDerived(before, derived)) await updateWorkflow(tx, before, { ...content, inputs: before.inputs });
     return before.id;
   }
 
@@ -413,6 +421,7 @@ export class Workflows {
     trigger: Trigger,
     steps: Step[],
     limits: WorkflowLimits | null,
+    inputs: WorkflowInputs | null,
     keptNextRunAt: Date | null,
     environment: 'live' | 'test',
   ): WorkflowContent {
@@ -428,6 +437,7 @@ export class Workflows {
       active,
       steps,
       limits,
+      inputs,
       environment,
       nextRunAt,
       eventType: trigger.type === 'event' ? trigger.event.type : null,
@@ -453,6 +463,7 @@ export class Workflows {
       stepsJson: row.steps,
       version: row.version,
       limits: row.limits,
+      inputs: row.inputs,
       environment: row.environment,
       createdAt: row.createdAt.toISOString(),
       updatedAt: row.updatedAt.toISOString(),
@@ -479,7 +490,7 @@ async function joinToken(tx: Transaction, tenantId: string, id: string, content:
 const isAsDerived = ({ name, active, steps }: WorkflowRow, derived: DerivedWorkflow) =>
   name === derived.name && active && canonicalJson(steps) === canonicalJson(derived.steps);
 
-const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps'>) => ({
+const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 'steps' | 'inputs'>) => ({
   version,
   name,
   createdAt: createdAt.toISOString(),

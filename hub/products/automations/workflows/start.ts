@@ -1,6 +1,9 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { checkPayload, fillPayload } from '../../../../shared/inputs-check.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { acceptRun } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
@@ -17,6 +20,7 @@ export interface StartableWorkflow {
   active: boolean;
   steps: readonly Step[];
   limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
 }
 
@@ -24,6 +28,8 @@ export interface StartRequest {
   trigger: { type: string } & JsonObject;
   context?: string | null | undefined;
   payload?: JsonObject | null | undefined;
+  /** Where the caller gave the payload, as problems name it; left out for one that no caller chose, which is not checked. */
+  payloadPath?: string;
   environment: 'live' | 'test';
   depth?: number;
   parentRunId?: string;
@@ -40,7 +46,7 @@ export interface StartedRun {
 
 /**
  * Accepts a run of a workflow in the caller's transaction: every start but a schedule's goes through here.
- * @throws AppError `workflow_inactive`, `workflow_invalid`, `product_not_entitled`, `workflow_limit_reached`, `queued_runs_limit_reached`.
+ * @throws AppError `workflow_inactive`, `workflow_invalid`, `validation_failed`, `product_not_entitled`, `workflow_limit_reached`, `queued_runs_limit_reached`.
  */
 export async function startRun(
   tx: Transaction,
@@ -50,6 +56,7 @@ export async function startRun(
   request: StartRequest,
 ): Promise<StartedRun> {
   assertStartable(workflow, entitlements, deps.validateSteps);
+  const payload = payloadOf(workflow, request.payload ?? null, request.payloadPath);
   await deps.runs.takeRoomForOne(tx, workflow.tenantId);
   const admitted = await deps.runs.admit(tx, workflow);
   const { runId, job } = await acceptRun(tx, {
@@ -58,11 +65,33 @@ export async function startRun(
     workflowVersion: workflow.version,
     trigger: request.trigger,
     context: request.context ?? null,
-    payload: request.payload ?? null,
+    payload,
     environment: workflow.environment === 'test' ? 'test' : request.environment,
     depth: request.depth ?? 0,
     requestedBy: request.requestedBy ?? [],
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
   });
   return { runId, job, committed: admitted };
+}
+
+/**
+ * What a run of a workflow gets of a payload by its inputs: with their defaults.
+ * @param path where a caller gave it; undefined for a payload that no caller chose: a schedule, a channel or an event can't do otherwise, so that it is not checked.
+ * @throws AppError `validation_failed` that names each part that does not fit.
+ */
+export function payloadOf(
+  { id, inputs }: Pick<StartableWorkflow, 'id' | 'inputs'>,
+  payload: JsonObject | null,
+  path: string | undefined,
+): JsonObject | null {
+  if (inputs === null) return payload;
+  if (path === undefined) return fillPayload(inputs, payload);
+  const checked = checkPayload(inputs, payload, path);
+  const [first] = checked.problems;
+  if (first === undefined) return checked.payload;
+  throw new AppError(
+    'validation_failed',
+    `The payload does not fit the inputs of the workflow ${id}: ${first.path} ${first.message}.`,
+    { details: checked.problems },
+  );
 }

@@ -3,6 +3,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { isShown, workflows, workflowVersions } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
@@ -155,6 +156,7 @@ export interface WebhookMatch {
   active: boolean;
   steps: Step[];
   limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
   entitlements: Record<Entitlement, boolean>;
 }
@@ -169,7 +171,7 @@ export async function findByWebhookToken(
   workflowId: string | undefined,
 ): Promise<WebhookMatch[]> {
   const columns =
-    'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
+    'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
   if (workflowId !== undefined) {
     return db.systemStatement<WebhookMatch>(
       'find_by_webhook_token_and_id',
@@ -216,6 +218,7 @@ export interface WorkflowContent {
   eventType: string | null;
   nextRunAt: Date | null;
   limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
 }
 
@@ -243,11 +246,23 @@ export async function insertDerivedWorkflow(
     .onConflictDoNothing()
     .returning();
   if (row === undefined) return null;
-  await tx
-    .insert(workflowVersions)
-    .values({ workflowId: id, version: 1, tenantId, name: content.name, steps: content.steps });
+  await tx.insert(workflowVersions).values(versionOf(id, 1, tenantId, content));
   return row;
 }
+
+const versionOf = (
+  workflowId: string,
+  version: number,
+  tenantId: string,
+  { name, steps, inputs }: WorkflowContent,
+) => ({
+  workflowId,
+  version,
+  tenantId,
+  name,
+  steps,
+  inputs,
+});
 
 export async function updateWorkflow(
   tx: Transaction,
@@ -260,9 +275,7 @@ export async function updateWorkflow(
     .set({ ...content, version, updatedAt: sql`now()` })
     .where(eq(workflows.id, before.id))
     .returning();
-  await tx
-    .insert(workflowVersions)
-    .values({ workflowId: before.id, version, tenantId: before.tenantId, name: content.name, steps: content.steps });
+  await tx.insert(workflowVersions).values(versionOf(before.id, version, before.tenantId, content));
   await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
 }
@@ -276,8 +289,8 @@ export async function listVersions(
   workflowId: string,
   limit: number,
   before: number | undefined,
-): Promise<Omit<VersionRow, 'steps'>[]> {
-  const { steps: _steps, ...columns } = getTableColumns(workflowVersions);
+): Promise<Omit<VersionRow, 'steps' | 'inputs'>[]> {
+  const { steps: _steps, inputs: _inputs, ...columns } = getTableColumns(workflowVersions);
   return tx
     .select(columns)
     .from(workflowVersions)

@@ -1,0 +1,167 @@
+import type { ErrorDetail } from './errors.ts';
+import type { InputSchema, ObjectSchema, WorkflowInputs } from './inputs-schema.ts';
+import { jsonLength } from './json.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { LinearPattern } from './linear-pattern.ts';
+import type { WorkBudget } from './linear-pattern.ts';
+
+/** Problems of one payload that are told. */
+const maxProblems = 20;
+/** What one check may do to match patterns, in their units: less than a tenth of a second. */
+const maxPatternWork = 1_000_000;
+/** Characters of defaults that one payload may be given. */
+const maxFilledCharacters = 1024 * 1024;
+
+export interface CheckedValue {
+  /** With the defaults of what was left out. */
+  value: JsonValue;
+  problems: ErrorDetail[];
+}
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** How many characters a text has, as JSON Schema counts: a pair of surrogates is one. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1) length += 1;
+  return length;
+}
+
+/** Looks at each part of a value once; what depends on the schema alone is made ready once, and nothing is done once too much is wrong. */
+class Check {
+  readonly problems: ErrorDetail[] = [];
+  readonly #patterns = new Map<string, LinearPattern>();
+  readonly #choices = new Map<readonly unknown[], Set<unknown>>();
+  readonly #work: WorkBudget = { left: maxPatternWork };
+  #filled = 0;
+
+  value(schema: InputSchema, value: JsonValue, path: string): JsonValue {
+    if (this.problems.length >= maxProblems) return value;
+    switch (schema.type) {
+      case 'string':
+        if (typeof value !== 'string') this.#add(path, 'must be a string');
+        else if (this.#isChoice(schema.enum, value, path)) this.#string(schema, value, path);
+        return value;
+      case 'number':
+      case 'integer':
+        if (typeof value !== 'number')
+          this.#add(path, `must be ${schema.type === 'integer' ? 'a whole number' : 'a number'}`);
+        else if (schema.type === 'integer' && !Number.isInteger(value)) this.#add(path, 'must be a whole number');
+        else if (this.#isChoice(schema.enum, value, path)) this.#number(schema, value, path);
+        return value;
+      case 'boolean':
+        if (typeof value !== 'boolean') this.#add(path, 'must be true or false');
+        else this.#isChoice(schema.enum, value, path);
+        return value;
+      case 'array':
+        return this.#array(schema, value, path);
+      case 'object':
+        return this.#object(schema, value, path);
+    }
+  }
+
+  #add(path: string, message: string): void {
+    if (this.problems.length < maxProblems) this.problems.push({ path, message });
+  }
+
+  #isChoice(choices: readonly unknown[] | undefined, value: string | number | boolean, path: string): boolean {
+    if (choices === undefined) return true;
+    const known = this.#choices.get(choices) ?? new Set(choices);
+    this.#choices.set(choices, known);
+    if (known.has(value)) return true;
+    this.#add(path, `must be one of ${choices.map(String).join(', ').slice(0, 500)}`);
+    return false;
+  }
+
+  #string(schema: Extract<InputSchema, { type: 'string' }>, value: string, path: string): void {
+    const { minLength, maxLength, pattern } = schema;
+    const length = minLength === undefined && maxLength === undefined ? 0 : lengthOf(value);
+    if (minLength !== undefined && length < minLength)
+      return this.#add(path, minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`);
+    if (maxLength !== undefined && length > maxLength)
+      return this.#add(path, `must have at most ${maxLength} characters`);
+    if (pattern === undefined) return;
+    const compiled = this.#patterns.get(pattern) ?? new LinearPattern(pattern);
+    this.#patterns.set(pattern, compiled);
+    const isMatch = this.#work.left < 0 ? null : compiled.test(value, this.#work);
+    if (isMatch === null) this.#add(path, 'is too long to be matched with its pattern; send less');
+    else if (!isMatch) this.#add(path, `must match ${pattern}`);
+  }
+
+  #number({ minimum, maximum }: { minimum?: number; maximum?: number }, value: number, path: string): void {
+    if (minimum !== undefined && value < minimum) this.#add(path, `must be at least ${minimum}`);
+    else if (maximum !== undefined && value > maximum) this.#add(path, `must be at most ${maximum}`);
+  }
+
+  #array(schema: Extract<InputSchema, { type: 'array' }>, value: JsonValue, path: string): JsonValue {
+    const { items, minItems, maxItems } = schema;
+    if (!Array.isArray(value)) this.#add(path, 'must be an array');
+    else if (minItems !== undefined && value.length < minItems) this.#add(path, `must have at least ${minItems} items`);
+    else if (maxItems !== undefined && value.length > maxItems) this.#add(path, `must have at most ${maxItems} items`);
+    else if (items !== undefined) {
+      const checked = value.map((item, index) => this.value(items, item, `${path}[${index}]`));
+      return checked.some((item, index) => item !== value[index]) ? checked : value;
+    }
+    return value;
+  }
+
+  #object(schema: ObjectSchema, value: JsonValue, path: string): JsonValue {
+    if (!isObject(value)) {
+      this.#add(path, 'must be an object');
+      return value;
+    }
+    const { properties = {}, required = [], additionalProperties = true } = schema;
+    const changed: [string, JsonValue][] = [];
+    for (const name of Object.keys(value)) {
+      const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+      if (property !== undefined) {
+        const item = value[name] as JsonValue;
+        const checked = this.value(property, item, `${path}.${name}`);
+        if (checked !== item) changed.push([name, checked]);
+      } else if (!additionalProperties) this.#add(`${path}.${name.slice(0, 100)}`, 'is not known here; leave it out');
+    }
+    for (const [name, property] of Object.entries(properties)) {
+      if (Object.hasOwn(value, name)) continue;
+      if (property.default !== undefined) this.#fill(changed, name, property.default, `${path}.${name}`);
+      else if (required.includes(name)) this.#add(`${path}.${name}`, 'is required');
+    }
+    // Unlike an assignment, this makes a property of its own of any name.
+    return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) };
+  }
+
+  #fill(entries: [string, JsonValue][], name: string, value: JsonValue, path: string): void {
+    this.#filled += jsonLength(value, maxFilledCharacters) + name.length;
+    if (this.#filled > maxFilledCharacters)
+      this.#add(path, 'is left out so often that its default makes this too long');
+    else entries.push([name, value]);
+  }
+}
+
+/** Checks a value by a schema that was read: in time that grows with the value alone. */
+export function checkValue(schema: InputSchema, value: JsonValue, path: string): CheckedValue {
+  const check = new Check();
+  return { value: check.value(schema, value, path), problems: check.problems };
+}
+
+/**
+ * Checks what a caller gave a workflow by its inputs, and fills in what was left out and has a default.
+ * @param path where it was given, as problems name it.
+ */
+export function checkPayload(
+  inputs: WorkflowInputs,
+  payload: JsonObject | null,
+  path: string,
+): { payload: JsonObject | null; problems: ErrorDetail[] } {
+  const { value, problems } = checkValue(inputs, payload ?? {}, path);
+  const isEmpty = payload === null && Object.keys(value as JsonObject).length === 0;
+  return { payload: isEmpty ? null : (value as JsonObject), problems };
+}
+
+/** Fills in what a payload that no caller gave leaves out and a default says, on its first level; what it has stays as it is. */
+export function fillPayload(inputs: WorkflowInputs, payload: JsonObject | null): JsonObject | null {
+  const missing = Object.entries(inputs.properties ?? {}).flatMap(([name, { default: value }]) =>
+    value === undefined || (payload !== null && Object.hasOwn(payload, name)) ? [] : [[name, value] as const],
+  );
+  return missing.length === 0 ? payload : { ...payload, ...Object.fromEntries(missing) };
+}
