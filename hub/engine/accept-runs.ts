@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { runs } from './schema.ts';
 
@@ -85,6 +86,7 @@ export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedR
 /** Writes runs, their flows and their wake-ups in one statement. */
 export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<AcceptedRunRow[]> {
   if (newRuns.length === 0) return [];
+  for (const { tenantId } of newRuns) noteWorkspaceChange(tx, tenantId);
   const prepared = newRuns.map((run) => {
     const runId = newId();
     return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
@@ -168,6 +170,7 @@ export async function wakeRuns(tx: Transaction, runIds: readonly string[]): Prom
   );
   return rows.map(({ id, job_id: jobId, data }) => {
     noteWritten(tx, runRowsTopic(data.runId));
+    noteWorkspaceChange(tx, data.tenantId);
     return { outboxId: Number(id), job: 'run', jobId, data, notBefore: null };
   });
 }

@@ -3,6 +3,7 @@ import type { RunHold } from '../../shared/contract/automations/run-status.ts';
 import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
 import { endOfPeriod } from '../platform/calendar/calendar.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import type { PromisedJob } from './accept-runs.ts';
 
 /**
@@ -277,6 +278,7 @@ async function begin(
   count: number,
   claimed: ClaimedForAdmission | null,
 ): Promise<{ id: string; job: PromisedJob | null }[]> {
+  noteWorkspaceChange(tx, tenantId);
   const { rows } = await tx.query<{ id: string; outbox_id: string | null; job_id: string | null }>(
     'begin_held',
     `WITH line AS MATERIALIZED (

@@ -3,6 +3,7 @@ import type { RunStatus } from '../../shared/contract/automations/run-status.ts'
 import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { insertOutbox, personOf, requestersOf, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
@@ -47,7 +48,8 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
 }
 
 /** Ends runs that are locked and have not ended: their workers, if any, lose the lease. */
-export async function markCancelled(tx: Transaction, runIds: readonly string[]): Promise<void> {
+export async function markCancelled(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<void> {
+  noteWorkspaceChange(tx, tenantId);
   for (const id of runIds) noteWritten(tx, runRowsTopic(id));
   await tx.query(
     'cancel_runs',
@@ -183,6 +185,7 @@ export async function insertRetries(
      SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id RETURNING id, job_id, data`,
     [JSON.stringify(prepared)],
   );
+  for (const { data } of rows) noteWorkspaceChange(tx, data.tenantId);
   const jobs = new Map(
     rows.map(({ id, job_id: jobId, data }) => [
       data.runId,
@@ -214,6 +217,7 @@ export async function reopenRun(
   stepIndex: number,
   wait: StepWait,
 ): Promise<PromisedJob> {
+  noteWorkspaceChange(tx, tenantId);
   await forgetEnd(tx, tenantId, runId);
   const [row] = await tx
     .update(runs)

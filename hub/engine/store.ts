@@ -4,6 +4,7 @@ import type { Entitlement } from '../../shared/contract/define.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
+import { noteWorkspaceChange, workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { endsLock } from './admission.ts';
@@ -94,7 +95,10 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
      FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [runId, leaseSeconds],
   );
-  return rows[0] ?? null;
+  const claimed = rows[0];
+  if (claimed === undefined) return null;
+  db.tellWritten(workspaceTopic(claimed.tenant_id));
+  return claimed;
 }
 
 /**
@@ -171,7 +175,7 @@ const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, sta
 
 /** Writes the state of one step. Only after the fence was checked in the same transaction. */
 export async function writeStep(tx: Transaction, writer: StepWriter, step: StepRecord): Promise<void> {
-  noteWritten(tx, runRowsTopic(writer.run.id));
+  noteStepWritten(tx, writer.run);
   await writer.working(step.index, () => tx.query('write_step', writeStepStatement, stepValues(writer, step)));
 }
 
@@ -185,7 +189,7 @@ export async function writeLastStep(
   step: StepRecord,
 ): Promise<{ othersMayWait: boolean }> {
   const { run, working } = writer;
-  noteWritten(tx, runRowsTopic(run.id));
+  noteStepWritten(tx, run);
   const write = () =>
     tx.query<{ others_may_wait: boolean }>(
       'write_last_step',
@@ -196,6 +200,11 @@ export async function writeLastStep(
     );
   const { rows } = await working(step.index, write);
   return { othersMayWait: rows[0]?.others_may_wait === true };
+}
+
+function noteStepWritten(tx: Transaction, run: StepWriter['run']): void {
+  noteWritten(tx, runRowsTopic(run.id));
+  noteWorkspaceChange(tx, run.tenant_id);
 }
 
 const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [

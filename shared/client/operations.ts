@@ -148,6 +148,17 @@ export interface Approval {
   createdAt: string;
 }
 
+export interface ApprovalEvent {
+  type: 'approval';
+  /** When it happened */
+  at: string;
+  id: string;
+  runId: string;
+  stepIndex: number;
+  kind: 'step' | 'system.run';
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+}
+
 export interface ApprovalPage {
   data: Approval[];
   meta: PageMeta;
@@ -917,6 +928,17 @@ export interface NodeCommandPage {
   meta: PageMeta;
 }
 
+export interface NodeEvent {
+  type: 'node';
+  /** When it happened */
+  at: string;
+  id: string;
+  name: string;
+  status: 'online' | 'offline' | 'pending' | 'revoked';
+  /** What happened to it */
+  change: 'created' | 'paired' | 'online' | 'offline' | 'renamed' | 'revoked';
+}
+
 export interface NodeFacts {
   device: DeviceInfo | null;
   paused: boolean;
@@ -1178,6 +1200,12 @@ export interface QuietHoursInput {
   days?: number[];
 }
 
+export interface ReadyEvent {
+  type: 'ready';
+  /** When it happened */
+  at: string;
+}
+
 export interface RemovedMember {
   id: string;
   deleted: true;
@@ -1199,6 +1227,13 @@ export interface RemovedMember {
     createdAt: string;
     revoked: boolean;
   }[];
+}
+
+export interface ResetEvent {
+  type: 'reset';
+  /** When it happened */
+  at: string;
+  message: string;
 }
 
 export interface Retention {
@@ -1257,6 +1292,21 @@ export interface Run {
   context: string | null;
   payload: JsonObject | null;
   stepsResultJson: StepResult[];
+}
+
+export interface RunEvent {
+  type: 'run';
+  /** When it happened */
+  at: string;
+  id: string;
+  workflowId: string;
+  status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+  /** The `code` of its `error` */
+  errorCode: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  finishedAt: string | null;
 }
 
 export interface RunInput {
@@ -1562,6 +1612,18 @@ export interface StartedRun {
 
 export type Step = SkillStep | LogStep | ApprovalStep | AgentStep | DeliverStep;
 
+export interface StepEvent {
+  type: 'step';
+  /** When it happened */
+  at: string;
+  runId: string;
+  index: number;
+  status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
+  attempts: number;
+  /** The `code` of its `error` */
+  errorCode: string | null;
+}
+
 export type StepInput = SkillStepInput | LogStepInput | ApprovalStepInput | AgentStepInput | DeliverStepInput;
 
 export interface StepResult {
@@ -1711,6 +1773,8 @@ export interface WorkflowVersionSummaryPage {
   data: WorkflowVersionSummary[];
   meta: PageMeta;
 }
+
+export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | ReadyEvent | ResetEvent;
 
 /** What each operation takes and answers. */
 export interface Operations {
@@ -2851,6 +2915,15 @@ export interface Operations {
     };
     answer: AuditEntryPage;
   };
+  /** Follow live what changes in the workspace */
+  streamWorkspaceEvents: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: Bytes;
+  };
   /** List contact lists */
   listContactLists: {
     input?: {
@@ -3243,6 +3316,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   growthUpdateResource: ['PATCH', '/growth/automations/{resource}/{id}'],
   growthDeleteResource: ['DELETE', '/growth/automations/{resource}/{id}'],
   listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
+  streamWorkspaceEvents: ['GET', '/tenants/{tenantId}/events'],
   listContactLists: ['GET', '/growth/marketing/lists'],
   createContactList: ['POST', '/growth/marketing/lists'],
   deleteContactList: ['DELETE', '/growth/marketing/lists/{id}'],

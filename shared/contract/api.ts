@@ -15,6 +15,7 @@ import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
 import { audit } from './core/audit.ts';
+import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
 import { system } from './core/system.ts';
 import type { Operation } from './define.ts';
@@ -45,6 +46,7 @@ export const api = {
   ...growthAliases,
   ...growth,
   ...audit,
+  ...events,
   ...marketing,
   ...identity,
   ...system,

@@ -95,6 +95,8 @@ interface OperationShape {
   response: z.ZodType;
   /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
   binaryResponse?: string;
+  /** What the data of each event of a stream holds. */
+  streamedEvent?: z.ZodType;
   /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */

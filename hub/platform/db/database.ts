@@ -223,6 +223,11 @@ export class Database implements AsyncDisposable {
     return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values })).rows);
   }
 
+  /** Tells that a statement by `systemStatement` wrote rows of a topic; of a transaction, `noteWritten` does. */
+  tellWritten(topic: string): void {
+    this.#tellWritten(topic);
+  }
+
   /** Says who hears of each topic of which this process committed rows. */
   onWritten(listener: (topic: string) => void): void {
     this.#tellWritten = listener;

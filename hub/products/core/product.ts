@@ -4,6 +4,8 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import { Audit } from './audit/index.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { keptEvents, trimWorkspaceEvents, WorkspaceEvents } from './events/index.ts';
+import { eventRoutes } from './events/routes.ts';
 import { Identity } from './identity/index.ts';
 import { signInPages } from './identity/pages.ts';
 import { identityRoutes } from './identity/routes.ts';
@@ -24,7 +26,7 @@ export interface Core extends Product {
 
 /** @param maxPerWorkspace other limits than the declared ones; for tests. */
 export function createCore(
-  { db, events, cursors, rateLimiter, secrets }: Platform,
+  { db, events, live, cursors, rateLimiter, secrets }: Platform,
   settings: CoreSettings,
   maxPerWorkspace?: Partial<Record<LimitedKind, number>>,
 ): Core {
@@ -40,7 +42,18 @@ export function createCore(
   return {
     identity,
     limits: new WorkspaceLimits(maxPerWorkspace),
-    routes: [...identityRoutes(identity), ...auditRoutes(new Audit({ db, cursors }))],
+    routes: [
+      ...identityRoutes(identity),
+      ...auditRoutes(new Audit({ db, cursors })),
+      ...eventRoutes(new WorkspaceEvents({ db, live })),
+    ],
+    tasks: [
+      {
+        name: 'retention of workspace events',
+        everyMs: 60_000,
+        run: (stopping) => trimWorkspaceEvents(db, keptEvents, stopping),
+      },
+    ],
     pages: signInPages(identity),
     retention: coreRetention(settings.retention),
   };

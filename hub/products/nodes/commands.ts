@@ -9,6 +9,7 @@ import { lockRuns, wakeRun } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
+import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
 import { handOverSeconds, leaseSeconds } from './lease.ts';
 import { isReachable } from './reachability.ts';
@@ -134,14 +135,25 @@ export class NodeCommands {
   ): Promise<HandOut | null> {
     const { tenantId, nodeId } = device;
     const look = async (tx: Transaction): Promise<(HandOut & { refused: Refusal[] }) | null> => {
-      const { rows: seen } = await tx.query<{ allow_system: boolean; allow_browser: boolean; stale: boolean }>(
+      const { rows: seen } = await tx.query<{
+        allow_system: boolean;
+        allow_browser: boolean;
+        online: boolean;
+        stale: boolean;
+      }>(
         'poll_node',
-        `SELECT allow_system, allow_browser, coalesce(last_seen_at < now() - interval '5 seconds', true) AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
+        `SELECT allow_system, allow_browser, online, coalesce(last_seen_at < now() - interval '5 seconds', true) OR NOT online AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
         [nodeId],
       );
       const node = seen[0];
       if (node === undefined) return null;
-      if (node.stale) await tx.query('touch_node', 'UPDATE nodes SET last_seen_at = now() WHERE id = $1', [nodeId]);
+      if (node.stale)
+        await tx.query(
+          'touch_node',
+          'UPDATE nodes SET last_seen_at = now(), online = true WHERE id = $1 AND revoked_at IS NULL',
+          [nodeId],
+        );
+      if (!node.online) noteWorkspaceChange(tx, tenantId);
       // Before more are leased: that waits for nobody, so that no two transactions wait for each other.
       const withdrawn = await this.extendLeases(tx, nodeId, running);
       if (isRunningComplete) await this.#giveAgain(tx, nodeId, running);

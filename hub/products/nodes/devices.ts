@@ -5,6 +5,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
+import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { addressBlock } from '../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../core/audit/index.ts';
@@ -107,6 +108,7 @@ export class Devices {
           .update(nodes)
           .set({
             lastSeenAt: sql`now()`,
+            online: true,
             paused: body.paused,
             ...(body.facts === undefined ? {} : { facts: body.facts as JsonObject }),
             ...(body.device === undefined ? {} : { device: body.device as JsonObject }),
@@ -118,9 +120,11 @@ export class Devices {
             device: nodes.device,
             facts: nodes.facts,
             noted: sql<unknown>`(SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1)`,
+            wasOnline: sql<boolean>`(select before.online from nodes before where before.id = ${nodeId})`,
           });
         if (row === undefined) throw revoked();
-        const { allowSystem, allowBrowser, device: info, facts, noted } = row;
+        const { allowSystem, allowBrowser, device: info, facts, noted, wasOnline } = row;
+        if (!wasOnline) noteWorkspaceChange(tx, tenantId);
         const known = { device: info, facts, paused: body.paused, allowSystem, allowBrowser } as KnownOfNode;
         const changed = changedFacts(known, noted);
         if (changed !== null) await noteFacts(tx, tenantId, nodeId, changed);
@@ -201,6 +205,7 @@ export class Devices {
           pairingCodeHash: null,
           pairedAt: sql`now()`,
           lastSeenAt: sql`now()`,
+          online: true,
           updatedAt: sql`now()`,
         })
         .where(
@@ -212,6 +217,7 @@ export class Devices {
         )
         .returning({ id: nodes.id, tenantId: nodes.tenantId });
       if (row === undefined) return null;
+      noteWorkspaceChange(tx, row.tenantId);
       await recordAudit(tx, {
         tenantId: row.tenantId,
         actor: `node:${row.id}`,

@@ -32,6 +32,8 @@ export const nodes = pgTable(
     pairingExpiresAt: instant('pairing_expires_at'),
     pairedAt: instant('paired_at'),
     lastSeenAt: instant('last_seen_at'),
+    /** Whether it was told last that the node is online; the sweep takes it back once the node has been silent for too long. */
+    online: boolean('online').notNull().default(false),
     revokedAt: instant('revoked_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -45,6 +47,10 @@ export const nodes = pgTable(
     index('nodes_revoked')
       .on(table.tenantId, table.id)
       .where(sql`revoked_at is not null`)
+      .concurrently(),
+    index('nodes_online')
+      .on(table.id)
+      .where(sql`online`)
       .concurrently(),
     index('nodes_unclaimed')
       .on(table.pairingExpiresAt)

@@ -1,4 +1,4 @@
-import { and, eq, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { notFound } from '../../../shared/errors.ts';
@@ -7,13 +7,14 @@ import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
+import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { failNodeCommands, nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
 import { nodes } from './schema.ts';
-import { findNode, listNodes, presentNode } from './store.ts';
+import { findNode, isSilentSql, listNodes, presentNode } from './store.ts';
 import type { PresentedNode } from './store.ts';
 
 export interface NodesDependencies {
@@ -31,6 +32,7 @@ type CreateBody = z.output<typeof resource.createAutomationNode.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationNode.body>;
 
 const pairingMinutes = 10;
+const silentAtOnce = 500;
 
 /** Companion nodes as their workspace sees them. */
 export class Nodes {
@@ -57,6 +59,7 @@ export class Nodes {
     const nodeId = newId();
     const pairingCode = newPairingCode();
     const expiresAt = await this.#deps.db.workspace(tenantId, async (tx) => {
+      noteWorkspaceChange(tx, tenantId);
       const [row] = await tx
         .insert(nodes)
         .values({
@@ -87,6 +90,7 @@ export class Nodes {
   /** @throws AppError `not_found`. */
   async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
     const presented = await this.#deps.db.workspace(tenantId, async (tx) => {
+      noteWorkspaceChange(tx, tenantId);
       const updated = await tx
         .update(nodes)
         .set({ ...body, updatedAt: sql`now()` })
@@ -112,9 +116,10 @@ export class Nodes {
   /** Revokes a node: its secret and its code are forgotten and its open commands fail. @throws AppError `not_found`. */
   async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
+      noteWorkspaceChange(tx, tenantId);
       const revoked = await tx
         .update(nodes)
-        .set({ revokedAt: sql`now()`, secretHash: null, pairingCodeHash: null, updatedAt: sql`now()` })
+        .set({ revokedAt: sql`now()`, online: false, secretHash: null, pairingCodeHash: null, updatedAt: sql`now()` })
         .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
         .returning({ id: nodes.id });
       if (revoked.length === 0) throw notFound('node', id);
@@ -124,6 +129,30 @@ export class Nodes {
     this.#deps.dispatch(jobs);
     void this.#deps.events.publish(nodeTopic(id), {});
     return { id, deleted: true };
+  }
+
+  /** Takes note of nodes that were silent for too long to count as online; part of the sweep. */
+  async noteSilent(): Promise<void> {
+    const silent = await this.#deps.db.system(
+      async (tx) => {
+        const found = tx
+          .select({ id: nodes.id })
+          .from(nodes)
+          .where(and(nodes.online, isSilentSql(this.#deps.heartbeatSeconds)))
+          .orderBy(asc(nodes.id))
+          .limit(silentAtOnce)
+          .for('update', { skipLocked: true });
+        const rows = await tx
+          .update(nodes)
+          .set({ online: false })
+          .where(sql`${nodes.id} = any(array(${found}))`)
+          .returning({ tenantId: nodes.tenantId });
+        for (const { tenantId } of rows) noteWorkspaceChange(tx, tenantId);
+        return rows.length;
+      },
+      { durable: false },
+    );
+    if (silent === silentAtOnce) await this.noteSilent();
   }
 
   /** Removes nodes whose code was never claimed, a day after it expired; part of the sweep. */

@@ -27,6 +27,10 @@ const onlineSince = (heartbeatSeconds: number) =>
 export const isOnlineSql = (heartbeatSeconds: number): SQL =>
   sql`(nodes.revoked_at is null and coalesce(nodes.last_seen_at > ${onlineSince(heartbeatSeconds)}, false))`;
 
+/** Whether a paired node has not been heard of for as long as makes it offline, as SQL. */
+export const isSilentSql = (heartbeatSeconds: number): SQL<boolean> =>
+  sql<boolean>`${nodes.lastSeenAt} <= ${onlineSince(heartbeatSeconds)}`;
+
 /** The status of a node as SQL, by the database's clock. */
 export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
   return sql<NodeStatus>`case

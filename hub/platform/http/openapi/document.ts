@@ -64,6 +64,7 @@ const tagDescriptions: Record<string, string> = {
   'Companion nodes': "People's machines that workflows reach: pairing, commands, results.",
   Artefacts: 'Screenshots, recordings and files that commands brought.',
   Dashboard: 'Automations for signed-in people.',
+  'Live events': 'What changes in a workspace, as it does.',
   'Audit log': 'Who changed what.',
   Marketing: 'Contact lists and campaigns.',
   'Workspaces and people': 'Sign-up, sign-in and members.',
@@ -120,6 +121,11 @@ function requestOf(operation: Operation, components: SchemaComponents): Json | n
 }
 
 function answerOf(operation: Operation, components: SchemaComponents): Json {
+  if (operation.binaryResponse !== undefined && operation.streamedEvent !== undefined)
+    return {
+      description: 'The events; of each, what its data holds',
+      content: { [operation.binaryResponse]: { schema: components.describe(operation.streamedEvent, 'output') } },
+    };
   if (operation.binaryResponse !== undefined)
     return { description: 'The bytes', content: { [operation.binaryResponse]: bytes } };
   return {

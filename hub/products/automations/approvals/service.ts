@@ -8,6 +8,7 @@ import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { users } from '../../core/identity/schema.ts';
 import { approvalVotes } from './schema.ts';
@@ -129,6 +130,7 @@ export class Approvals {
       details: { runId: row.runId, requestHash: row.requestHash },
     });
     if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes), job: null };
+    noteWorkspaceChange(tx, tenantId);
     const closed = await closeApproval(tx, id, body.decision, actor, note);
     return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
   }

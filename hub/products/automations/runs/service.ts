@@ -178,7 +178,7 @@ export class Runs {
     const before = new Map(locked.map((run) => [run.id, run.status]));
     if (open.length === 0) return { before, committed: () => undefined };
     const ids = open.map((run) => run.id);
-    await markCancelled(tx, ids);
+    await markCancelled(tx, tenantId, ids);
     const tell = await this.#deps.onCancel(tx, tenantId, ids);
     // One that is cancelled with those that it waits for wants no worker.
     const cancelled = new Set(ids);

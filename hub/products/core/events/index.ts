@@ -1,0 +1,2 @@
+export { keptEvents, trimWorkspaceEvents } from './retention.ts';
+export { WorkspaceEvents } from './service.ts';

@@ -1,0 +1,57 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+
+/** How many events of a workspace are kept, and for how long. */
+export interface KeptEvents {
+  count: number;
+  hours: number;
+}
+
+export const keptEvents: KeptEvents = { count: 10_000, hours: 24 };
+const batch = 2_000;
+const workspacesAtOnce = 200;
+
+/**
+ * Removes events beyond what is kept, in the order of their transactions, and notes up to which: so that no reader goes on past a gap
+ * without being told. What a dump of another cluster brought along, whose transactions are yet to come here, goes without a trace.
+ */
+const trimStatement = `WITH beyond AS (
+    SELECT transaction FROM workspace_events WHERE tenant_id = $1 ORDER BY transaction DESC, seq DESC OFFSET $2 LIMIT 1
+  ), oldest AS (
+    SELECT transaction, at FROM workspace_events WHERE tenant_id = $1 AND transaction < pg_snapshot_xmax(pg_current_snapshot()) ORDER BY transaction, seq LIMIT ${batch}
+  ), cut AS (
+    SELECT transaction FROM oldest WHERE at < now() - make_interval(hours => $3) OR transaction <= (SELECT transaction FROM beyond) ORDER BY transaction DESC LIMIT 1
+  ), noted AS (
+    INSERT INTO workspace_event_floors AS f (tenant_id, transaction) SELECT $1, transaction FROM cut
+    ON CONFLICT (tenant_id) DO UPDATE SET transaction = CASE
+      WHEN f.transaction < pg_snapshot_xmax(pg_current_snapshot()) THEN greatest(f.transaction, excluded.transaction) ELSE excluded.transaction END
+  )
+  DELETE FROM workspace_events WHERE tenant_id = $1 AND (transaction <= (SELECT transaction FROM cut) OR transaction >= pg_snapshot_xmax(pg_current_snapshot()))`;
+
+/** Trims the log of every workspace; part of the sweep. */
+export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stopping?: AbortSignal): Promise<void> {
+  const turn = newTurn(stopping);
+  let after = '00000000-0000-0000-0000-000000000000';
+  await inBatches(turn, workspacesAtOnce, async () => {
+    const workspaces = await db.systemStatement<{ tenant_id: string }>(
+      'workspaces_with_events',
+      `WITH RECURSIVE workspace AS (
+         (SELECT tenant_id FROM workspace_events WHERE tenant_id > $1::uuid ORDER BY tenant_id LIMIT 1)
+         UNION ALL
+         SELECT n.tenant_id FROM workspace CROSS JOIN LATERAL (SELECT tenant_id FROM workspace_events WHERE tenant_id > workspace.tenant_id ORDER BY tenant_id LIMIT 1) n
+       ) SELECT tenant_id FROM workspace LIMIT ${workspacesAtOnce}`,
+      [after],
+    );
+    for (const { tenant_id: tenantId } of workspaces) {
+      await inBatches(turn, batch, async () => {
+        const { rowCount } = await db.system(
+          (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, kept.count, kept.hours]),
+          { durable: false },
+        );
+        return rowCount ?? 0;
+      });
+      after = tenantId;
+    }
+    return workspaces.length;
+  });
+}

@@ -1,0 +1,12 @@
+import { events as resource } from '../../../../shared/contract/core/events.ts';
+import { streamEvents } from '../../../platform/http/event-stream.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { WorkspaceEvents } from './service.ts';
+
+export const eventRoutes = (events: WorkspaceEvents) =>
+  implement(resource, {
+    streamWorkspaceEvents: ({ principal: { tenantId }, signal, headers, raw: { response } }) =>
+      streamEvents(response, signal, { maxSeconds: resource.streamWorkspaceEvents.holdSeconds }, (stream) =>
+        events.follow(tenantId, stream, headers['last-event-id']),
+      ),
+  });
