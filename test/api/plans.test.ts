@@ -10,6 +10,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 import type { Judge } from '../fixtures/statements.ts';
 
@@ -254,6 +255,11 @@ test(
     const { id: tokenId } = await workspace.createKey();
     await session.call('deleteApiToken', { params: { tenantId, id: tokenId } });
     await hub.client().call('logIn', { body: { email: workspace.email, password: workspace.password } });
+    // From a transaction of the crowd on, which is not the last.
+    const lastEventId = `${(590).toString(36)}.0`;
+    const stream = await openStream(`${hub.url}/tenants/${tenantId}/events`, workspace.jwt, lastEventId);
+    await expect.poll(() => stream.received.length).toBeGreaterThan(100);
+    stream.end();
     await hub.app.sweep();
     await expectIndexed();
   },

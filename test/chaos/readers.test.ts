@@ -11,21 +11,21 @@ import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
 
 /** What a process holds in memory, in MiB, as its kernel counts it. */
 function residentMiB(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** Asks for all that was ever logged, and never reads the answer. */
-function stalledReader(url: string, key: string): Socket {
+/** Asks for all that there ever was, and never reads the answer. */
+function stalledReader(url: string, path: string, headers: Record<string, string>): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
   socket.pause();
-  socket.write(
-    `GET /v1/automations/logs/live HTTP/1.1\r\nHost: hub\r\nX-API-Key: ${key}\r\nLast-Event-ID: 01900000-0000-7000-8000-000000000000\r\n\r\n`,
-  );
+  const lines = Object.entries({ Host: 'hub', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
   onTestFinished(() => {
     socket.destroy();
   });
@@ -67,7 +67,12 @@ test.skipIf(process.platform !== 'linux')(
       [first.id],
     );
     const before = residentMiB(hub.child.pid as number);
-    const sockets = Array.from({ length: 8 }, () => stalledReader(hub.url, key));
+    const sockets = Array.from({ length: 8 }, () =>
+      stalledReader(hub.url, '/v1/automations/logs/live', {
+        'X-API-Key': key,
+        'Last-Event-ID': '01900000-0000-7000-8000-000000000000',
+      }),
+    );
     let most = before;
     // A reader would have been sent everything long before; what is held back is bounded by now or grows with each look.
     for (let look = 0; look < 40; look += 1) {
@@ -77,6 +82,57 @@ test.skipIf(process.platform !== 'linux')(
     }
     expect(most - before).toBeLessThan(120);
     for (const socket of sockets) socket.destroy();
+    expect(await hub.stop()).toBe(0);
+  },
+);
+
+test.skipIf(process.platform !== 'linux')(
+  'readers of the events of a workspace that stall cost the hub next to no memory, and nobody else waits for them',
+  { timeout: 120_000 },
+  async () => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const hub = await startHubProcess({
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      SIGN_UP: 'open',
+      DATABASE_POOL_SIZE: '8',
+    });
+    const { token, tenantId } = await createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch }).call(
+      'signUp',
+      { body: { email: 'a@example.org', password: 'correct horse battery', workspaceName: 'stalled' } },
+    );
+    const path = `/tenants/${tenantId}/events`;
+    const quick = await openStream(`${hub.url}${path}`, token);
+    await expect.poll(() => quick.received.length).toBe(1);
+    const before = residentMiB(hub.child.pid as number);
+    // 20 MiB of events; each of 24 readers would have them all.
+    const write = (count: number) =>
+      database.query(
+        `insert into workspace_events (tenant_id, type, data) select $1, 'run', jsonb_build_object('padding', repeat('x', 2000)) from generate_series(1, $2::int)`,
+        [tenantId, count],
+      );
+    await write(9_000);
+    const sockets = Array.from({ length: 24 }, () =>
+      stalledReader(hub.url, path, {
+        Authorization: `Bearer ${token}`,
+        'Last-Event-ID': quick.received[0]?.id as string,
+      }),
+    );
+    await expect.poll(() => quick.received.length, { timeout: 30_000 }).toBe(9_001);
+    let most = before;
+    for (let look = 0; look < 20; look += 1) {
+      await delay(250);
+      most = Math.max(most, residentMiB(hub.child.pid as number));
+    }
+    await write(1);
+    await expect.poll(() => quick.received.length, { timeout: 30_000 }).toBe(9_002);
+    expect(most - before).toBeLessThan(200);
+    for (const socket of sockets) socket.destroy();
+    quick.end();
     expect(await hub.stop()).toBe(0);
   },
 );

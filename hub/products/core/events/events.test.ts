@@ -1,0 +1,350 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { LiveTopics } from '../../../platform/events/live-topics.ts';
+import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
+import { workspaceTopic } from '../../../platform/events/workspace-topic.ts';
+import { newId } from '../../../platform/ids.ts';
+import { trimWorkspaceEvents, WorkspaceEvents } from './index.ts';
+import { decodePosition, encodePosition } from './position.ts';
+
+const logger = pino({ level: 'silent' });
+let database: TestDatabase;
+let db: Database;
+let events: PostgresEvents;
+/** As two processes have them; each looks every few milliseconds. */
+let processes: { live: LiveTopics; events: WorkspaceEvents }[];
+let tenantId: string;
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
+  events = await PostgresEvents.connect(database.url, logger);
+  processes = Array.from({ length: 2 }, () => {
+    const live = new LiveTopics(events, { lookMs: [5], tellEveryMs: 5 });
+    return { live, events: new WorkspaceEvents({ db, live }) };
+  });
+});
+afterAll(async () => {
+  for (const { live } of processes) live[Symbol.dispose]();
+  await events[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  tenantId = newId();
+  await database.query('INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, $3)', [
+    tenantId,
+    tenantId,
+    { automations: true },
+  ]);
+});
+
+interface Received {
+  event: string;
+  data: { type: string; id: string; name?: string; status?: string };
+  id: string;
+}
+
+/** A reader of one of the processes; `room` is what it waits for after each event. */
+function read({ process = 0, lastEventId = undefined as string | undefined, room = async () => undefined as unknown }) {
+  const gone = new AbortController();
+  const received: Received[] = [];
+  const over = (processes[process] as (typeof processes)[number]).events.follow(
+    tenantId,
+    {
+      signal: gone.signal,
+      async send(event, data, id) {
+        received.push({ event, data: data as Received['data'], id: id as string });
+        await room();
+      },
+    },
+    lastEventId,
+  );
+  const end = async () => {
+    gone.abort();
+    await over;
+  };
+  onTestFinished(end);
+  return { received, end, names: () => received.flatMap(({ data: { name } }) => name ?? []) };
+}
+
+async function connect(): Promise<Client> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+interface Writer {
+  query(text: string, values: unknown[]): Promise<unknown>;
+}
+const insertNode = (client: Writer, name: string, id = newId()) =>
+  client.query(
+    'INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, $3, false, false)',
+    [id, tenantId, name],
+  );
+const insertMany = (count: number, prefix: string) =>
+  database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) SELECT gen_random_uuid(), $1, $2 || n, false, false FROM generate_series(1, $3::int) n`,
+    [tenantId, prefix, count],
+  );
+const numbered = (prefix: string, count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index + from}`);
+
+describe('the events of a workspace', () => {
+  test('hold one of a transaction that commits after a later one, for who reads on and for who comes back', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.map(({ event }) => event)).toEqual(['ready']);
+    const [early, late] = [await connect(), await connect()];
+    await early.query('BEGIN');
+    await insertNode(early, 'began first');
+    await late.query('BEGIN');
+    await insertNode(late, 'committed first');
+    await late.query('COMMIT');
+    await expect.poll(reader.names).toEqual(['committed first']);
+    const known = reader.received.at(-1)?.id;
+    const back = read({ process: 1, lastEventId: known });
+    await early.query('COMMIT');
+    await expect.poll(reader.names).toEqual(['committed first', 'began first']);
+    await expect.poll(back.names).toEqual(['began first']);
+    const later = read({ process: 1, lastEventId: known });
+    await expect.poll(later.names).toEqual(['began first']);
+    const all = read({ lastEventId: reader.received.at(-1)?.id });
+    await insertNode(database, 'next');
+    await expect.poll(all.names).toEqual(['next']);
+  });
+
+  test('wait for no transaction that stays open elsewhere', async () => {
+    const open = await connect();
+    await open.query('BEGIN');
+    await open.query('SELECT pg_current_xact_id()');
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    await insertNode(database, 'meanwhile');
+    await expect.poll(reader.names).toEqual(['meanwhile']);
+  });
+
+  test('tell of one row in the order in which it changed, whichever transaction began first', async () => {
+    const id = newId();
+    await insertNode(database, 'new', id);
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    const [first, second] = [await connect(), await connect()];
+    const rename = (client: Client, name: string) =>
+      client.query('UPDATE nodes SET name = $2 WHERE id = $1', [id, name]);
+    await first.query('BEGIN; SELECT pg_current_xact_id()');
+    await second.query('BEGIN; SELECT pg_current_xact_id()');
+    await rename(second, 'renamed');
+    const waiting = rename(first, 'renamed again');
+    await second.query('COMMIT');
+    await waiting;
+    await first.query('COMMIT');
+    await expect.poll(reader.names).toEqual(['renamed', 'renamed again']);
+    const back = read({ lastEventId: reader.received[0]?.id });
+    await expect.poll(back.names).toEqual(['renamed', 'renamed again']);
+  });
+
+  test('come once each, however transactions interleave and whenever a reader comes back to whichever process', async () => {
+    let writing = 6;
+    const writers = Array.from({ length: 6 }, async (_, writer) => {
+      const client = await connect();
+      for (let index = 0; index < 25; index += 1) {
+        await client.query('BEGIN');
+        await insertNode(client, `${writer}.${index}.a`);
+        await delay(Math.random() * 8);
+        await insertNode(client, `${writer}.${index}.b`);
+        await client.query(index % 10 === 9 ? 'ROLLBACK' : 'COMMIT');
+      }
+      writing -= 1;
+    });
+    const expected = Array.from({ length: 6 }, (_, writer) =>
+      Array.from({ length: 25 }, (__, index) =>
+        index % 10 === 9 ? [] : [`${writer}.${index}.a`, `${writer}.${index}.b`],
+      ),
+    )
+      .flat(2)
+      .toSorted();
+    const first = read({});
+    await expect.poll(() => first.received.length).toBeGreaterThan(0);
+    let lastEventId = first.received[0]?.id;
+    await first.end();
+    const got: string[] = first.names();
+    lastEventId = first.received.at(-1)?.id ?? lastEventId;
+    for (let visit = 0; writing > 0 || got.length < expected.length; visit += 1) {
+      const reader = read({ process: visit % 2, lastEventId });
+      await delay(Math.random() * 30);
+      await reader.end();
+      got.push(...reader.names());
+      expect(reader.received.map(({ event }) => event)).not.toContain('reset');
+      lastEventId = reader.received.at(-1)?.id ?? lastEventId;
+      if (got.length > expected.length) break;
+    }
+    await Promise.all(writers);
+    expect(got.toSorted()).toEqual(expected);
+  });
+
+  test('go on in the middle of a great many, without one missing or doubled', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    await insertMany(1_700, 'n');
+    await expect.poll(() => reader.names().length, { timeout: 10_000 }).toBe(1_700);
+    expect(reader.names()).toEqual(numbered('n', 1_700));
+    for (const place of [3, 499, 500, 501, 1_234]) {
+      const back = read({ process: 1, lastEventId: reader.received[place]?.id });
+      await expect.poll(() => back.names().length, { timeout: 10_000 }).toBe(1_700 - place);
+      expect(back.names()).toEqual(numbered('n', 1_700 - place, place + 1));
+      await back.end();
+    }
+  });
+
+  test('are reset for a reader that comes back for some that are kept no longer, which then goes on, and for no other', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    const add = async () => {
+      const count = reader.names().length + 1;
+      await insertNode(database, `n${count}`);
+      await expect.poll(() => reader.names().length).toBe(count);
+      return count;
+    };
+    // Of a moment at which nothing was open in the whole cluster, where other tests run, it is known that nothing before it came late.
+    let edge = await add();
+    while (edge < 3 || decodePosition(reader.received[edge]?.id as string)?.seen.endsWith(':') !== true)
+      edge = await add();
+    for (let index = 0; index < 10; index += 1) await add();
+    await trimWorkspaceEvents(db, { count: 10, hours: 24 });
+    const kept = await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [tenantId]);
+    expect(kept.length).toBe(10);
+    const atEdge = read({ process: 1, lastEventId: reader.received[edge]?.id });
+    const outrun = read({ process: 1, lastEventId: reader.received[edge - 1]?.id });
+    await expect.poll(atEdge.names).toEqual(numbered('n', 10, edge + 1));
+    await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset']);
+    await insertNode(database, 'next');
+    await expect.poll(outrun.names).toEqual(['next']);
+    const back = read({ process: 1, lastEventId: outrun.received[0]?.id });
+    await expect.poll(back.names).toEqual(['next']);
+    expect([...reader.received, ...atEdge.received].map(({ event }) => event)).not.toContain('reset');
+  });
+
+  test('are kept for so many hours', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    await insertNode(database, 'old');
+    await database.query("UPDATE workspace_events SET at = now() - interval '25 hours' WHERE tenant_id = $1", [
+      tenantId,
+    ]);
+    await insertNode(database, 'new');
+    await expect.poll(() => reader.names().length).toBe(2);
+    await trimWorkspaceEvents(db, { count: 10_000, hours: 24 });
+    const kept = await database.query('SELECT data FROM workspace_events WHERE tenant_id = $1', [tenantId]);
+    expect(kept).toMatchObject([{ data: { name: 'new' } }]);
+    const outrun = read({ process: 1, lastEventId: reader.received[0]?.id });
+    await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset']);
+  });
+
+  test('are reset for an id of another database, and begin anew after what is none', async () => {
+    const foreign = read({ lastEventId: encodePosition({ seen: '9000000000:9000000009:', partial: null }) });
+    await expect.poll(() => foreign.received.map(({ event }) => event)).toEqual(['reset']);
+    for (const lastEventId of [
+      '',
+      'x',
+      '1.',
+      '-',
+      '0.0',
+      '3.1.2',
+      '.'.repeat(500),
+      'zzzzzzzzzzzz.1',
+      '5.5-5.5',
+      "3.4'",
+    ]) {
+      const reader = read({ lastEventId });
+      await expect.poll(() => reader.received.map(({ event }) => event)).toEqual(['ready']);
+    }
+  });
+
+  test('leave out what a dump of another cluster brought along', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    await database.query(
+      `INSERT INTO workspace_events (tenant_id, transaction, type, data) VALUES ($1, '9000000000', 'node', '{"name":"restored"}')`,
+      [tenantId],
+    );
+    await database.query(`INSERT INTO workspace_event_floors (tenant_id, transaction) VALUES ($1, '9000000000')`, [
+      tenantId,
+    ]);
+    await insertNode(database, 'own');
+    await expect.poll(reader.names).toEqual(['own']);
+    await trimWorkspaceEvents(db, { count: 10_000, hours: 24 });
+    expect(await database.query('SELECT data FROM workspace_events WHERE tenant_id = $1', [tenantId])).toMatchObject([
+      { data: { name: 'own' } },
+    ]);
+  });
+
+  test('wait for a slow reader, who stops nobody and is read to again when it goes on', async () => {
+    const held = Promise.withResolvers<void>();
+    const slow = read({ room: () => held.promise });
+    const quick = read({});
+    await expect.poll(() => [slow.received.length, quick.received.length]).toEqual([1, 1]);
+    await insertMany(3_000, 'n');
+    await expect.poll(() => quick.names().length, { timeout: 10_000 }).toBe(3_000);
+    expect(slow.received.length).toBe(1);
+    held.resolve();
+    await expect.poll(() => slow.names().length, { timeout: 10_000 }).toBe(3_000);
+    expect(slow.names()).toEqual(numbered('n', 3_000));
+  });
+
+  test('are read once for all readers of a process, and not at all without one', async () => {
+    let reads = 0;
+    const counted = new Proxy(db, {
+      get(target, name) {
+        if (name === 'workspace') reads += 1;
+        const member: unknown = Reflect.get(target, name);
+        return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
+      },
+    });
+    using live = new LiveTopics(events, { lookMs: [86_400_000], tellEveryMs: 1 });
+    const own = { live, events: new WorkspaceEvents({ db: counted, live }) };
+    processes.push(own);
+    onTestFinished(() => void processes.pop());
+    const index = processes.length - 1;
+    const readers = Array.from({ length: 5 }, () => read({ process: index }));
+    await expect.poll(() => readers.map(({ received }) => received.length)).toEqual([1, 1, 1, 1, 1]);
+    const before = reads;
+    await insertNode(database, 'one');
+    live.written(workspaceTopic(tenantId));
+    await expect.poll(() => readers.map((reader) => reader.names())).toEqual(Array.from({ length: 5 }, () => ['one']));
+    expect(reads - before).toBe(1);
+    for (const reader of readers) await reader.end();
+    const after = reads;
+    await insertNode(database, 'two');
+    live.written(workspaceTopic(tenantId));
+    await delay(50);
+    expect(reads).toBe(after);
+  });
+
+  test('tell of a product only while the workspace is entitled to it', async () => {
+    const reader = read({});
+    await expect.poll(() => reader.received.length).toBe(1);
+    const entitle = (automations: boolean) =>
+      database.query('UPDATE tenants SET entitlements = $2 WHERE id = $1', [tenantId, { automations }]);
+    await entitle(false);
+    await insertNode(database, 'hidden');
+    await delay(50);
+    await entitle(true);
+    await insertNode(database, 'shown');
+    await expect.poll(reader.names).toEqual(['shown']);
+  });
+});
+
+test('a position is read back from its id as it was', () => {
+  for (const position of [
+    { seen: '734:734:', partial: null },
+    { seen: '734:790:734,735,789', partial: null },
+    { seen: '734:790:740', partial: { upTo: '9007199254740000:9007199254740990:9007199254740001', seq: 12_345 } },
+  ])
+    expect(decodePosition(encodePosition(position))).toEqual(position);
+});

@@ -1,0 +1,278 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { workspaceEvent } from '../../shared/contract/core/events.ts';
+import type { WorkspaceEvent } from '../../shared/contract/core/events.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
+import type { OpenStream } from '../fixtures/server-sent-events.ts';
+
+let hub: TestHub;
+let second: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ NODE_HEARTBEAT_SECONDS: '300' });
+  second = await startHub({ NODE_HEARTBEAT_SECONDS: '300' }, hub.database);
+});
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  workspace = await hub.workspace();
+});
+
+const pathOf = ({ tenantId }: TestWorkspace) => `/tenants/${tenantId}/events`;
+
+/** A member's stream at one of the hubs, from its first event on. */
+async function follow(
+  own = workspace,
+  { at = hub, jwt = own.jwt, lastEventId = undefined as string | undefined } = {},
+) {
+  const stream = await openStream(`${at.url}${pathOf(own)}`, jwt, lastEventId);
+  if (lastEventId === undefined) await expect.poll(() => stream.received[0]?.event).toBe('ready');
+  return stream;
+}
+
+/** What a stream sent, each event as the contract has it. */
+function eventsOf<Type extends WorkspaceEvent['type']>(
+  stream: OpenStream,
+  type: Type,
+): Extract<WorkspaceEvent, { type: Type }>[] {
+  return stream.received
+    .filter(({ event }) => event !== 'end')
+    .map(({ event, id, data }) => {
+      const parsed = workspaceEvent.parse(data);
+      expect([parsed.type, id]).toEqual([event, expect.stringMatching(/^[0-9a-z.-]+$/)]);
+      return parsed;
+    })
+    .filter((event): event is Extract<WorkspaceEvent, { type: Type }> => event.type === type);
+}
+
+async function start(own: TestWorkspace, steps: unknown[]): Promise<string> {
+  const { id } = await own.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: steps } as never });
+  return startedRun(await own.api.call('runAutomationWorkflow', { params: { id } })).runId;
+}
+
+async function pair({ api }: TestWorkspace) {
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'Bridge' } });
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', {
+    body: {
+      pairingCode,
+      device: { name: 'd', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1.0.0', capabilities: [] },
+    },
+  });
+  const beat = () =>
+    hub.client(deviceSecret).call('heartbeatAutomationNode', { params: { id: nodeId }, body: { paused: false } });
+  return { nodeId, beat };
+}
+
+describe('the stream of a workspace', () => {
+  test('shows a member how runs, their steps and approvals change, at every process, and another workspace nothing', async () => {
+    const foreign = await follow(await hub.workspace());
+    const streams = [await follow(), await follow(workspace, { at: second })];
+    const runId = await start(workspace, [
+      { type: 'log', message: 'secret words' },
+      { type: 'approval', title: 'Go on?' },
+      { type: 'skill', skillId: 'memory.read', input: { key: 'nothing' } },
+    ]);
+    await expect.poll(() => eventsOf(streams[0] as OpenStream, 'approval').length).toBe(1);
+    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
+    await workspace.session.call('growthDecideApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'approved' },
+    });
+    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    for (const stream of streams) {
+      await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status, { timeout: 15_000 }).toBe(run.status);
+      await expect.poll(() => eventsOf(stream, 'step').at(-1)?.index).toBe(2);
+      expect(eventsOf(stream, 'run').map(({ status }) => status)).toEqual([
+        'queued',
+        'running',
+        'waiting_approval',
+        'queued',
+        'running',
+        run.status,
+      ]);
+      expect(eventsOf(stream, 'run').at(-1)).toEqual({
+        type: 'run',
+        at: expect.any(String) as string,
+        id: runId,
+        workflowId: run.workflowId,
+        status: run.status,
+        errorCode: run.error?.code ?? null,
+        startedAt: run.startedAt,
+        finishedAt: run.finishedAt,
+      });
+      const steps = eventsOf(stream, 'step').map(({ index, status }) => [index, status]);
+      expect(steps).toEqual([
+        [0, 'succeeded'],
+        [1, 'waiting_approval'],
+        [1, 'succeeded'],
+        [2, run.stepsResultJson[2]?.status],
+      ]);
+      expect(eventsOf(stream, 'approval')).toMatchObject([
+        { id: approval?.id, runId, stepIndex: 1, kind: 'step', status: 'pending' },
+        { id: approval?.id, status: 'approved' },
+      ]);
+      expect(JSON.stringify(stream.received)).not.toContain('secret words');
+    }
+    expect(foreign.received.map(({ event }) => event)).toEqual(['ready']);
+  });
+
+  test('tells that a run was cancelled, retried, and failed with which code', async () => {
+    const stream = await follow();
+    const runId = await start(workspace, [{ type: 'approval', title: 'Go on?' }]);
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
+    await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('cancelled');
+    await expect
+      .poll(() => eventsOf(stream, 'step').at(-1))
+      .toMatchObject({ status: 'failed', errorCode: 'cancelled' });
+    await expect.poll(() => eventsOf(stream, 'approval').at(-1)?.status).toBe('expired');
+    const retried = await workspace.api.call('retryAutomationRun', { params: { id: runId } });
+    await expect
+      .poll(() => eventsOf(stream, 'run').find(({ id }) => id === retried.id))
+      .toMatchObject({ status: 'queued', workflowId: retried.workflowId });
+  });
+
+  test('tells of a node that it is made, paired, renamed, silent, back and revoked, and nothing of a heartbeat', async () => {
+    const stream = await follow();
+    const changes = () => eventsOf(stream, 'node').map(({ change, status, name }) => [change, status, name]);
+    const { nodeId, beat } = await pair(workspace);
+    const expected = [
+      ['created', 'pending', 'Bridge'],
+      ['paired', 'online', 'Bridge'],
+    ];
+    await expect.poll(changes).toEqual(expected);
+    for (let count = 0; count < 3; count += 1) await beat();
+    await workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: 'Deck' } });
+    expected.push(['renamed', 'online', 'Deck']);
+    await expect.poll(changes).toEqual(expected);
+    await hub.app.sweep();
+    await hub.database.query("update nodes set last_seen_at = now() - interval '901 seconds' where id = $1", [nodeId]);
+    await hub.app.sweep();
+    expected.push(['offline', 'offline', 'Deck']);
+    await expect.poll(changes).toEqual(expected);
+    await hub.app.sweep();
+    await beat();
+    expected.push(['online', 'online', 'Deck']);
+    await expect.poll(changes).toEqual(expected);
+    await workspace.api.call('deleteAutomationNode', { params: { id: nodeId } });
+    expected.push(['revoked', 'revoked', 'Deck']);
+    await expect.poll(changes).toEqual(expected);
+  });
+
+  test('goes on after the last event that a reader knows, at whichever hub, and over a restart', async () => {
+    const first = await startHub({}, hub.database);
+    const before = await follow(workspace, { at: first });
+    await pair(workspace);
+    await expect.poll(() => eventsOf(before, 'node').length).toBe(2);
+    await first[Symbol.asyncDispose]();
+    await expect.poll(() => before.isOver).toBe(true);
+    await pair(workspace);
+    const again = await startHub({}, hub.database);
+    onTestFinished(() => again[Symbol.asyncDispose]());
+    const after = await follow(workspace, { at: again, lastEventId: before.lastEventId as string });
+    const at = await follow(workspace, { at: second, lastEventId: before.received[1]?.id as string });
+    await pair(workspace);
+    await expect
+      .poll(() => eventsOf(after, 'node').map(({ change }) => change))
+      .toEqual(['created', 'paired', 'created', 'paired']);
+    expect(after.received.map(({ event }) => event)).toEqual(['node', 'node', 'node', 'node']);
+    await expect.poll(() => at.received.length).toBe(5);
+    const known = new Set(eventsOf(before, 'node').map(({ id }) => id));
+    expect(eventsOf(after, 'node').some(({ id }) => known.has(id))).toBe(false);
+  });
+
+  test('resets a reader that comes back for what is kept no longer', async () => {
+    const stream = await follow();
+    await pair(workspace);
+    await expect.poll(() => eventsOf(stream, 'node').length).toBe(2);
+    await hub.database.query("update workspace_events set at = now() - interval '25 hours' where tenant_id = $1", [
+      workspace.tenantId,
+    ]);
+    await hub.app.sweep();
+    const outrun = await follow(workspace, { at: second, lastEventId: stream.received[0]?.id as string });
+    await expect.poll(() => eventsOf(outrun, 'reset').length).toBe(1);
+    await pair(workspace);
+    await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset', 'node', 'node']);
+  });
+
+  test('begins anew after an id that is none', async () => {
+    const stream = await follow(workspace, { lastEventId: 'never seen' });
+    await expect.poll(() => stream.received.map(({ event }) => event)).toEqual(['ready']);
+  });
+
+  test('is there without the entitlement for automations, and tells of them once there is', async () => {
+    const entitle = (automations: boolean) =>
+      hub.client(adminKey).call('putEntitlements', { params: { tenantId: workspace.tenantId }, body: { automations } });
+    await entitle(false);
+    const stream = await follow();
+    await entitle(true);
+    await pair(workspace);
+    await expect.poll(() => eventsOf(stream, 'node').map(({ change }) => change)).toEqual(['created', 'paired']);
+  });
+
+  test('ends with the session, and when its person is removed, on whichever process, and for nobody else', async () => {
+    const email = `agent.${workspace.email}`;
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email, password: workspace.password, role: 'agent' },
+    });
+    const signIn = async () =>
+      (await hub.client().call('logIn', { body: { email, password: workspace.password } })).token;
+    const [leaving, removed] = [await signIn(), await signIn()];
+    const streams = [await follow(workspace, { jwt: leaving }), await follow(workspace, { jwt: removed })];
+    const other = await follow();
+    const expectEnd = async (stream: OpenStream | undefined) => {
+      await expect.poll(() => stream?.isOver).toBe(true);
+      expect(stream?.received.at(-1)).toMatchObject({ event: 'end', data: { code: 'unauthenticated' } });
+    };
+    await second.client(leaving).call('logOut');
+    await expectEnd(streams[0]);
+    expect(streams[1]?.isOver).toBe(false);
+    await second.app.identity.removeMember(workspace.tenantId, email, 'cli', { revokeKeys: false });
+    await expectEnd(streams[1]);
+    expect(other.isOver).toBe(false);
+  });
+
+  test('is not stopped by a reader that takes nothing', async () => {
+    const { hostname, port } = new URL(hub.url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    await once(socket, 'connect');
+    socket.pause();
+    const stream = await follow();
+    socket.write(
+      `GET ${pathOf(workspace)} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${workspace.jwt}\r\nLast-Event-ID: ${stream.lastEventId}\r\n\r\n`,
+    );
+    await hub.database.query(
+      'insert into nodes (id, tenant_id, name, allow_system, allow_browser) select gen_random_uuid(), $1, repeat($2, 200), false, false from generate_series(1, 9000)',
+      [workspace.tenantId, 'x'],
+    );
+    await expect.poll(() => stream.received.length, { timeout: 20_000 }).toBe(9_001);
+    await start(workspace, [{ type: 'log', message: 'done' }]);
+    await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('succeeded');
+  });
+
+  test('is for the members of a workspace alone', async () => {
+    const other = await hub.workspace();
+    const get = (path: string, headers: Record<string, string>) => send(hub.url, 'GET', path, { headers });
+    const as = (token: string) => ({ authorization: `Bearer ${token}` });
+    expect(await get(pathOf(workspace), {})).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+    expect(await get(pathOf(workspace), as(workspace.key))).toMatchObject({ status: 401 });
+    expect(await get(pathOf(workspace), as(other.jwt))).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await get(`/tenants/${missingId}/events`, as(workspace.jwt))).toMatchObject({ status: 404 });
+    expect(await get('/tenants/nobody/events', as(workspace.jwt))).toMatchObject({
+      status: 400,
+      body: { code: 'validation_failed' },
+    });
+    expect(await get(`${pathOf(workspace)}?after=1`, as(workspace.jwt))).toMatchObject({ status: 400 });
+  });
+});
