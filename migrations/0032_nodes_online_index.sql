@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "nodes_online" ON "nodes" USING btree ("id") WHERE online;
