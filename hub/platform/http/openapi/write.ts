@@ -8,7 +8,7 @@ const width = 120;
 function format(value: unknown, indent: string, before: number): string {
   const line = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ');
   if (typeof value !== 'object' || value === null || indent.length + before + line.length <= width) return line;
-  const inner = `${indent}  `;
+  const inner = `${indent} `;
   const items = Array.isArray(value)
     ? value.map((item) => `${inner}${format(item, inner, 1)}`)
     : Object.entries(value).flatMap(([key, item]) =>

@@ -29,7 +29,7 @@ export async function chooseRuns(
   const found: string[] = [];
   // Each state by its own range of the index: of several at once every run of the workspace would be looked at.
   for (const status of filter?.status === undefined ? statuses : [filter.status]) {
-    const ids = await listRunIds(
+    const rows = await listRunIds(
       tx,
       tenantId,
       {
@@ -41,7 +41,7 @@ export async function chooseRuns(
       limit + 1,
       filter?.olderThan,
     );
-    found.push(...ids);
+    found.push(...rows);
   }
   const newest = found.toSorted().toReversed();
   const chosen = newest.slice(0, limit);
