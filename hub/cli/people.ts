@@ -41,7 +41,7 @@ export function addPeopleCommands(program: Command): void {
     .action(async (options: Common & { email: string; role: (typeof roles)[number] }) => {
       const member = checkMember({ email: options.email, password: await readPassword(), role: options.role });
       const created = await withApp(async ({ identity }) =>
-        identity.addMember((await identity.findWorkspace(options.workspace)).id, member, actor),
+        identity.members.add((await identity.findWorkspace(options.workspace)).id, member, actor),
       );
       print(created, options.json, `added ${created.email} as ${created.role}`);
     });
@@ -57,7 +57,7 @@ export function addPeopleCommands(program: Command): void {
     .action(async (options: Common & { email: string }) => {
       const member = checkMember({ email: options.email, password: await readPassword() });
       const changed = await withApp(async ({ identity }) =>
-        identity.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor),
+        identity.members.setPassword((await identity.findWorkspace(options.workspace)).id, member, actor),
       );
       print(changed, options.json, `changed the password of ${changed.email}`);
     });
@@ -74,7 +74,7 @@ export function addPeopleCommands(program: Command): void {
     .action(async (options: Common & { email: string; revokeKeys?: boolean }) => {
       const revokeKeys = options.revokeKeys === true;
       const removed = await withApp(async ({ identity }) =>
-        identity.removeMember((await identity.findWorkspace(options.workspace)).id, { email: options.email }, actor, {
+        identity.members.remove((await identity.findWorkspace(options.workspace)).id, { email: options.email }, actor, {
           revokeKeys,
         }),
       );

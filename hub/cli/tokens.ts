@@ -42,7 +42,7 @@ export function addTokenCommands(program: Command): void {
         });
         const created = await withApp(async ({ identity }) => {
           const { id } = await identity.findWorkspace(options.workspace);
-          return identity.createToken(id, body, actor);
+          return identity.tokens.create(id, body, actor);
         });
         print(created, options.json, created.key);
       },
@@ -54,7 +54,7 @@ export function addTokenCommands(program: Command): void {
     .addOption(json())
     .action(async (options: Common) => {
       const { data } = await withApp(async ({ identity }) =>
-        identity.listTokens((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
+        identity.tokens.list((await identity.findWorkspace(options.workspace)).id, { limit: 100 }),
       );
       print(
         data,
@@ -80,7 +80,7 @@ export function addTokenCommands(program: Command): void {
     .action(async (given: string, options: Common) => {
       const { id } = checked(identityContract.deleteApiToken.params.pick({ id: true }), { id: given });
       const revoked = await withApp(async ({ identity }) =>
-        identity.revokeToken((await identity.findWorkspace(options.workspace)).id, id, actor),
+        identity.tokens.revoke((await identity.findWorkspace(options.workspace)).id, id, actor),
       );
       print(revoked, options.json, `revoked ${revoked.id}`);
     });

@@ -307,16 +307,16 @@ describe('somebody who leaves', () => {
     const own = await hub.workspace();
     const { email, session } = await join(own);
     await session.call('readMe', {});
-    await hub.app.identity.removeMember(own.tenantId, { email: email.toUpperCase() }, 'cli');
+    await hub.app.identity.members.remove(own.tenantId, { email: email.toUpperCase() }, 'cli');
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
     expect(
       (await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status,
     ).toBe(401);
-    await expect(hub.app.identity.removeMember(own.tenantId, { email }, 'cli')).rejects.toMatchObject({
+    await expect(hub.app.identity.members.remove(own.tenantId, { email }, 'cli')).rejects.toMatchObject({
       code: 'not_found',
     });
     await expect(
-      hub.app.identity.removeMember((await hub.workspace()).tenantId, { email: own.email }, 'cli'),
+      hub.app.identity.members.remove((await hub.workspace()).tenantId, { email: own.email }, 'cli'),
     ).rejects.toMatchObject({ code: 'not_found' });
   });
 
@@ -337,7 +337,7 @@ describe('somebody who leaves', () => {
         await key(own.session, 'others'),
       ];
       await session.call('deleteApiToken', { params: { tenantId: own.tenantId, id: gone.id } });
-      expect(await hub.app.identity.removeMember(own.tenantId, { email }, 'cli', { revokeKeys })).toMatchObject({
+      expect(await hub.app.identity.members.remove(own.tenantId, { email }, 'cli', { revokeKeys })).toMatchObject({
         deleted: true,
         keys: [{ id: theirs.id, name: 'theirs', revoked: revokeKeys }],
       });
@@ -348,7 +348,7 @@ describe('somebody who leaves', () => {
   test('is signed out at once by another password, and comes in by that alone', async () => {
     const own = await hub.workspace();
     const { email, session } = await join(own);
-    await hub.app.identity.setPassword(own.tenantId, { email, password: 'another horse battery' }, 'cli');
+    await hub.app.identity.members.setPassword(own.tenantId, { email, password: 'another horse battery' }, 'cli');
     expect((await refused(session.call('readMe', {}))).status).toBe(401);
     expect(
       (await refused(hub.client().call('logIn', { body: { email, password: 'correct horse battery' } }))).status,
@@ -362,7 +362,7 @@ describe('somebody who leaves', () => {
     const own = await hub.workspace();
     const other = await join(own, 'admin');
     const outcomes = await Promise.allSettled(
-      [own.email, other.email].map((email) => hub.app.identity.removeMember(own.tenantId, { email }, 'cli')),
+      [own.email, other.email].map((email) => hub.app.identity.members.remove(own.tenantId, { email }, 'cli')),
     );
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });

@@ -139,7 +139,7 @@ describe('an account', () => {
     for (let index = 0; index < 25; index += 1)
       expect((await tryFrom(`2001:db8:e:${index.toString(16)}::1`, owner.email, owner.password)).status).toBe(200);
     expect(await placesOf()).toBe(20);
-    await limited.app.identity.setPassword(
+    await limited.app.identity.members.setPassword(
       owner.tenantId,
       { email: owner.email, password: 'another correct horse' },
       'cli',

@@ -235,7 +235,7 @@ describe('the stream of a workspace', () => {
     await second.client(leaving).call('logOut');
     await expectEnd(streams[0]);
     expect(streams[1]?.isOver).toBe(false);
-    await second.app.identity.removeMember(workspace.tenantId, { email }, 'cli', { revokeKeys: false });
+    await second.app.identity.members.remove(workspace.tenantId, { email }, 'cli', { revokeKeys: false });
     await expectEnd(streams[1]);
     expect(other.isOver).toBe(false);
   });

@@ -12,8 +12,10 @@ import type { Principal, SessionIdentity, TokenIdentity } from './principal.ts';
 
 /** Who knows the credentials of callers. */
 export interface Authenticator {
-  /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
-  authenticateToken(secret: string): Promise<TokenIdentity>;
+  tokens: {
+    /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
+    authenticate(secret: string): Promise<TokenIdentity>;
+  };
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
 }
@@ -127,7 +129,7 @@ async function authenticateToken(
 ): Promise<Principal> {
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
-  const token: TokenIdentity = await identity.authenticateToken(parsed.secret);
+  const token: TokenIdentity = await identity.tokens.authenticate(parsed.secret);
   const permission = operation.permission as Permission;
   const product = productOf(permission);
   if (token.product !== product)

@@ -1,4 +1,5 @@
 import type { Entitlement, Permission, Product, Role } from '../../../shared/contract/define.ts';
+import type { Events } from '../events/events.ts';
 
 /** An API token that was presented and counts. */
 export interface TokenIdentity {
@@ -48,6 +49,9 @@ export type PrincipalOf<Shape> = Shape extends { callers: readonly (infer Caller
 
 /** Topic on which it is told that a key, a session or an entitlement of a workspace ended. */
 export const accessTopic = (tenantId: string) => `access:${tenantId}`;
+
+/** Tells that one of them ended. */
+export const tellAccess = (events: Events, tenantId: string): void => void events.publish(accessTopic(tenantId), {});
 
 /** Who runs or saves something, and in which environment; a person at the dashboard does so in the live one. */
 export function runCallerOf(principal: Principal): { actor: string; environment: 'live' | 'test' } {

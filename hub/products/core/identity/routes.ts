@@ -10,15 +10,16 @@ export const identityRoutes = (identity: Identity) =>
     redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
     logOut: ({ principal }) => identity.logOut(principal),
-    addMember: ({ principal, body }) => identity.addMember(principal.tenantId, body, actorOf(principal)),
-    listMembers: ({ principal, query }) => identity.listMembers(principal.tenantId, query, principal.user.role),
+    addMember: ({ principal, body }) => identity.members.add(principal.tenantId, body, actorOf(principal)),
+    listMembers: ({ principal, query }) => identity.members.list(principal.tenantId, query, principal.user.role),
     removeMember: ({ principal, params, query }) =>
-      identity.removeMember(principal.tenantId, { id: params.userId }, actorOf(principal), {
+      identity.members.remove(principal.tenantId, { id: params.userId }, actorOf(principal), {
         revokeKeys: query.revokeKeys === 'true',
       }),
-    createApiToken: ({ principal, body }) => identity.createToken(principal.tenantId, body, actorOf(principal)),
-    listApiTokens: ({ principal, query }) => identity.listTokens(principal.tenantId, query),
-    deleteApiToken: ({ principal, params }) => identity.revokeToken(principal.tenantId, params.id, actorOf(principal)),
+    createApiToken: ({ principal, body }) => identity.tokens.create(principal.tenantId, body, actorOf(principal)),
+    listApiTokens: ({ principal, query }) => identity.tokens.list(principal.tenantId, query),
+    deleteApiToken: ({ principal, params }) =>
+      identity.tokens.revoke(principal.tenantId, params.id, actorOf(principal)),
     readEntitlements: ({ principal }) => identity.readEntitlements(principal.tenantId),
     putEntitlements: ({ params, body }) => identity.putEntitlements(params.tenantId, body),
   });

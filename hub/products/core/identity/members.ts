@@ -1,0 +1,140 @@
+import { hash as hashPassword } from '@node-rs/argon2';
+import { and, eq } from 'drizzle-orm';
+import type { z } from 'zod';
+import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import type { Role } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
+import { recordAudit } from '../audit/index.ts';
+import { sessions, signInAddresses, signInCodes, users } from './schema.ts';
+import { insertUser, listMembers, listTokensOf } from './store.ts';
+import { namingTaken } from './taken.ts';
+import { presentToken } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
+
+type ListQuery = z.output<typeof resource.listMembers.query>;
+
+/** The people of workspaces. */
+export class Members {
+  readonly #deps: { db: Database; events: Events; cursors: Cursors; tokens: Tokens };
+
+  constructor(dependencies: { db: Database; events: Events; cursors: Cursors; tokens: Tokens }) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `email_taken`. */
+  async add(
+    tenantId: string,
+    { email, password, role }: { email: string; password: string; role: Role },
+    actor: string,
+  ) {
+    const passwordHash = await hashPassword(password);
+    return namingTaken(() =>
+      this.#deps.db.workspace(tenantId, async (tx) => {
+        const user = await insertUser(tx, { tenantId, email, passwordHash, role });
+        await recordAudit(tx, {
+          tenantId,
+          actor,
+          action: 'member.added',
+          targetType: 'user',
+          targetId: user.id,
+          details: { email, role },
+        });
+        return { id: user.id, email, role, createdAt: user.createdAt.toISOString() };
+      }),
+    );
+  }
+
+  /** The people of a workspace, newest first; when each last signed in is for admins. */
+  list(tenantId: string, query: ListQuery, role: Role) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listMembers(tx, tenantId, limit, before));
+    return readPage(
+      this.#deps.cursors,
+      `members:${tenantId}`,
+      query,
+      read,
+      ({ lastSignInAt, createdAt, ...member }) => ({
+        ...member,
+        createdAt: createdAt.toISOString(),
+        ...(role === 'admin' ? { lastSignInAt: lastSignInAt?.toISOString() ?? null } : {}),
+      }),
+    );
+  }
+
+  /**
+   * Takes a person out of a workspace; their sessions and sign-in links end with this. Keys are the workspace's, and what uses them goes on;
+   * but whoever made one may know it, so those that they made and that still work are answered, revoked if that is wanted.
+   * @throws AppError `not_found`, `conflict` for the last admin.
+   */
+  async remove(
+    tenantId: string,
+    whom: { email: string } | { id: string },
+    actor: string,
+    { revokeKeys = false } = {},
+  ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
+    const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      // Two removals at once must not each leave the other's admin.
+      const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+      const member = members.find((user) =>
+        'id' in whom ? user.id === whom.id.toLowerCase() : user.email === whom.email.toLowerCase(),
+      );
+      if (member === undefined) throw noMember('id' in whom ? `member ${whom.id}` : whom.email);
+      if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1)
+        throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
+      await tx.delete(users).where(eq(users.id, member.id));
+      const known = await listTokensOf(tx, tenantId, `user:${member.id}`);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.removed',
+        targetType: 'user',
+        targetId: member.id,
+        details: { email: member.email, role: member.role, keys: known.map((key) => key.id) },
+      });
+      if (revokeKeys) for (const key of known) await this.#deps.tokens.revokeWithin(tx, tenantId, key.id, actor);
+      return { id: member.id, keys: known };
+    });
+    tellAccess(this.#deps.events, tenantId);
+    return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
+  }
+
+  /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
+  async setPassword(
+    tenantId: string,
+    { email, password }: { email: string; password: string },
+    actor: string,
+  ): Promise<{ id: string; email: string }> {
+    const passwordHash = await hashPassword(password);
+    const changed = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [user] = await tx
+        .update(users)
+        .set({ passwordHash })
+        .where(and(eq(users.tenantId, tenantId), eq(users.email, email.toLowerCase())))
+        .returning({ id: users.id, email: users.email });
+      if (user === undefined) throw noMember(email);
+      await tx.delete(sessions).where(eq(sessions.userId, user.id));
+      await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
+      await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.password_set',
+        targetType: 'user',
+        targetId: user.id,
+        details: { email: user.email },
+      });
+      return user;
+    });
+    tellAccess(this.#deps.events, tenantId);
+    return changed;
+  }
+}
+
+function noMember(name: string): AppError {
+  return new AppError('not_found', `There is no ${name.slice(0, 254)} in this workspace.`);
+}

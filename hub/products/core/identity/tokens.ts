@@ -1,0 +1,154 @@
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import { productPermissions } from '../../../../shared/contract/define.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import { isAddressBlock } from '../../../platform/address-block.ts';
+import { newApiKey, secretHash } from '../../../platform/api-keys.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
+import type { TokenIdentity } from '../../../platform/http/principal.ts';
+import { newId } from '../../../platform/ids.ts';
+import { recordAudit } from '../audit/index.ts';
+import { apiTokens } from './schema.ts';
+import { listTokens, useToken } from './store.ts';
+import type { FoundToken, TokenRow } from './store.ts';
+
+type CreateBody = z.output<typeof resource.createApiToken.body>;
+type ListQuery = z.output<typeof resource.listApiTokens.query>;
+
+/** The API tokens of workspaces. */
+export class Tokens {
+  readonly #deps: { db: Database; events: Events; cursors: Cursors };
+
+  constructor(dependencies: { db: Database; events: Events; cursors: Cursors }) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
+  async create(tenantId: string, body: CreateBody, actor: string) {
+    checkToken(body);
+    const { key, hint, secret } = newApiKey(body.product, body.environment);
+    const row = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const [inserted] = await tx
+        .insert(apiTokens)
+        .values({
+          id: newId(),
+          tenantId,
+          name: body.name,
+          product: body.product,
+          environment: body.environment,
+          permissions: [...new Set(body.permissions)],
+          keyHint: hint,
+          secretHash: secretHash(secret),
+          ipAllowlist: body.ipAllowlist ?? [],
+          expiresAt: body.expiresAt === undefined ? null : new Date(body.expiresAt),
+          createdBy: actor,
+        })
+        .returning();
+      const created = inserted as TokenRow;
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'token.created',
+        targetType: 'token',
+        targetId: created.id,
+        details: { name: body.name, product: body.product, environment: body.environment },
+      });
+      return created;
+    });
+    return { ...presentToken(row), key };
+  }
+
+  list(tenantId: string, query: ListQuery) {
+    const read = (limit: number, before: string | undefined) =>
+      this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
+    return readPage(this.#deps.cursors, `tokens:${tenantId}`, query, read, presentToken);
+  }
+
+  /** @throws AppError `not_found`. */
+  async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    const wasRevoked = await this.#deps.db.workspace(tenantId, (tx) => this.revokeWithin(tx, tenantId, id, actor));
+    if (!wasRevoked) throw notFound('token', id);
+    tellAccess(this.#deps.events, tenantId);
+    return { id, deleted: true };
+  }
+
+  /** Revokes a key, in the caller's transaction, who tells of it afterwards; answers whether there was one. */
+  async revokeWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<boolean> {
+    const revoked = await tx
+      .update(apiTokens)
+      .set({ revokedAt: sql`now()` })
+      .where(and(eq(apiTokens.tenantId, tenantId), eq(apiTokens.id, id), isNull(apiTokens.revokedAt)))
+      .returning({ id: apiTokens.id });
+    if (revoked.length > 0)
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'token.revoked',
+        targetType: 'token',
+        targetId: id,
+        details: {},
+      });
+    return revoked.length > 0;
+  }
+
+  /** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
+  async authenticate(secret: string): Promise<TokenIdentity> {
+    const found: FoundToken | null = await useToken(this.#deps.db, secretHash(secret));
+    if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
+    if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
+    if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
+    const {
+      id,
+      tenant_id: tenantId,
+      product,
+      environment,
+      permissions,
+      ip_allowlist: ipAllowlist,
+      entitlements,
+      expires_at: expiresAt,
+    } = found;
+    return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements, expiresAt };
+  }
+}
+
+function checkToken(body: CreateBody): void {
+  const refuse = (path: string, message: string) => {
+    throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
+  };
+  for (const [index, permission] of body.permissions.entries()) {
+    if (!productPermissions[body.product].includes(permission)) {
+      refuse(
+        `body.permissions[${index}]`,
+        `is no permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`,
+      );
+    }
+  }
+  for (const [index, block] of (body.ipAllowlist ?? []).entries()) {
+    if (!isAddressBlock(block))
+      refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
+  }
+  if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now())
+    refuse('body.expiresAt', 'must be in the future');
+}
+
+/** A token as the API shows it. */
+export function presentToken(row: TokenRow) {
+  const { id, name, product, environment, permissions, keyHint, ipAllowlist } = row;
+  return {
+    id,
+    name,
+    product,
+    environment,
+    permissions,
+    keyHint,
+    ipAllowlist,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+  };
+}
