@@ -5,7 +5,7 @@ import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
-import type { CommandResult } from '../../shared/contract/nodes/nodes.ts';
+import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { summarise } from './audit.ts';
 import type { AuditLog } from './audit.ts';

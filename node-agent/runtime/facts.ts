@@ -3,7 +3,7 @@ import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
 import type { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../shared/commands/catalog.ts';
-import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/nodes.ts';
+import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/device.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commandApproval } from '../../shared/contract/nodes/nodes.ts';
+import { commandApproval } from '../../shared/contract/nodes/device.ts';
 
 /**
  * What the companion reads of the hub's answers, and no more: a hub of another version may say more, or say the rest otherwise.

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { CommandResult } from '../../shared/contract/nodes/nodes.ts';
+import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { CompanionError } from './data-folder.ts';
 
 /** An artefact of a finished command, as it lies in the journal. */

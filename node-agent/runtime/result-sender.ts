@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { CommandResult, UploadFacts } from '../../shared/contract/nodes/nodes.ts';
+import type { CommandResult, UploadFacts } from '../../shared/contract/nodes/command-result.ts';
 import { HubError } from './hub-client.ts';
 import type { HubClient } from './hub-client.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';

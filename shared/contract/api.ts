@@ -20,7 +20,8 @@ import { identity } from './core/identity.ts';
 import { system } from './core/system.ts';
 import type { Operation } from './define.ts';
 import { marketing } from './marketing/marketing.ts';
-import { artifacts, nodes } from './nodes/nodes.ts';
+import { artifacts } from './nodes/artifacts.ts';
+import { nodes } from './nodes/nodes.ts';
 
 /** Every operation of the hub, by id. */
 export const api = {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { nodeFacts } from '../../../shared/contract/nodes/nodes.ts';
-import type { deviceFacts, deviceInfo } from '../../../shared/contract/nodes/nodes.ts';
+import { nodeFacts } from '../../../shared/contract/nodes/device.ts';
+import type { deviceFacts, deviceInfo } from '../../../shared/contract/nodes/device.ts';
 import { canonicalJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { Transaction } from '../../platform/db/database.ts';

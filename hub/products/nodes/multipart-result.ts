@@ -11,8 +11,8 @@ import {
   commandResult,
   maxArtifactBytes,
   maxArtifacts,
-} from '../../../shared/contract/nodes/nodes.ts';
-import type { CommandResult } from '../../../shared/contract/nodes/nodes.ts';
+} from '../../../shared/contract/nodes/command-result.ts';
+import type { CommandResult } from '../../../shared/contract/nodes/command-result.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
 import { parsePart } from '../../platform/http/errors.ts';

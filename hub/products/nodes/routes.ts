@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
-import { artifacts as artifactsResource, nodes as nodesResource } from '../../../shared/contract/nodes/nodes.ts';
+import { artifacts as artifactsResource } from '../../../shared/contract/nodes/artifacts.ts';
+import { nodes as nodesResource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
 import { mediaType, readPieces } from '../../platform/http/body.ts';

@@ -11,7 +11,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
-import type { nodeCommandStatuses } from '../../../shared/contract/nodes/nodes.ts';
+import type { nodeCommandStatuses } from '../../../shared/contract/nodes/device.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import { runs } from '../../engine/schema.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commands } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
-import { nodeSkillInput } from '../../../shared/contract/nodes/nodes.ts';
+import { nodeSkillInput } from '../../../shared/contract/nodes/skill-input.ts';
 import type { NodeSkill } from '../../engine/skill.ts';
 
 /** A skill for every command that nodes understand: the command's own input, the node, and how long to wait for it. */

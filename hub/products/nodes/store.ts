@@ -2,7 +2,7 @@ import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
-import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/nodes.ts';
+import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/device.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { nodes } from './schema.ts';

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import { maxArtifacts } from '../../../shared/contract/nodes/nodes.ts';
-import type { nodes as resource, UploadFacts } from '../../../shared/contract/nodes/nodes.ts';
+import { maxArtifacts } from '../../../shared/contract/nodes/command-result.ts';
+import type { UploadFacts } from '../../../shared/contract/nodes/command-result.ts';
+import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';

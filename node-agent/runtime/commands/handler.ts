@@ -1,5 +1,5 @@
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
-import type { CommandApproval } from '../../../shared/contract/nodes/nodes.ts';
+import type { CommandApproval } from '../../../shared/contract/nodes/device.ts';
 import type { LocalSettings } from '../settings.ts';
 
 /** A file or bytes that go to the hub with the result, under a name that the reply refers to. */

@@ -3,7 +3,7 @@ import { jsonObject } from '../../json.ts';
 import { deleted, id, idParams } from '../common.ts';
 import { defineResource } from '../define.ts';
 import type { Operation, Role } from '../define.ts';
-import { node } from '../nodes/nodes.ts';
+import { node } from '../nodes/device.ts';
 import { agent, agents } from './agents.ts';
 import { approval, approvals } from './approvals.ts';
 import { channels } from './channels.ts';
