@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('gives the linters nothing to say', async () => {
+  test('gives the linters nothing to say', { timeout: 240_000 }, async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config });
     expect(ofRedocly.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
