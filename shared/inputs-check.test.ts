@@ -61,6 +61,14 @@ test('defaults are filled in where something is left out, also in objects and li
   expect(fillPayload({ type: 'object' }, null)).toBeNull();
 });
 
+test('a default that is filled in is itself as the schema asks, whether it was left out or given', () => {
+  const inner = { type: 'object', required: ['b'], properties: { b: { type: 'string', default: 'x' } }, default: {} };
+  const inputs = { type: 'object', properties: { a: inner } } as WorkflowInputs;
+  for (const payload of [{}, { a: {} }] as JsonObject[])
+    expect(checkPayload(inputs, payload, 'p')).toEqual({ payload: { a: { b: 'x' } }, problems: [] });
+  expect(fillPayload(inputs, null)).toEqual({ a: { b: 'x' } });
+});
+
 test('a property that has the name of something that every object has is one like any other', () => {
   const inputs = JSON.parse(
     '{"type":"object","properties":{"__proto__":{"type":"string","default":"x"},"toString":{"type":"string"}},"required":["toString"]}',
@@ -135,6 +143,11 @@ test('what is hostile is refused before it costs much: in a schema', () => {
   expect(messages({ type: 'object', properties: { a: { type: 'string', maxLength: 1e9 } } })).toEqual([
     'must be a whole number from 0 to 10000000',
   ]);
+  // What a schema may cost to match is bounded for all of it, not for each value that it names.
+  const slow = { type: 'string', pattern: '^(?:a?){490}$', enum: Array.from({ length: 100 }, () => 'a'.repeat(400)) };
+  expect(new Set(messages({ type: 'object', properties: { a: slow } }))).toEqual(
+    new Set(['is too long to be matched with its pattern; send less']),
+  );
   expect(
     messages({ type: 'object', properties: { a: { type: 'string', pattern: '((a{100}){100}){100}' } } })[0],
   ).toContain('too large');

@@ -28,13 +28,23 @@ function lengthOf(text: string): number {
   return length;
 }
 
+/** What several checks may do together, and what they make ready of patterns. */
+export class CheckWork {
+  readonly patterns = new Map<string, LinearPattern>();
+  readonly budget: WorkBudget = { left: maxPatternWork };
+}
+
 /** Looks at each part of a value once; what depends on the schema alone is made ready once, and nothing is done once too much is wrong. */
 class Check {
   readonly problems: ErrorDetail[] = [];
-  readonly #patterns = new Map<string, LinearPattern>();
   readonly #choices = new Map<readonly unknown[], Set<unknown>>();
-  readonly #work: WorkBudget = { left: maxPatternWork };
+  readonly #expected = new Map<ObjectSchema, { name: string; property: InputSchema }[]>();
+  readonly #work: CheckWork;
   #filled = 0;
+
+  constructor(work: CheckWork) {
+    this.#work = work;
+  }
 
   value(schema: InputSchema, value: JsonValue, path: string): JsonValue {
     if (this.problems.length >= maxProblems) return value;
@@ -82,9 +92,10 @@ class Check {
     if (maxLength !== undefined && length > maxLength)
       return this.#add(path, `must have at most ${maxLength} characters`);
     if (pattern === undefined) return;
-    const compiled = this.#patterns.get(pattern) ?? new LinearPattern(pattern);
-    this.#patterns.set(pattern, compiled);
-    const isMatch = this.#work.left < 0 ? null : compiled.test(value, this.#work);
+    const { patterns, budget } = this.#work;
+    const compiled = patterns.get(pattern) ?? new LinearPattern(pattern);
+    patterns.set(pattern, compiled);
+    const isMatch = budget.left < 0 ? null : compiled.test(value, budget);
     if (isMatch === null) this.#add(path, 'is too long to be matched with its pattern; send less');
     else if (!isMatch) this.#add(path, `must match ${pattern}`);
   }
@@ -111,7 +122,7 @@ class Check {
       this.#add(path, 'must be an object');
       return value;
     }
-    const { properties = {}, required = [], additionalProperties = true } = schema;
+    const { properties = {}, additionalProperties = true } = schema;
     const changed: [string, JsonValue][] = [];
     for (const name of Object.keys(value)) {
       const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -121,26 +132,47 @@ class Check {
         if (checked !== item) changed.push([name, checked]);
       } else if (!additionalProperties) this.#add(`${path}.${name.slice(0, 100)}`, 'is not known here; leave it out');
     }
-    for (const [name, property] of Object.entries(properties)) {
+    for (const { name, property } of this.#expectedOf(schema)) {
+      if (this.problems.length >= maxProblems) break;
       if (Object.hasOwn(value, name)) continue;
-      if (property.default !== undefined) this.#fill(changed, name, property.default, `${path}.${name}`);
-      else if (required.includes(name)) this.#add(`${path}.${name}`, 'is required');
+      if (property.default === undefined) this.#add(`${path}.${name}`, 'is required');
+      else this.#fill(changed, name, property, property.default, `${path}.${name}`);
     }
     // Unlike an assignment, this makes a property of its own of any name.
     return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) };
   }
 
-  #fill(entries: [string, JsonValue][], name: string, value: JsonValue, path: string): void {
+  /** The properties that matter where they are left out, so that the others cost nothing there. */
+  #expectedOf(schema: ObjectSchema): { name: string; property: InputSchema }[] {
+    const known = this.#expected.get(schema);
+    if (known !== undefined) return known;
+    const required = new Set(schema.required);
+    const expected = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+      property.default !== undefined || required.has(name) ? [{ name, property }] : [],
+    );
+    this.#expected.set(schema, expected);
+    return expected;
+  }
+
+  #fill(entries: [string, JsonValue][], name: string, property: InputSchema, value: JsonValue, path: string): void {
     this.#filled += jsonLength(value, maxFilledCharacters) + name.length;
     if (this.#filled > maxFilledCharacters)
       this.#add(path, 'is left out so often that its default makes this too long');
-    else entries.push([name, value]);
+    else entries.push([name, this.value(property, value, path)]);
   }
 }
 
-/** Checks a value by a schema that was read: in time that grows with the value alone. */
-export function checkValue(schema: InputSchema, value: JsonValue, path: string): CheckedValue {
-  const check = new Check();
+/**
+ * Checks a value by a schema that was read: in time that grows with the value alone.
+ * @param work what it shares with other checks; all its own when left out.
+ */
+export function checkValue(
+  schema: InputSchema,
+  value: JsonValue,
+  path: string,
+  work: CheckWork = new CheckWork(),
+): CheckedValue {
+  const check = new Check(work);
   return { value: check.value(schema, value, path), problems: check.problems };
 }
 
@@ -160,8 +192,11 @@ export function checkPayload(
 
 /** Fills in what a payload that no caller gave leaves out and a default says, on its first level; what it has stays as it is. */
 export function fillPayload(inputs: WorkflowInputs, payload: JsonObject | null): JsonObject | null {
-  const missing = Object.entries(inputs.properties ?? {}).flatMap(([name, { default: value }]) =>
-    value === undefined || (payload !== null && Object.hasOwn(payload, name)) ? [] : [[name, value] as const],
-  );
+  const missing = Object.entries(inputs.properties ?? {}).flatMap(([name, schema]) => {
+    const value = schema.default;
+    return value === undefined || (payload !== null && Object.hasOwn(payload, name))
+      ? []
+      : [[name, checkValue(schema, value, '').value] as const];
+  });
   return missing.length === 0 ? payload : { ...payload, ...Object.fromEntries(missing) };
 }

@@ -1,4 +1,4 @@
-import { checkValue } from './inputs-check.ts';
+import { checkValue, CheckWork } from './inputs-check.ts';
 import type { InputSchema } from './inputs-schema.ts';
 import { jsonLength } from './json.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -36,6 +36,8 @@ const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 class SchemaReader {
+  /** One for all that the schema names itself, however often it names it. */
+  readonly #work = new CheckWork();
   readonly problems: SchemaProblem[] = [];
   #schemas = 0;
 
@@ -156,12 +158,12 @@ class SchemaReader {
       if (!Array.isArray(choices) || choices.length === 0 || choices.length > maxEnum)
         return this.#add([...path, 'enum'], `must be a list of 1 to ${maxEnum} values`);
       choices.forEach((choice, index) => {
-        const [problem] = checkValue(bare as InputSchema, choice, '').problems;
+        const [problem] = checkValue(bare as InputSchema, choice, '', this.#work).problems;
         if (problem !== undefined) this.#add([...path, 'enum', index], problem.message);
       });
     }
     if (schema.default === undefined) return;
-    const [problem] = checkValue(schema, schema.default, '').problems;
+    const [problem] = checkValue(schema, schema.default, '', this.#work).problems;
     if (problem !== undefined) this.#add([...path, 'default'], `${problem.path} ${problem.message}`.trim());
   }
 }

@@ -18,23 +18,24 @@ export interface LockedRun {
   workflow_id: string;
   status: RunStatus;
   parent_run_id: string | null;
-  /** False for one that only waits for one of those that were asked for. */
+  /** Whether it is one of those that were asked for and have not ended, or one that such a run waits for. */
   in_tree: boolean;
 }
 
 /**
- * Locks runs, the open runs that they wait for, however deep, and those that wait for them: all before any is changed.
+ * Locks runs, the open runs that those of them wait for which have not ended, however deep, and those that wait for them: all before any
+ * is changed.
  * @throws TransactionConflict when one of them started another meanwhile: then the whole is looked at again.
  */
 export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: readonly string[]): Promise<LockedRun[]> {
   const { rows } = await tx.query<LockedRun>(
     'lock_run_trees',
     `WITH RECURSIVE tree AS (
-       SELECT id FROM runs WHERE tenant_id = $1 AND id = ANY($2)
+       SELECT id FROM runs WHERE tenant_id = $1 AND id = ANY($2) AND finished_at IS NULL
        UNION SELECT child.id FROM runs child JOIN tree ON child.parent_run_id = tree.id WHERE child.finished_at IS NULL
      )
      SELECT id, workflow_id, status, parent_run_id, id IN (SELECT id FROM tree) AS in_tree FROM runs
-     WHERE id = ANY(ARRAY(SELECT id FROM tree UNION SELECT parent_run_id FROM runs WHERE tenant_id = $1 AND id = ANY($2))) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
+     WHERE id = ANY(ARRAY(SELECT id FROM tree UNION SELECT unnest(ARRAY[id, parent_run_id]) FROM runs WHERE tenant_id = $1 AND id = ANY($2))) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
     [tenantId, runIds],
   );
   const locked = rows.flatMap((row) => (row.in_tree ? [row.id] : []));

@@ -1778,25 +1778,6 @@ export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | 
 
 /** What each operation takes and answers. */
 export interface Operations {
-  /** List workflows (alias) */
-  listAutomationsAlias: {
-    input?: {
-      query?: {
-        limit?: number;
-        /** `meta.nextCursor` of the page before */
-        cursor?: string;
-        active?: 'true' | 'false';
-      };
-    };
-    answer: WorkflowPage;
-  };
-  /** Create a workflow (alias) */
-  createAutomationAlias: {
-    input: {
-      body: CreateWorkflow;
-    };
-    answer: Workflow;
-  };
   /** List workflows */
   listAutomationWorkflows: {
     input?: {
@@ -1911,6 +1892,25 @@ export interface Operations {
     answer: {
       fires: string[];
     };
+  };
+  /** List workflows (alias) */
+  listAutomationsAlias: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        active?: 'true' | 'false';
+      };
+    };
+    answer: WorkflowPage;
+  };
+  /** Create a workflow (alias) */
+  createAutomationAlias: {
+    input: {
+      body: CreateWorkflow;
+    };
+    answer: Workflow;
   };
   /** List sequences */
   listAutomationSequences: {
@@ -3223,8 +3223,6 @@ export type OperationId = keyof Operations;
 
 /** Method and path of each operation. */
 export const operations: { readonly [Id in OperationId]: readonly [method: string, path: string] } = {
-  listAutomationsAlias: ['GET', '/v1/automations'],
-  createAutomationAlias: ['POST', '/v1/automations'],
   listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
   createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
   getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],
@@ -3235,6 +3233,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   restoreAutomationWorkflowVersion: ['POST', '/v1/automations/workflows/{id}/versions/{version}/restore'],
   runAutomationWorkflow: ['POST', '/v1/automations/workflows/{id}/run'],
   previewAutomationSchedule: ['POST', '/v1/automations/schedules/preview'],
+  listAutomationsAlias: ['GET', '/v1/automations'],
+  createAutomationAlias: ['POST', '/v1/automations'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
   updateAutomationSequence: ['PATCH', '/v1/automations/sequences/{id}'],

@@ -133,6 +133,30 @@ describe('several runs cancelled at once', () => {
     expect((await settled(byParent as string)).status).toBe('cancelled');
     expect(await settled(parents[1] as string)).toMatchObject({ status: 'failed' });
   });
+
+  test('leave alone what a run that has ended once waited for', async () => {
+    const parent = await start(
+      await create({ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: await create(question) } }),
+    );
+    const child = async () =>
+      (
+        await hub.database.query<{ id: string }>(
+          "select id from runs where parent_run_id = $1 and status = 'waiting_approval'",
+          [parent],
+        )
+      )[0]?.id;
+    await expect.poll(child).toBeDefined();
+    const childId = (await child()) as string;
+    // As after a run that lost its workers.
+    await hub.database.query(
+      `update runs set status = 'failed', finished_at = now(), wake_at = null, error = '{"code":"worker_lost","message":"x"}' where id = $1`,
+      [parent],
+    );
+    expect(await workspace.api.call('cancelAutomationRuns', { body: { ids: [parent] } })).toMatchObject({
+      results: [{ id: parent, ok: false, code: 'run_not_cancellable' }],
+    });
+    expect((await settled(childId)).status).toBe('waiting_approval');
+  });
 });
 
 describe('several runs retried at once', () => {

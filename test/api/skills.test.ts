@@ -184,10 +184,15 @@ describe('a skill that is called by itself', () => {
 
   test('finds its workflow as it should be, whatever somebody made of it', async () => {
     const { workflowId: id } = await call('log.write', { input: { message: 'x' } });
-    await workspace.api.call('updateAutomationWorkflow', {
-      params: { id },
-      body: { active: false, stepsJson: [{ type: 'log', message: 'something else' }] },
-    });
+    for (const body of [
+      { active: false },
+      { inputs: { type: 'object' as const } },
+      { limits: { maxRunsPerMinute: 1 } },
+    ])
+      await expect(workspace.api.call('updateAutomationWorkflow', { params: { id }, body })).rejects.toMatchObject({
+        status: 409,
+        code: 'conflict',
+      });
     const put = await call('log.write', { input: { message: 'after a change' } });
     expect(put.workflowId).toBe(id);
     await workspace.api.call('deleteAutomationWorkflow', { params: { id } });

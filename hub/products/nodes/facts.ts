@@ -32,19 +32,24 @@ function notable({ device, facts, ...switches }: KnownOfNode, before: NotedFacts
     device: device === null ? null : { ...device, capabilities: device.capabilities.toSorted() },
     cpu: cpu === undefined ? null : { model: cpu.model, cores: cpu.cores },
     memory: memory === undefined ? null : { totalBytes: memory.totalBytes },
-    disks: (disks ?? []).map(({ mount, totalBytes, usedBytes }) => ({
-      mount,
-      totalBytes,
-      usedPercent: coarse(
-        totalBytes === 0 ? 0 : Math.min(100, (usedBytes / totalBytes) * 100),
-        before?.disks.find((disk) => disk.mount === mount)?.usedPercent,
-      ),
-    })),
+    // In an order of our own: a device may name them in turns.
+    disks: (disks ?? [])
+      .toSorted((left, right) => (left.mount < right.mount ? -1 : 1))
+      .map(({ mount, totalBytes, usedBytes }) => ({
+        mount,
+        totalBytes,
+        usedPercent: coarse(
+          totalBytes === 0 ? 0 : Math.min(100, (usedBytes / totalBytes) * 100),
+          before?.disks.find((disk) => disk.mount === mount)?.usedPercent,
+        ),
+      })),
     battery:
       battery === undefined || battery === null
         ? null
         : { percent: coarse(battery.percent, before?.battery?.percent), charging: battery.charging },
-    displays: displays ?? [],
+    displays: (displays ?? []).toSorted((left, right) =>
+      canonicalJson(left as JsonValue) < canonicalJson(right as JsonValue) ? -1 : 1,
+    ),
   };
 }
 

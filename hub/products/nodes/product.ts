@@ -66,7 +66,7 @@ export function createNodes(
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },
-      { name: 'silent nodes', everyMs: 2_000, run: () => nodes.noteSilent() },
+      { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
       { name: 'room of artefacts', everyMs: 60_000, run: () => foldArtifactRoom(db) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },

@@ -13,6 +13,7 @@ import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { failNodeCommands, nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
+import { isReachable } from './reachability.ts';
 import { nodes } from './schema.ts';
 import { findNode, isSilentSql, listNodes, presentNode } from './store.ts';
 import type { PresentedNode } from './store.ts';
@@ -132,9 +133,15 @@ export class Nodes {
   }
 
   /** Takes note of nodes that were silent for too long to count as online; part of the sweep. */
-  async noteSilent(): Promise<void> {
-    const silent = await this.#deps.db.system(
+  async noteSilent(stopping?: AbortSignal): Promise<void> {
+    while (stopping?.aborted !== true && (await this.#noteSomeSilent()) === silentAtOnce);
+  }
+
+  #noteSomeSilent(): Promise<number> {
+    return this.#deps.db.system(
       async (tx) => {
+        // While no device could reach this hub, none fell silent.
+        if (!(await isReachable(tx))) return 0;
         const found = tx
           .select({ id: nodes.id })
           .from(nodes)
@@ -152,7 +159,6 @@ export class Nodes {
       },
       { durable: false },
     );
-    if (silent === silentAtOnce) await this.noteSilent();
   }
 
   /** Removes nodes whose code was never claimed, a day after it expired; part of the sweep. */

@@ -116,7 +116,7 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
           .describe('Of a filter: runs that are taken on at once, the newest first'),
       })
       .refine((body) => (body.ids === undefined) !== (body.filter === undefined), {
-        message: 'give ids or filter, and not both',
+        message: 'must be given unless filter is, and not beside it',
         path: ['ids'],
       })
       .meta({ example: { filter: { status: statuses[0] } } }),

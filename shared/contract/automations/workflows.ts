@@ -157,12 +157,10 @@ const create = {
     "Every step is checked here: an unknown skill, a missing input or a template that can't work is a 400 that names the path.",
   body: createBody,
   response: workflow,
-  errors: ['product_not_entitled', 'workspace_limit_reached'],
+  errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
 } as const;
 
 export const workflows = defineResource({
-  listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },
-  createAutomationAlias: { ...create, path: '/v1/automations', summary: 'Create a workflow (alias)' },
   listAutomationWorkflows: { ...list, path: '/v1/automations/workflows' },
   createAutomationWorkflow: { ...create, path: '/v1/automations/workflows' },
   getAutomationWorkflow: {
@@ -229,7 +227,7 @@ export const workflows = defineResource({
       )
       .meta({ example: { active: false } }),
     response: workflow,
-    errors: ['workspace_limit_reached'],
+    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached', 'conflict'],
   },
   deleteAutomationWorkflow: {
     ...manage,
@@ -267,4 +265,6 @@ export const workflows = defineResource({
     response: z.object({ fires: z.array(timestamp) }),
     errors: ['workflow_invalid'],
   },
+  listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },
+  createAutomationAlias: { ...create, path: '/v1/automations', summary: 'Create a workflow (alias)' },
 });

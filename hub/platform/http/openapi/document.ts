@@ -123,7 +123,8 @@ function requestOf(operation: Operation, components: SchemaComponents): Json | n
 function answerOf(operation: Operation, components: SchemaComponents): Json {
   if (operation.binaryResponse !== undefined && operation.streamedEvent !== undefined)
     return {
-      description: 'The events; of each, what its data holds',
+      description:
+        'The events, each as the lines `event:` with its type, `id:` for `Last-Event-ID`, and `data:` with JSON as shown here',
       content: { [operation.binaryResponse]: { schema: components.describe(operation.streamedEvent, 'output') } },
     };
   if (operation.binaryResponse !== undefined)
@@ -137,10 +138,11 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
 /** A body with an example of its JSON. */
 function withExample(body: Json, examples: Examples): Json {
   const { content } = body as { content: Record<string, { schema: Json }> };
-  const json = content['application/json'];
-  return json === undefined
+  const type = ['application/json', 'text/event-stream'].find((each) => content[each] !== undefined);
+  const shown = type === undefined ? undefined : content[type];
+  return type === undefined || shown === undefined || shown.schema['format'] === 'binary'
     ? body
-    : { ...body, content: { ...content, 'application/json': { ...json, example: examples.of(json.schema) } } };
+    : { ...body, content: { ...content, [type]: { ...shown, example: examples.of(shown.schema) } } };
 }
 
 /** The OpenAPI 3.0.3 document of every operation. */

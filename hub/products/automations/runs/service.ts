@@ -19,6 +19,7 @@ import {
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
+import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
@@ -173,9 +174,12 @@ export class Runs {
     tenantId: string,
     runIds: readonly string[],
   ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
-    const locked = (await lockRunTrees(tx, tenantId, runIds)).filter((run) => run.in_tree);
-    const open = locked.filter((run) => !isFinal(run.status));
-    const before = new Map(locked.map((run) => [run.id, run.status]));
+    const asked = new Set(runIds);
+    const locked = await lockRunTrees(tx, tenantId, runIds);
+    if (locked.some((run) => run.in_tree && asked.has(run.id) && isFinal(run.status)))
+      throw new TransactionConflict('a run ended while it was to be cancelled');
+    const open = locked.filter((run) => run.in_tree && !isFinal(run.status));
+    const before = new Map(locked.flatMap((run) => (asked.has(run.id) ? [[run.id, run.status]] : [])));
     if (open.length === 0) return { before, committed: () => undefined };
     const ids = open.map((run) => run.id);
     await markCancelled(tx, tenantId, ids);

@@ -203,6 +203,11 @@ export class Workflows {
     const { row, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const before = await findWorkflow(tx, tenantId, id, 'update');
       if (before === null) throw notFound('workflow', id);
+      if (before.origin?.kind === 'skill')
+        throw new AppError(
+          'conflict',
+          'The calls of a skill run under this workflow; it is as the skill is, and not changed.',
+        );
       if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
       if (body.stepsJson !== undefined) await this.#validate(tx, tenantId, body.stepsJson, id);
       const trigger = body.triggerJson ?? this.#openTrigger(before.trigger);

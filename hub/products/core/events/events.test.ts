@@ -246,6 +246,21 @@ describe('the events of a workspace', () => {
     await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset']);
   });
 
+  test('go with a workspace that is no more, and those of others are trimmed all the same', async () => {
+    const [gone, later] = ['00000000-0000-7000-8000-000000000001', tenantId];
+    for (const id of [gone, later])
+      await database.query(
+        "INSERT INTO workspace_events (tenant_id, at, type, data) VALUES ($1, now() - interval '25 hours', 'run', '{}')",
+        [id],
+      );
+    await expect
+      .poll(async () => {
+        await trimWorkspaceEvents(db, { count: 10_000, hours: 24 });
+        return database.query('SELECT 1 FROM workspace_events WHERE tenant_id = ANY($1)', [[gone, later]]);
+      })
+      .toEqual([]);
+  });
+
   test('are reset for an id of another database, and begin anew after what is none', async () => {
     const foreign = read({ lastEventId: encodePosition({ seen: '9000000000:9000000009:', partial: null }) });
     await expect.poll(() => foreign.received.map(({ event }) => event)).toEqual(['reset']);
@@ -338,6 +353,12 @@ describe('the events of a workspace', () => {
     await insertNode(database, 'shown');
     await expect.poll(reader.names).toEqual(['shown']);
   });
+});
+
+test('a position that names a transaction twice, or more than can be open, is none', () => {
+  expect(decodePosition(`3.1${'.0'.repeat(7_000)}`)).toBeNull();
+  expect(decodePosition(`3.zz${'.1'.repeat(300)}`)).toBeNull();
+  expect(decodePosition(`3.zz${'.1'.repeat(200)}`)).not.toBeNull();
 });
 
 test('a position is read back from its id as it was', () => {

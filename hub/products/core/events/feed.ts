@@ -107,11 +107,14 @@ export class WorkspaceFeed implements Disposable {
   }
 
   #keep(from: Position, stretch: Stretch): void {
-    this.#stretches.set(encodePosition(from), stretch);
+    const id = encodePosition(from);
+    const replaced = this.#stretches.get(id);
+    if (replaced !== undefined) this.#kept -= replaced.events.length + 1;
+    this.#stretches.set(id, stretch);
     this.#kept += stretch.events.length + 1;
-    for (const [id, oldest] of this.#stretches) {
+    for (const [key, oldest] of this.#stretches) {
       if (this.#kept <= maxKept) break;
-      this.#stretches.delete(id);
+      this.#stretches.delete(key);
       this.#kept -= oldest.events.length + 1;
     }
   }

@@ -12,6 +12,8 @@ export interface Position {
 
 const encodeNumber = (value: number) => value.toString(36);
 const snapshotPattern = /^[0-9a-z]{1,11}(\.[0-9a-z]{1,11})+$/;
+/** More transactions than a database has open at once; an id that names more is none of ours. */
+const maxOpen = 256;
 const seqPattern = /^[0-9a-z]{1,11}$/;
 
 /** A snapshot in short: `xmin`, then by how much each number is more than the one before. */
@@ -30,6 +32,8 @@ function encodeSnapshot(snapshot: Snapshot): string {
 function decodeSnapshot(text: string): Snapshot | null {
   if (!snapshotPattern.test(text)) return null;
   const [least = 0, span = 0, ...steps] = text.split('.').map((part) => Number.parseInt(part, 36));
+  // Each is named once, in their order.
+  if (steps.length > maxOpen || steps.some((step, index) => step === 0 && index > 0)) return null;
   const under: number[] = [];
   for (const step of steps) under.push((under.at(-1) ?? least) + step);
   const most = least + span;

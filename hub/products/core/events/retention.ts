@@ -22,15 +22,16 @@ const trimStatement = `WITH beyond AS (
   ), cut AS (
     SELECT transaction FROM oldest WHERE at < now() - make_interval(hours => $3) OR transaction <= (SELECT transaction FROM beyond) ORDER BY transaction DESC LIMIT 1
   ), noted AS (
-    INSERT INTO workspace_event_floors AS f (tenant_id, transaction) SELECT $1, transaction FROM cut
+    INSERT INTO workspace_event_floors AS f (tenant_id, transaction) SELECT t.id, transaction FROM cut JOIN tenants t ON t.id = $1
     ON CONFLICT (tenant_id) DO UPDATE SET transaction = CASE
       WHEN f.transaction < pg_snapshot_xmax(pg_current_snapshot()) THEN greatest(f.transaction, excluded.transaction) ELSE excluded.transaction END
   )
   DELETE FROM workspace_events WHERE tenant_id = $1 AND (transaction <= (SELECT transaction FROM cut) OR transaction >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
-/** Trims the log of every workspace; part of the sweep. */
+/** Trims the log of every workspace, also where that of another can't be; part of the sweep. @throws the first error. */
 export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stopping?: AbortSignal): Promise<void> {
   const turn = newTurn(stopping);
+  const errors: unknown[] = [];
   let after = '00000000-0000-0000-0000-000000000000';
   await inBatches(turn, workspacesAtOnce, async () => {
     const workspaces = await db.systemStatement<{ tenant_id: string }>(
@@ -43,15 +44,17 @@ export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stoppi
       [after],
     );
     for (const { tenant_id: tenantId } of workspaces) {
-      await inBatches(turn, batch, async () => {
+      after = tenantId;
+      const trim = async () => {
         const { rowCount } = await db.system(
           (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, kept.count, kept.hours]),
           { durable: false },
         );
         return rowCount ?? 0;
-      });
-      after = tenantId;
+      };
+      await inBatches(turn, batch, trim).catch((error: unknown) => errors.push(error));
     }
     return workspaces.length;
   });
+  if (errors.length > 0) throw errors[0];
 }
