@@ -44,7 +44,7 @@ export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonVal
   return store(value, 0);
 }
 
-/** How many characters a JSON value has as text, escapes aside; counts little further than `atMost`. */
+/** How many characters a JSON value has as text, escapes aside; counts little further than `atMost`. A property without a value is none, as in JSON. */
 export function jsonLength(value: JsonValue, atMost: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (value === null || typeof value === 'boolean') return 4;
@@ -57,7 +57,8 @@ export function jsonLength(value: JsonValue, atMost: number): number {
     }
     return length;
   }
-  for (const [key, item] of Object.entries(value)) {
+  for (const [key, item] of Object.entries(value) as [string, JsonValue | undefined][]) {
+    if (item === undefined) continue;
     length += key.length + 4 + jsonLength(item, atMost - length);
     if (length > atMost) break;
   }

@@ -80,6 +80,19 @@ test('a step shows what its skill was called with, its templates filled in, whet
   ]);
 });
 
+test('a step that was stored before it had all the fields that a step has now runs, and shows what it has', async () => {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  for (const table of ['workflows', 'workflow_versions'])
+    await hub.database.query(
+      `update ${table} set steps = '[{"type":"log","message":"x"}]' where ${table === 'workflows' ? 'id' : 'workflow_id'} = $1`,
+      [id],
+    );
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ input: { message: 'x' } }] });
+});
+
 test('an input beyond 64 KiB, or that nests too deeply, is left out and said to be, and its step goes on', async () => {
   const deep = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`) as unknown;
   const [large, fits, nested] = await runSteps(
