@@ -1,52 +1,81 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ValueType } from '@opentelemetry/api';
+import type { Meter } from '@opentelemetry/api';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { Database } from './db/database.ts';
+import { measureProcess } from './process-metrics.ts';
 
-/** What this process counts, for Prometheus; cleared when it is disposed. */
+/** Label sets that one metric keeps apart; those beyond it are counted together. */
+const maxLabelSets = 10_000;
+
+/** Reads when Prometheus asks, through the hub's own route. */
+class ScrapeReader extends MetricReader {
+  constructor() {
+    super({ cardinalitySelector: () => maxLabelSets });
+  }
+
+  protected override async onShutdown() {}
+
+  protected override async onForceFlush() {}
+}
+
+/** What this process counts, for Prometheus; each hub of a process counts for itself, until it is disposed. */
 export function createMetrics(db: Database) {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const connections = new Gauge({
-    name: 'outrigger_database_connections',
-    help: 'Connections of this process to the database',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      const { total, idle, waiting } = db.load;
-      connections.set({ state: 'used' }, total - idle);
-      connections.set({ state: 'idle' }, idle);
-      connections.set({ state: 'waited_for' }, waiting);
-    },
+  const reader = new ScrapeReader();
+  const provider = new MeterProvider({ readers: [reader] });
+  const meter = provider.getMeter('outrigger');
+  measureConnections(meter, db);
+  const processMetrics = measureProcess(meter);
+  const requests = histogram(
+    meter,
+    'outrigger_http_request_seconds',
+    'Duration of requests by operation',
+    [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+  );
+  const finished = meter.createCounter('outrigger_runs_finished_total', {
+    description: 'Runs that ended on this process',
+    valueType: ValueType.INT,
   });
-  const finished = new Counter({
-    name: 'outrigger_runs_finished_total',
-    help: 'Runs that ended on this process',
-    labelNames: ['status'],
-    registers: [registry],
-  });
-  const seconds = new Histogram({
-    name: 'outrigger_run_seconds',
-    help: 'From the acceptance of a run to its end',
-    labelNames: ['status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
-    registers: [registry],
-  });
+  const seconds = histogram(
+    meter,
+    'outrigger_run_seconds',
+    'From the acceptance of a run to its end',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
+  );
+  const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
   return {
-    registry,
-    [Symbol.dispose]: () => registry.clear(),
-    requests: new Histogram({
-      name: 'outrigger_http_request_seconds',
-      help: 'Duration of requests by operation',
-      labelNames: ['operation', 'status'],
-      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-      registers: [registry],
-    }),
+    /** All of it, in the text format of Prometheus. */
+    text: async () => serializer.serialize((await reader.collect()).resourceMetrics),
+    requests: {
+      observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
+    },
     runs: {
       observe(labels: { status: string }, value: number) {
-        finished.inc(labels);
-        seconds.observe(labels, value);
+        finished.add(1, labels);
+        seconds.record(value, labels);
       },
+    },
+    async [Symbol.asyncDispose]() {
+      processMetrics[Symbol.dispose]();
+      await provider.shutdown();
     },
   };
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const histogram = (meter: Meter, name: string, description: string, explicitBucketBoundaries: number[]) =>
+  meter.createHistogram(name, { description, advice: { explicitBucketBoundaries } });
+
+function measureConnections(meter: Meter, db: Database): void {
+  meter
+    .createObservableGauge('outrigger_database_connections', {
+      description: 'Connections of this process to the database',
+    })
+    .addCallback((result) => {
+      const { total, idle, waiting } = db.load;
+      result.observe(total - idle, { state: 'used' });
+      result.observe(idle, { state: 'idle' });
+      result.observe(waiting, { state: 'waited_for' });
+    });
+}

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import express from 'express';
-import type { Registry } from 'prom-client';
 import { equals } from './auth.ts';
 import type { Authenticator } from './auth.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -13,7 +12,8 @@ import { renderStatusPage } from './status-page.ts';
 
 export interface HubPagesOptions extends PageServing {
   identity: Authenticator;
-  registry: Registry;
+  /** What this process counts, in the text format of Prometheus. */
+  metrics: () => Promise<string>;
   metricsToken: string | null;
   version: string;
   /** Names of the parts that are down now. */
@@ -27,6 +27,9 @@ const scalarScript = join(
   'browser',
   'standalone.js',
 );
+
+/** The type of the text format that Prometheus reads. */
+const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** What the hub shows beside its API: its state, the reference, the metrics, and the pages of its products. */
 export function createHubPages(options: HubPagesOptions): express.Router {
@@ -90,7 +93,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
         );
       return;
     }
-    response.type(options.registry.contentType).send(await options.registry.metrics());
+    response.type(prometheusText).send(await options.metrics());
   });
   return router;
 }

@@ -65,7 +65,7 @@ export async function serveHttp(
     pages: createHubPages({
       identity,
       pages,
-      registry: metrics.registry,
+      metrics: metrics.text,
       metricsToken: http.metricsToken,
       hosts,
       limit: limitAddress,
