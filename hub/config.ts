@@ -38,6 +38,22 @@ const list = (check: (item: string) => boolean, message: string) =>
 const address = (protocols: string[], message: string) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
 
+/** `name=value` joined by commas, with percent-encoded values: how OpenTelemetry's settings write several things. */
+const pairs = z.string().transform((text, context) => {
+  const found: Record<string, string> = {};
+  for (const item of text.split(',').filter((part) => part.trim() !== '')) {
+    const [, name, value] = /^\s*([\w.-]+)\s*=\s*(.*?)\s*$/.exec(item) ?? [];
+    if (name === undefined || value === undefined || !isPercentEncoded(value)) {
+      context.addIssue({ code: 'custom', message: 'must be name=value, joined by commas, values percent-encoded' });
+      return z.NEVER;
+    }
+    found[name] = decodeURIComponent(value);
+  }
+  return found;
+});
+
+const isPercentEncoded = (text: string) => !/%(?![0-9a-fA-F]{2})/.test(text);
+
 /** Every setting, once: validation, defaults, and the table in docs/settings.md come from here. */
 const settings = {
   PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },
@@ -247,6 +263,41 @@ const settings = {
     default: 'auto',
     description: '`auto` is pretty on a terminal, JSON elsewhere',
   },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: address(['http:', 'https:'], 'must be an http or https address'),
+    default: '',
+    description:
+      'OpenTelemetry collector that gets traces of runs, by OTLP over HTTP as JSON at `/v1/traces` below it; nothing is traced when left out',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: pairs,
+    default: '',
+    description: 'Headers for the collector: `name=value`, joined by commas, values percent-encoded',
+    secret: true,
+  },
+  OTEL_EXPORTER_OTLP_TIMEOUT: {
+    schema: wholeNumber(100, 60_000),
+    default: '10000',
+    description: 'Milliseconds that sending a batch of spans may take; nothing waits for it',
+  },
+  OTEL_SERVICE_NAME: {
+    schema: z.string().min(1).max(200),
+    default: 'outrigger',
+    description: 'Name of this hub in traces',
+  },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    schema: pairs,
+    default: '',
+    description: 'What traces say of this process besides: `name=value`, joined by commas, values percent-encoded',
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: z
+      .string()
+      .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a share from 0 to 1')
+      .transform(Number),
+    default: '1',
+    description: 'Share of traces that are recorded, of those that begin here; others are as their caller says',
+  },
   NODE_ENV: {
     schema: z.string(),
     default: 'production',
@@ -288,6 +339,14 @@ export interface Config {
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
   mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
+  tracing: {
+    endpoint: string;
+    headers: Record<string, string>;
+    timeoutMs: number;
+    serviceName: string;
+    resource: Record<string, string>;
+    ratio: number;
+  } | null;
 }
 
 /** Settings that can't be used, all of them, a line each. */
@@ -414,6 +473,17 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       format: logFormat === 'auto' ? (options.isTerminal ? 'pretty' : 'json') : logFormat,
       color: options.isTerminal && (noColor === undefined || noColor === ''),
     },
+    tracing:
+      values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined
+        ? null
+        : {
+            endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+            headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+            timeoutMs: required('OTEL_EXPORTER_OTLP_TIMEOUT'),
+            serviceName: required('OTEL_SERVICE_NAME'),
+            resource: values.OTEL_RESOURCE_ATTRIBUTES ?? {},
+            ratio: required('OTEL_TRACES_SAMPLER_ARG'),
+          },
   };
 }
 

@@ -4,6 +4,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
+import { currentTraceParent } from '../platform/tracing/trace-context.ts';
 import { runs } from './schema.ts';
 
 export type RunRow = typeof runs.$inferSelect;
@@ -87,6 +88,7 @@ export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedR
 export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<AcceptedRunRow[]> {
   if (newRuns.length === 0) return [];
   for (const { tenantId } of newRuns) noteWorkspaceChange(tx, tenantId);
+  const traceParent = currentTraceParent();
   const prepared = newRuns.map((run) => {
     const runId = newId();
     return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
@@ -95,12 +97,12 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     'accept_runs',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
-         context text, payload jsonb, environment text, parent_run_id uuid, depth int, requested_by text[], not_before timestamptz, job_id text)
+         context text, payload jsonb, environment text, parent_run_id uuid, depth int, requested_by text[], trace_parent text, not_before timestamptz, job_id text)
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, wake_at, queued_at)
-       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, coalesce(not_before, now()), now() FROM given
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, trace_parent, wake_at, queued_at)
+       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, trace_parent, coalesce(not_before, now()), now() FROM given
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
      SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given RETURNING id, job_id`,
@@ -119,6 +121,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
           parent_run_id: run.parentRunId ?? null,
           depth: run.depth ?? 0,
           requested_by: run.requestedBy ?? [],
+          trace_parent: traceParent,
           not_before: notBefore?.toISOString() ?? null,
           job_id: jobId,
         })),

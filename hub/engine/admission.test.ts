@@ -159,6 +159,7 @@ class Worker {
 
 const runsOf = (dispatched: PromisedJob[]) =>
   new Runs({
+    tracing: null,
     db,
     events,
     live: undefined as never,

@@ -14,6 +14,7 @@ import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
+import { RunTrace } from './run-trace.ts';
 import type { RunFailure } from './schema.ts';
 import { stepsOf } from './skill-run.ts';
 import { callOf, runStep } from './steps.ts';
@@ -68,6 +69,7 @@ export class Engine {
       ...hold,
       place,
       run,
+      trace: this.#deps.tracing === null ? null : new RunTrace(this.#deps.tracing, run),
       // What a skill's own call was given is no template.
       uses: outputUses(claimed.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
@@ -136,34 +138,43 @@ export class Engine {
     const { run } = held;
     for (let index = run.next_step; index < run.steps.length; index += 1) {
       held.signal.throwIfAborted();
-      let outcome = await this.#tryStep(held, index);
-      if (outcome.kind === 'waiting') {
-        const refusal = await this.#suspend(held, index, outcome);
-        if (refusal === null) return;
-        if (outcome.state !== null && run.steps[index]?.type === 'agent') {
-          const { state } = outcome;
-          await this.#goOn(
-            held,
-            index,
-            outcome.attempt,
-            held.working(index, () => refuseOpenCall(state, refusal)),
-          );
-          index -= 1;
-          continue;
-        }
-        outcome = {
-          kind: 'failed',
-          attempt: outcome.attempt,
-          failure: refusal,
-          ...(outcome.state === null ? {} : { state: outcome.state }),
-        };
-      }
-      if (outcome.kind === 'delayed') {
-        await this.#delay(held, index, outcome);
-        return;
-      }
-      if (!(await this.#finishStep(held, index, outcome))) return;
+      const pass = () => this.#passStep(held, index);
+      const passed = await (held.trace === null
+        ? pass()
+        : held.trace.withinStep(index, held.results.get(index)?.started_at ?? null, pass));
+      if (passed === 'left') return;
+      if (passed === 'again') index -= 1;
     }
+  }
+
+  /** Tries a step and writes what became of it; whether the run goes on, with this very step, or is left. */
+  async #passStep(held: HeldRun, index: number): Promise<'on' | 'again' | 'left'> {
+    let outcome = await this.#tryStep(held, index);
+    if (outcome.kind === 'waiting') {
+      const refusal = await this.#suspend(held, index, outcome);
+      if (refusal === null) return 'left';
+      if (outcome.state !== null && held.run.steps[index]?.type === 'agent') {
+        const { state } = outcome;
+        await this.#goOn(
+          held,
+          index,
+          outcome.attempt,
+          held.working(index, () => refuseOpenCall(state, refusal)),
+        );
+        return 'again';
+      }
+      outcome = {
+        kind: 'failed',
+        attempt: outcome.attempt,
+        failure: refusal,
+        ...(outcome.state === null ? {} : { state: outcome.state }),
+      };
+    }
+    if (outcome.kind === 'delayed') {
+      await this.#delay(held, index, outcome);
+      return 'left';
+    }
+    return (await this.#finishStep(held, index, outcome)) ? 'on' : 'left';
   }
 
   /** Writes a new state of a step that goes on at once. */
@@ -325,7 +336,18 @@ export class Engine {
     });
     held.called = null;
     dropOutputs(held, index + 1);
+    held.trace?.stepEnded(index, {
+      type: step?.type,
+      what:
+        step === undefined || step.type === 'agent' || step.type === 'approval'
+          ? (step?.type ?? 'step')
+          : callOf(step).skillId,
+      status: outcome.kind,
+      attempts: attempt,
+      ...(error === null ? {} : { code: error.code }),
+    });
     if (ends === null) return true;
+    held.trace?.ended(ends, isFatal ? error?.code : undefined);
     this.#deps.onFinished(ends, (Date.now() - run.queued_at.getTime()) / 1000);
     void this.#deps.events.publish(runTopic(run.id), { status: ends });
     after.forEach((tell) => tell());

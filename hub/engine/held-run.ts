@@ -1,9 +1,11 @@
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
+import type { RunTrace } from './run-trace.ts';
 import type { SkillCatalog } from './skill.ts';
 import type { CalledWith, ClaimedRun, Hold, StepRow } from './store.ts';
 import type { WorkingMark } from './working-marks.ts';
@@ -20,6 +22,8 @@ export interface EngineDependencies extends EnginePorts {
   mark: WorkingMark;
   /** Whether outputs of skills are checked against what they promise; for development and tests. */
   validateOutputs: boolean;
+  /** Null when nothing is traced. */
+  tracing: Tracing | null;
 }
 
 /** The place for work that a run holds while a worker moves it on. */
@@ -32,6 +36,8 @@ export interface Place {
 export interface HeldRun extends Hold {
   place: Place;
   run: ClaimedRun;
+  /** Null when nothing is traced. */
+  trace: RunTrace | null;
   /** Which outputs its templates read, and where for the last time. */
   uses: OutputUses;
   /** What became of the steps so far, by index; of outputs only what the steps to come may read. */

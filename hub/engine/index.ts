@@ -18,6 +18,7 @@ export { addHistogram, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
 export type {
   ApprovalPort,
+  CommandOutcome,
   ConversationPort,
   EnginePorts,
   ModelAnswer,
@@ -37,6 +38,7 @@ export {
   markCancelled,
   reopenRun,
 } from './run-rows.ts';
+export { RunTrace } from './run-trace.ts';
 export type { EndedRun } from './run-rows.ts';
 export { describeSkills, isKnownPattern } from './skill-catalog.ts';
 export type { SdkSkill } from './skill-catalog.ts';

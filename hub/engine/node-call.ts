@@ -85,7 +85,12 @@ export function dispatch(
 }
 
 /** Goes on once a command ended. @throws StepFailure when it failed. */
-export async function resumeCommand(deps: EngineDependencies, held: HeldRun, commandId: string): Promise<CallOutcome> {
+export async function resumeCommand(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  commandId: string,
+): Promise<CallOutcome> {
   const command = await throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId));
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
@@ -96,6 +101,7 @@ export async function resumeCommand(deps: EngineDependencies, held: HeldRun, com
       begin: async () => ({ kind: 'node_command', commandId }),
     };
   }
+  held.trace?.command(site.index, commandId, command);
   if (command.status !== 'succeeded') {
     throw command.status === 'withdrawn'
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })

@@ -80,6 +80,11 @@ export interface CommandOutcome {
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
   output: JsonValue | null;
   error: { code: string; message: string } | null;
+  type: string;
+  nodeId: string;
+  createdAt: Date;
+  handedOutAt: Date | null;
+  finishedAt: Date | null;
 }
 
 export interface NodePort {

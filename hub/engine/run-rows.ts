@@ -5,6 +5,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
+import { currentTraceParent } from '../platform/tracing/trace-context.ts';
 import { insertOutbox, personOf, requestersOf, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';
@@ -18,6 +19,11 @@ export interface LockedRun {
   workflow_id: string;
   status: RunStatus;
   parent_run_id: string | null;
+  tenant_id: string;
+  environment: 'live' | 'test';
+  attempt: number;
+  queued_at: Date;
+  trace_parent: string | null;
   /** Whether it is one of those that were asked for and have not ended, or one that such a run waits for. */
   in_tree: boolean;
 }
@@ -34,7 +40,7 @@ export async function lockRunTrees(tx: Transaction, tenantId: string, runIds: re
        SELECT id FROM runs WHERE tenant_id = $1 AND id = ANY($2) AND finished_at IS NULL
        UNION SELECT child.id FROM runs child JOIN tree ON child.parent_run_id = tree.id WHERE child.finished_at IS NULL
      )
-     SELECT id, workflow_id, status, parent_run_id, id IN (SELECT id FROM tree) AS in_tree FROM runs
+     SELECT id, workflow_id, status, parent_run_id, tenant_id, environment, attempt, queued_at, trace_parent, id IN (SELECT id FROM tree) AS in_tree FROM runs
      WHERE id = ANY(ARRAY(SELECT id FROM tree UNION SELECT unnest(ARRAY[id, parent_run_id]) FROM runs WHERE tenant_id = $1 AND id = ANY($2))) ORDER BY depth DESC, id FOR NO KEY UPDATE`,
     [tenantId, runIds],
   );
@@ -157,11 +163,13 @@ export async function insertRetries(
   caller: RunCaller,
 ): Promise<Map<string, { runId: string; job: PromisedJob }>> {
   if (retries.length === 0) return new Map();
+  const traceParent = currentTraceParent();
   const prepared = retries.map(({ run, fromStep }) => ({
     id: newId(),
     old_id: run.id,
     flow_id: run.flow_id,
     from_step: fromStep,
+    trace_parent: traceParent,
     environment: caller.environment === 'test' ? 'test' : run.environment,
     requested_by: [
       ...new Set([...requestersOf({ requestedBy: run.requested_by, trigger: run.trigger }), ...personOf(caller.actor)]),
@@ -170,12 +178,12 @@ export async function insertRetries(
   const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
     'insert_retries',
     `WITH given AS (
-       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[])
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, old_id uuid, flow_id uuid, from_step int, environment text, requested_by text[], trace_parent text)
      ), flow AS (
        UPDATE flows SET revision = revision + 1, updated_at = now() FROM given WHERE flows.id = given.flow_id
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, attempt, next_step, wake_at, queued_at)
-       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, r.attempt + 1, g.from_step, now(), now()
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, trace_parent, attempt, next_step, wake_at, queued_at)
+       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, g.trace_parent, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
        INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at)

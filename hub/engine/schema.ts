@@ -176,6 +176,8 @@ export const runs = pgTable(
       .array()
       .notNull()
       .default(sql`'{}'`),
+    /** The span that accepted it, as W3C's `traceparent`; null where nothing was traced then. */
+    traceParent: text('trace_parent'),
     fence: bigint('fence', { mode: 'number' }).notNull().default(0),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),

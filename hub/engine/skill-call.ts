@@ -93,7 +93,7 @@ export async function resumeCall(
 ): Promise<CallOutcome> {
   switch (wait.kind) {
     case 'node_command':
-      return asPromised(deps, skill, await resumeCommand(deps, held, wait.commandId));
+      return asPromised(deps, skill, await resumeCommand(deps, held, site, wait.commandId));
     case 'run':
       return asPromised(deps, skill, await resumeChild(held, wait.runId));
     case 'approval': {

@@ -52,6 +52,8 @@ export interface ClaimedRun {
   parent_run_id: string | null;
   depth: number;
   requested_by: string[];
+  /** The span that accepted it, as W3C's `traceparent`. */
+  trace_parent: string | null;
   queued_at: Date;
   /** Null while limits or a policy have not let the run begin yet. */
   started_at: Date | null;
@@ -85,7 +87,7 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, queued_at, started_at,
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id
      )
      SELECT claimed.*, v.steps,

@@ -25,13 +25,13 @@ export interface WorkerOptions extends Pick<
 /** Works on runs until `stack` ends it. */
 export async function startWorker(
   stack: AsyncDisposableStack,
-  { db, events, logger }: Platform,
+  { db, events, logger, tracing }: Platform,
   { ports, runQueue: { queue, outbox }, home, worker, shutdownMs, ...options }: WorkerOptions,
 ): Promise<void> {
   const mark = stack.use(
     await WorkingMarks.open(join(home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
   );
-  const engine = new Engine({ mark, db, events, logger, ...options, ...ports });
+  const engine = new Engine({ mark, db, events, logger, tracing, ...options, ...ports });
   const shutdown = new AbortController();
   const places = new RunPlaces({
     ...worker,

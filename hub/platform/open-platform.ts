@@ -25,6 +25,7 @@ import { reasonOf } from './reason-of.ts';
 import { assertSecretKey, loadSecretKey } from './secret-key.ts';
 import { createSecrets } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
+import type { Tracing, TracingSettings } from './tracing/tracing.ts';
 
 export interface PlatformSettings {
   home: string;
@@ -34,6 +35,7 @@ export interface PlatformSettings {
   secrets: { key: Buffer | null };
   egress: { allowHosts: string[] };
   mail: { url: string; from: string } | null;
+  tracing: TracingSettings | null;
 }
 
 /** What every product stands on. */
@@ -49,6 +51,14 @@ export interface Platform {
   egress: Egress;
   blobs: Blobs;
   mailer: Mailer | null;
+  /** Null when nothing is traced. */
+  tracing: Tracing | null;
+}
+
+/** Loads what only those need who trace. */
+async function openTracing(settings: TracingSettings, logger: Logger): Promise<Tracing> {
+  const { createTracing } = await import('./tracing/tracing.ts');
+  return createTracing(settings, logger);
 }
 
 /**
@@ -62,6 +72,7 @@ export async function openPlatform(
   { logger, onNotice }: { logger: Logger; onNotice: (message: string) => void },
 ): Promise<Platform> {
   const { redisUrl } = settings;
+  const tracing = settings.tracing === null ? null : stack.use(await openTracing(settings.tracing, logger));
   const databaseUrl =
     settings.database.url ?? stack.use(await startPostgresServer({ home: settings.home, onNotice })).url;
   await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
@@ -117,5 +128,6 @@ export async function openPlatform(
     egress,
     blobs,
     mailer,
+    tracing,
   };
 }

@@ -4,6 +4,7 @@ import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
 import { authenticate, clientAddress } from './auth.ts';
@@ -18,12 +19,15 @@ import type { OperationRequest, Route } from './implement.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
+import { traceRequest } from './trace-request.ts';
 
 export interface ServingOptions {
   auth: AuthDependencies;
   idempotency: Idempotency;
   streams: LiveStreams;
   rateLimiter: RateLimiter;
+  /** Null when nothing is traced. */
+  tracing: Tracing | null;
   trustedProxies: string[];
   /** Counts a request of a stranger. @throws AppError `rate_limited`. */
   limitAddress: AddressLimiter;
@@ -36,13 +40,22 @@ export interface ServingOptions {
 
 const emptyQuery = z.strictObject({});
 
+/** What the server knows of a request before its operation. */
+interface Arrival {
+  requestId: string;
+  /** By the clock of `performance`. */
+  startedAt: number;
+  bodyWatch: BodyWatch;
+  stopping: AbortSignal;
+}
+
 /** Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered. */
 export async function serveOperation(
   options: ServingOptions,
   route: Route,
   request: Request,
   response: Response,
-  { requestId, bodyWatch, stopping }: { requestId: string; bodyWatch: BodyWatch; stopping: AbortSignal },
+  arrival: Arrival,
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
@@ -50,6 +63,28 @@ export async function serveOperation(
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
   await limitCaller(options, principal, response);
+  const caller: KnownCaller = { principal, address, params };
+  if (options.tracing === null) return carryOut(options, route, request, response, arrival, caller);
+  return traceRequest(options.tracing, { operation, principal, request, response, startedAt: arrival.startedAt }, () =>
+    carryOut(options, route, request, response, arrival, caller),
+  );
+}
+
+interface KnownCaller {
+  principal: Principal;
+  address: string;
+  params: object;
+}
+
+async function carryOut(
+  options: ServingOptions,
+  route: Route,
+  request: Request,
+  response: Response,
+  { requestId, bodyWatch, stopping }: Arrival,
+  { principal, address, params }: KnownCaller,
+): Promise<void> {
+  const { operation } = route;
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();

@@ -48,7 +48,7 @@ export interface ServeOptions {
 /** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
 export async function serveHttp(
   stack: AsyncDisposableStack,
-  { db, events, secrets, rateLimiter, logger }: Platform,
+  { db, events, secrets, rateLimiter, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
   { version, identity, authenticateDevice, routes, pages, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
@@ -78,6 +78,7 @@ export async function serveHttp(
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, shares: streams })),
     rateLimiter,
+    tracing,
     limitAddress,
     limitDevice: createDeviceLimiter(rateLimiter, limits.device),
     logger,

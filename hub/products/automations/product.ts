@@ -73,7 +73,7 @@ export interface Automations extends Product {
 }
 
 export function createAutomations(
-  { db, events, live, cursors, secrets, egress, blobs, mailer, logger }: Platform,
+  { db, events, live, cursors, secrets, egress, blobs, mailer, logger, tracing }: Platform,
   settings: AutomationsSettings,
   {
     limits,
@@ -91,6 +91,7 @@ export function createAutomations(
     events,
     live,
     cursors,
+    tracing,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     maxQueued: settings.runs.maxQueuedPerWorkspace,
     dispatch,

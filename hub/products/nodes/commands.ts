@@ -6,7 +6,7 @@ import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns, wakeRun } from '../../engine/index.ts';
-import type { PromisedJob } from '../../engine/index.ts';
+import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
@@ -112,13 +112,11 @@ export class NodeCommands {
   }
 
   /** How a command of a run stands: in one round trip, for a run that was just woken by it. */
-  async readOutcome(
-    tenantId: string,
-    commandId: string,
-  ): Promise<Pick<NodeCommandRow, 'status' | 'output' | 'error'> | null> {
-    const rows = await this.#deps.db.systemStatement<Pick<NodeCommandRow, 'status' | 'output' | 'error'>>(
+  async readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null> {
+    const rows = await this.#deps.db.systemStatement<{ [Column in keyof CommandOutcome]: CommandOutcome[Column] }>(
       'read_command_outcome',
-      'SELECT status, output, error FROM node_commands WHERE id = $1 AND tenant_id = $2',
+      `SELECT status, output, error, type, node_id AS "nodeId", created_at AS "createdAt", handed_out_at AS "handedOutAt", finished_at AS "finishedAt"
+       FROM node_commands WHERE id = $1 AND tenant_id = $2`,
       [commandId, tenantId],
     );
     return rows[0] ?? null;

@@ -5,6 +5,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
+import { currentTraceParent } from '../../../platform/tracing/trace-context.ts';
 import { recordMessage } from '../logs/index.ts';
 
 export interface DeliveryRequest {
@@ -98,6 +99,10 @@ export class Deliveries {
         persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }),
       };
     }
+    // A workflow may speak for another trace.
+    const traceParent = Object.keys(headers).some((name) => name.toLowerCase() === 'traceparent')
+      ? null
+      : currentTraceParent();
     try {
       const response = await egress.fetch(url, {
         method: 'POST',
@@ -105,6 +110,7 @@ export class Deliveries {
           'content-type': 'application/json',
           'user-agent': 'Outrigger',
           ...headers,
+          ...(traceParent === null ? {} : { traceparent: traceParent }),
           [depthHeader]: String(context.depth + 1),
           [runHeader]: context.runId,
           'idempotency-key': context.idempotencyKey,

@@ -13,6 +13,7 @@ import {
   lockWorkflow,
   markCancelled,
   runRowsTopic,
+  RunTrace,
   runTopic,
   wakeRuns,
 } from '../../../engine/index.ts';
@@ -23,6 +24,7 @@ import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
+import type { Tracing } from '../../../platform/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { asReplay, asRetry, isFinal, runAgain } from './again.ts';
 import type { AgainPlan } from './again.ts';
@@ -43,6 +45,8 @@ export interface RunsDependencies {
   events: Events;
   live: LiveTopics;
   cursors: Cursors;
+  /** Null when nothing is traced. */
+  tracing: Tracing | null;
   /** How often nodes say that they are there. */
   heartbeatSeconds: number;
   /** Runs of one workspace that are queued at once; 0 for any number. */
@@ -200,6 +204,8 @@ export class Runs {
     const committed = () => {
       tell();
       for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
+      const { tracing } = this.#deps;
+      if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
       this.#deps.dispatch(jobs);
     };
     return { before, committed };

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import { logRecovery } from '../log-repeats.ts';
+import type { Logger } from '../logger.ts';
+import type { TraceContext } from './trace-context.ts';
+
+export interface TracingSettings {
+  /** Of the collector, without `/v1/traces`. */
+  endpoint: string;
+  headers: Record<string, string>;
+  timeoutMs: number;
+  serviceName: string;
+  resource: Record<string, string>;
+  /** The share of traces that are recorded, of those that begin here. */
+  ratio: number;
+}
+
+/** A span that has ended. Its attributes are ids, names, statuses and durations, never what people sent or got. */
+export interface FinishedSpan {
+  name: string;
+  kind: 'server' | 'client' | 'internal';
+  context: TraceContext;
+  /** The span above it; null at the root. */
+  parentSpanId: string | null;
+  startedAt: Date | number;
+  endedAt: Date | number;
+  attributes: Record<string, string | number | undefined>;
+  failed: boolean;
+}
+
+/** Records what happened as spans, each once it is over, and sends them on in the background; neither waits for anybody. */
+export interface Tracing extends AsyncDisposable {
+  record(span: FinishedSpan): void;
+  /** A span below another; the first one of a trace of its own without. */
+  newContext(parent: TraceContext | null): TraceContext;
+  /** Whether a trace that begins here is recorded; the same everywhere. */
+  isSampled(traceId: string): boolean;
+}
+
+/** Spans that wait to be sent; those beyond them are dropped. */
+const maxWaiting = 8_192;
+const batchSize = 512;
+const batchDelayMs = 1_000;
+/** How long a stop of the hub waits for the last spans, in milliseconds. */
+const farewellMs = 2_000;
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
+
+/** Sends spans to the operator's collector by OTLP over HTTP, as JSON. */
+export function createTracing(settings: TracingSettings, logger: Logger): Tracing {
+  // A span gets its ids from what it is about, so that whoever works on its children knows them before it is recorded.
+  let next: TraceContext | null = null;
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ ...settings.resource, 'service.name': settings.serviceName }),
+    sampler: new AlwaysOnSampler(),
+    idGenerator: { generateTraceId: () => next?.traceId ?? '', generateSpanId: () => next?.spanId ?? '' },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: tellingExporter(settings, logger),
+        maxQueueSize: maxWaiting,
+        maxExportBatchSize: batchSize,
+        scheduledDelayMillis: batchDelayMs,
+        exportTimeoutMillis: settings.timeoutMs + 1_000,
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('outrigger');
+  const isSampled = (traceId: string) => Number.parseInt(traceId.slice(-12), 16) / 2 ** 48 < settings.ratio;
+  return {
+    isSampled,
+    newContext(parent) {
+      const traceId = parent?.traceId ?? randomBytes(16).toString('hex');
+      return { traceId, spanId: randomBytes(8).toString('hex'), sampled: parent?.sampled ?? isSampled(traceId) };
+    },
+    record({ name, kind, context, parentSpanId, startedAt, endedAt, attributes, failed }) {
+      if (!context.sampled) return;
+      next = context;
+      const span = tracer.startSpan(
+        name,
+        { kind: kinds[kind], startTime: startedAt, attributes },
+        parentSpanId === null
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              traceId: context.traceId,
+              spanId: parentSpanId,
+              traceFlags: TraceFlags.SAMPLED,
+            }),
+      );
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(endedAt);
+    },
+    async [Symbol.asyncDispose]() {
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, farewellMs);
+      await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Tells in the log, as of every part that is out of reach, that spans can't be sent, and when they can again. */
+function tellingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    headers,
+    timeoutMillis: timeoutMs,
+    concurrencyLimit: 4,
+  });
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.error === undefined) logRecovery(logger, 'telemetry');
+        else
+          logger.warn(
+            { part: 'telemetry', reason: result.error.message.slice(0, 200) },
+            'spans could not be sent to the collector',
+          );
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}
