@@ -1,7 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { checkPayload, fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
@@ -11,6 +11,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Runs } from '../runs/index.ts';
 import { assertStartable } from './startable.ts';
 import type { StepValidator } from './startable.ts';
+import { findStartable } from './store.ts';
 
 /** What of a workflow a start needs. */
 export interface StartableWorkflow {
@@ -42,6 +43,19 @@ export interface StartedRun {
   job: PromisedJob;
   /** To be called after the commit. */
   committed: () => void;
+}
+
+/** Starts a run of the workflow that an id names, in the caller's transaction. @throws AppError `not_found`, and as `startRun` does. */
+export async function startWorkflow(
+  tx: Transaction,
+  deps: { runs: Runs; validateSteps: StepValidator },
+  tenantId: string,
+  id: string,
+  request: StartRequest,
+): Promise<StartedRun> {
+  const found = await findStartable(tx, tenantId, id);
+  if (found === null) throw notFound('workflow', id);
+  return startRun(tx, deps, found.workflow, found.entitlements, request);
 }
 
 /**

@@ -1,12 +1,13 @@
-import { and, desc, eq, getTableColumns, isNull, lt, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
-import { isShown, workflows, workflowVersions } from '../../../engine/schema.ts';
+import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
+import { insertVersion, pruneVersions } from './version-rows.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
 
@@ -246,23 +247,9 @@ export async function insertDerivedWorkflow(
     .onConflictDoNothing()
     .returning();
   if (row === undefined) return null;
-  await tx.insert(workflowVersions).values(versionOf(id, 1, tenantId, content));
+  await insertVersion(tx, tenantId, id, 1, content);
   return row;
 }
-
-const versionOf = (
-  workflowId: string,
-  version: number,
-  tenantId: string,
-  { name, steps, inputs }: WorkflowContent,
-) => ({
-  workflowId,
-  version,
-  tenantId,
-  name,
-  steps,
-  inputs,
-});
 
 export async function updateWorkflow(
   tx: Transaction,
@@ -275,78 +262,9 @@ export async function updateWorkflow(
     .set({ ...content, version, updatedAt: sql`now()` })
     .where(eq(workflows.id, before.id))
     .returning();
-  await tx.insert(workflowVersions).values(versionOf(before.id, version, before.tenantId, content));
+  await insertVersion(tx, before.tenantId, before.id, version, content);
   await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
-}
-
-export type VersionRow = typeof workflowVersions.$inferSelect;
-
-/** Versions of a workflow, newest first, from before one of them on. */
-export async function listVersions(
-  tx: Transaction,
-  tenantId: string,
-  workflowId: string,
-  limit: number,
-  before: number | undefined,
-): Promise<Omit<VersionRow, 'steps' | 'inputs'>[]> {
-  const { steps: _steps, inputs: _inputs, ...columns } = getTableColumns(workflowVersions);
-  return tx
-    .select(columns)
-    .from(workflowVersions)
-    .where(
-      and(
-        eq(workflowVersions.tenantId, tenantId),
-        eq(workflowVersions.workflowId, workflowId),
-        before === undefined ? undefined : lt(workflowVersions.version, before),
-      ),
-    )
-    .orderBy(desc(workflowVersions.version))
-    .limit(limit);
-}
-
-export async function findVersion(
-  tx: Transaction,
-  tenantId: string,
-  workflowId: string,
-  version: number,
-): Promise<VersionRow | null> {
-  const [row] = await tx
-    .select()
-    .from(workflowVersions)
-    .where(
-      and(
-        eq(workflowVersions.tenantId, tenantId),
-        eq(workflowVersions.workflowId, workflowId),
-        eq(workflowVersions.version, version),
-      ),
-    );
-  return row ?? null;
-}
-
-/** Versions of a workflow that are kept, whether or not a run has them. */
-const keptVersions = 100;
-/** How many of the oldest, and of the newest beyond those that are kept, one change looks at: more than it adds, so that they run out. */
-const pruneAtOnce = 50;
-
-/**
- * Removes versions beyond the newest that no run has: what changes a workflow all day leaves no more than those. One that was
- * current within the last minute stays, because a start that read it may not have committed its run.
- */
-async function pruneVersions(tx: Transaction, workflowId: string, newest: number): Promise<void> {
-  if (newest <= keptVersions) return;
-  await tx.query(
-    'prune_versions',
-    `WITH bound AS MATERIALIZED (
-       SELECT least($2::int, coalesce((SELECT version FROM workflow_versions WHERE workflow_id = $1 AND created_at < now() - interval '1 minute' ORDER BY version DESC LIMIT 1), 0) - 1) AS version
-     ), old AS MATERIALIZED (
-       (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version LIMIT $3)
-       UNION (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version DESC LIMIT $3)
-     )
-     DELETE FROM workflow_versions WHERE workflow_id = $1 AND version = ANY(ARRAY(
-       SELECT version FROM old WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = $1 AND r.workflow_version = old.version)))`,
-    [workflowId, newest - keptVersions, pruneAtOnce],
-  );
 }
 
 export async function markDeleted(tx: Transaction, tenantId: string, id: string): Promise<boolean> {

@@ -1,0 +1,132 @@
+import type { z } from 'zod';
+import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import { reopenLines } from '../../../engine/index.ts';
+import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { assertValid, contentOf, joinToken, openTrigger } from './content.ts';
+import type { StepValidator } from './startable.ts';
+import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
+import type { WorkflowRow } from './store.ts';
+
+export type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
+export type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
+
+/** Versions of which a change expects the newest to be one; null for any. */
+export type ExpectedVersion = readonly number[] | null;
+
+interface ChangeDependencies {
+  secrets: Secrets;
+  limits: WorkspaceLimits;
+  validateSteps: StepValidator;
+}
+
+/** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
+export async function createWorkflow(
+  tx: Transaction,
+  deps: ChangeDependencies,
+  tenantId: string,
+  body: CreateBody,
+  caller: RunCaller,
+  origin: WorkflowRow['origin'],
+): Promise<WorkflowRow> {
+  await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
+  const content = contentOf(
+    deps.secrets,
+    body.name,
+    body.active,
+    body.triggerJson,
+    body.stepsJson,
+    body.limits ?? null,
+    body.inputs ?? null,
+    null,
+    caller.environment,
+  );
+  const id = newId();
+  await joinToken(tx, tenantId, id, content);
+  const created = await insertWorkflow(tx, tenantId, id, content, origin);
+  await deps.limits.assertWithin(tx, tenantId, 'workflow');
+  if (body.triggerJson.type === 'schedule') await deps.limits.assertWithin(tx, tenantId, 'schedule');
+  await recordAudit(tx, {
+    tenantId,
+    actor: caller.actor,
+    action: 'workflow.created',
+    targetType: 'workflow',
+    targetId: created.id,
+    details: { name: created.name },
+  });
+  return created;
+}
+
+/**
+ * Changes a workflow; answers with it the jobs that its changed limits set going.
+ * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
+ */
+export async function changeWorkflow(
+  tx: Transaction,
+  deps: ChangeDependencies,
+  tenantId: string,
+  id: string,
+  body: UpdateBody,
+  caller: RunCaller,
+  expected: ExpectedVersion,
+): Promise<{ row: WorkflowRow; jobs: PromisedJob[] }> {
+  const before = await findWorkflow(tx, tenantId, id, 'update');
+  if (before === null) throw notFound('workflow', id);
+  if (before.origin?.kind === 'skill')
+    throw new AppError(
+      'conflict',
+      'The calls of a skill run under this workflow; it is as the skill is, and not changed.',
+    );
+  if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
+  if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
+  const trigger = body.triggerJson ?? openTrigger(deps.secrets, before.trigger);
+  const limits = body.limits === undefined ? before.limits : body.limits;
+  // A schedule that goes on as it was keeps its next fire; every other one begins now.
+  const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
+  const content = contentOf(
+    deps.secrets,
+    body.name ?? before.name,
+    body.active ?? before.active,
+    trigger,
+    body.stepsJson ?? before.steps,
+    limits,
+    body.inputs === undefined ? before.inputs : body.inputs,
+    keepsSchedule ? before.nextRunAt : null,
+    caller.environment,
+  );
+  if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true)
+    content.webhookTokenSince = before.webhookTokenSince;
+  else await joinToken(tx, tenantId, id, content);
+  const updated = await updateWorkflow(tx, before, content);
+  if (trigger.type === 'schedule' && before.trigger.type !== 'schedule')
+    await deps.limits.assertWithin(tx, tenantId, 'schedule');
+  await recordAudit(tx, {
+    tenantId,
+    actor: caller.actor,
+    action: 'workflow.updated',
+    targetType: 'workflow',
+    targetId: id,
+    details: { version: updated.version, changed: Object.keys(body) },
+  });
+  // Runs that the old limits hold back may begin by the new ones.
+  return {
+    row: updated,
+    jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
+  };
+}
+
+function versionConflict(id: string, newest: number): AppError {
+  return new AppError(
+    'version_conflict',
+    `The workflow ${id} was changed meanwhile and is at version ${newest}; read it, and change that one.`,
+    {
+      headers: { ETag: `"${newest}"` },
+      details: [{ path: 'headers.if-match', message: `the newest version is ${newest}` }],
+    },
+  );
+}

@@ -1,0 +1,113 @@
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
+import type { Workflow, WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { readEntitlements } from '../../../platform/db/tenancy.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { firstFire, scheduleOf, scheduleProblem } from '../schedules/index.ts';
+import { assertReferences } from './references.ts';
+import { webhookTokenHash } from './startable.ts';
+import type { StepValidator } from './startable.ts';
+import { maxHookWorkflows, readWebhookToken } from './store.ts';
+import type { WorkflowContent, WorkflowRow } from './store.ts';
+
+const tokenPurpose = 'webhook-token';
+
+/** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
+export async function assertValid(
+  tx: Transaction,
+  validateSteps: StepValidator,
+  tenantId: string,
+  steps: readonly Step[],
+  ownId?: string,
+): Promise<void> {
+  const entitlements: Record<Entitlement, boolean> = await readEntitlements(tx, tenantId);
+  validateSteps(steps, entitlements);
+  await assertReferences(tx, tenantId, steps, ownId);
+}
+
+/** @throws AppError `workflow_invalid` for a schedule that never fires. */
+export function contentOf(
+  secrets: Secrets,
+  name: string,
+  active: boolean,
+  trigger: Trigger,
+  steps: Step[],
+  limits: WorkflowLimits | null,
+  inputs: WorkflowInputs | null,
+  keptNextRunAt: Date | null,
+  environment: 'live' | 'test',
+): WorkflowContent {
+  const schedule = scheduleOf(trigger);
+  const now = new Date();
+  if (schedule !== null && keptNextRunAt === null && active) {
+    const problem = scheduleProblem(schedule, now);
+    if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
+  }
+  const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
+  const common = {
+    name,
+    active,
+    steps,
+    limits,
+    inputs,
+    environment,
+    nextRunAt,
+    eventType: trigger.type === 'event' ? trigger.event.type : null,
+  };
+  if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null, webhookTokenSince: null };
+  const { token } = trigger.webhook;
+  const sealed: Trigger = { ...trigger, webhook: { token: secrets.seal(tokenPurpose, token) } };
+  return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token), webhookTokenSince: now };
+}
+
+/** A trigger as callers see it: a webhook token inside is sealed in the row. */
+export function openTrigger(secrets: Secrets, trigger: Trigger): Trigger {
+  return trigger.type === 'webhook'
+    ? { ...trigger, webhook: { token: secrets.open(tokenPurpose, trigger.webhook.token) } }
+    : trigger;
+}
+
+export function presentWorkflow(secrets: Secrets, row: WorkflowRow): Workflow {
+  return {
+    id: row.id,
+    name: row.name,
+    active: row.active,
+    triggerJson: openTrigger(secrets, row.trigger),
+    stepsJson: row.steps,
+    version: row.version,
+    limits: row.limits,
+    inputs: row.inputs,
+    environment: row.environment,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    nextRunAt: row.nextRunAt?.toISOString() ?? null,
+  };
+}
+
+/**
+ * Lets a workflow share the token that others of its workspace have, for as long as they had it: the workspace had it first, whichever of them
+ * stays. @throws AppError `workflow_invalid` for a token that opens as many workflows already as one call starts.
+ */
+export async function joinToken(
+  tx: Transaction,
+  tenantId: string,
+  id: string,
+  content: WorkflowContent,
+): Promise<void> {
+  if (content.webhookTokenHash === null) return;
+  const { count, since } = await readWebhookToken(tx, tenantId, content.webhookTokenHash, id);
+  if (count >= maxHookWorkflows)
+    throw invalid(
+      'triggerJson.webhook.token',
+      `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`,
+    );
+  if (since !== null) content.webhookTokenSince = since;
+}
+
+export function invalid(path: string, message: string): AppError {
+  return new AppError('workflow_invalid', `${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });
+}

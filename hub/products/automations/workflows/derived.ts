@@ -1,0 +1,88 @@
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import { canonicalJson } from '../../../../shared/json.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import type { Runs } from '../runs/index.ts';
+import { assertValid, contentOf } from './content.ts';
+import { startRun, startWorkflow } from './start.ts';
+import type { StartedRun, StartRequest } from './start.ts';
+import type { StepValidator } from './startable.ts';
+import { findByOrigin, findStartableByOrigin, insertDerivedWorkflow, updateWorkflow } from './store.ts';
+import type { WorkflowRow } from './store.ts';
+
+/** What another module makes of its own resource, such as a sequence, and keeps up to date. */
+export interface DerivedWorkflow {
+  origin: NonNullable<WorkflowRow['origin']>;
+  name: string;
+  steps: Step[];
+}
+
+interface DerivedDependencies {
+  secrets: Secrets;
+  limits: WorkspaceLimits;
+  validateSteps: StepValidator;
+}
+
+/**
+ * Starts a run of the workflow of another resource, in the caller's transaction; makes that workflow, or brings it up to date, only where
+ * it is not as it should be, so that runs that start at the same time wait for none another.
+ * @throws AppError as `startWorkflow` and `ensureDerived` do.
+ */
+export async function startDerived(
+  tx: Transaction,
+  deps: DerivedDependencies & { runs: Runs },
+  tenantId: string,
+  derived: DerivedWorkflow,
+  request: StartRequest,
+): Promise<StartedRun & { workflowId: string }> {
+  const found = await findStartableByOrigin(tx, tenantId, derived.origin);
+  if (found !== null && isAsDerived(found.workflow, derived)) {
+    const started = await startRun(tx, deps, found.workflow, found.entitlements, request);
+    return { ...started, workflowId: found.workflow.id };
+  }
+  const workflowId = await ensureDerived(tx, deps, tenantId, derived);
+  return { ...(await startWorkflow(tx, deps, tenantId, workflowId, request)), workflowId };
+}
+
+/**
+ * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
+ * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
+ */
+export async function ensureDerived(
+  tx: Transaction,
+  deps: DerivedDependencies,
+  tenantId: string,
+  derived: DerivedWorkflow,
+): Promise<string> {
+  await assertValid(tx, deps.validateSteps, tenantId, derived.steps);
+  const content = contentOf(
+    deps.secrets,
+    derived.name,
+    true,
+    { schemaVersion: 1, type: 'manual' },
+    derived.steps,
+    null,
+    null,
+    null,
+    'live',
+  );
+  const { kind, id: originId } = derived.origin;
+  let before = await findByOrigin(tx, tenantId, kind, originId);
+  if (before === null) {
+    const made = await insertDerivedWorkflow(tx, tenantId, newId(), content, derived.origin);
+    if (made !== null) {
+      await deps.limits.assertWithin(tx, tenantId, 'workflow');
+      return made.id;
+    }
+    // Somebody else made it meanwhile.
+    before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
+  }
+  // What people gave it of inputs is not of what it was made from.
+  if (!isAsDerived(before, derived)) await updateWorkflow(tx, before, { ...content, inputs: before.inputs });
+  return before.id;
+}
+
+const isAsDerived = ({ name, active, steps }: WorkflowRow, derived: DerivedWorkflow) =>
+  name === derived.name && active && canonicalJson(steps) === canonicalJson(derived.steps);

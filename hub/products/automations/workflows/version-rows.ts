@@ -1,0 +1,82 @@
+import { and, desc, eq, getTableColumns, lt } from 'drizzle-orm';
+import { workflowVersions } from '../../../engine/schema.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+
+export type VersionRow = typeof workflowVersions.$inferSelect;
+
+export async function insertVersion(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  version: number,
+  { name, steps, inputs }: Pick<VersionRow, 'name' | 'steps' | 'inputs'>,
+): Promise<void> {
+  await tx.insert(workflowVersions).values({ workflowId, version, tenantId, name, steps, inputs });
+}
+
+/** Versions of a workflow, newest first, from before one of them on. */
+export async function listVersions(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  limit: number,
+  before: number | undefined,
+): Promise<Omit<VersionRow, 'steps' | 'inputs'>[]> {
+  const { steps: _steps, inputs: _inputs, ...columns } = getTableColumns(workflowVersions);
+  return tx
+    .select(columns)
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        before === undefined ? undefined : lt(workflowVersions.version, before),
+      ),
+    )
+    .orderBy(desc(workflowVersions.version))
+    .limit(limit);
+}
+
+export async function findVersion(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string,
+  version: number,
+): Promise<VersionRow | null> {
+  const [row] = await tx
+    .select()
+    .from(workflowVersions)
+    .where(
+      and(
+        eq(workflowVersions.tenantId, tenantId),
+        eq(workflowVersions.workflowId, workflowId),
+        eq(workflowVersions.version, version),
+      ),
+    );
+  return row ?? null;
+}
+
+/** Versions of a workflow that are kept, whether or not a run has them. */
+const keptVersions = 100;
+/** How many of the oldest, and of the newest beyond those that are kept, one change looks at: more than it adds, so that they run out. */
+const pruneAtOnce = 50;
+
+/**
+ * Removes versions beyond the newest that no run has: what changes a workflow all day leaves no more than those. One that was
+ * current within the last minute stays, because a start that read it may not have committed its run.
+ */
+export async function pruneVersions(tx: Transaction, workflowId: string, newest: number): Promise<void> {
+  if (newest <= keptVersions) return;
+  await tx.query(
+    'prune_versions',
+    `WITH bound AS MATERIALIZED (
+       SELECT least($2::int, coalesce((SELECT version FROM workflow_versions WHERE workflow_id = $1 AND created_at < now() - interval '1 minute' ORDER BY version DESC LIMIT 1), 0) - 1) AS version
+     ), old AS MATERIALIZED (
+       (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version LIMIT $3)
+       UNION (SELECT version FROM workflow_versions WHERE workflow_id = $1 AND version <= (SELECT version FROM bound) ORDER BY version DESC LIMIT $3)
+     )
+     DELETE FROM workflow_versions WHERE workflow_id = $1 AND version = ANY(ARRAY(
+       SELECT version FROM old WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = $1 AND r.workflow_version = old.version)))`,
+    [workflowId, newest - keptVersions, pruneAtOnce],
+  );
+}
