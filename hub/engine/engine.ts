@@ -7,7 +7,7 @@ import { runTopic, wakeRun } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
-import { refuseOpenCall } from './agent-step.ts';
+import { refuseOpenCall } from './agent-state.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';

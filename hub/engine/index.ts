@@ -10,7 +10,7 @@ export {
   wakeRuns,
 } from './accept-runs.ts';
 export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
-export { admitWaitingRuns, reopenLines, wakeForgottenLines } from './admission.ts';
+export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
 export { addressesOf, hostOf, normalHost } from './grants.ts';
 export type { WorkflowGrants } from './grants.ts';
@@ -45,3 +45,4 @@ export type { SdkSkill } from './skill-catalog.ts';
 export { skillTrigger, stepOfSkill } from './skill-run.ts';
 export { callOf } from './steps.ts';
 export { validateSteps } from './validate-steps.ts';
+export { reopenLines, wakeForgottenLines } from './wake-lines.ts';

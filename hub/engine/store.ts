@@ -7,8 +7,8 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange, workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
-import { endsLock } from './admission.ts';
 import { LeaseLost } from './failure.ts';
+import { endsLock } from './line-locks.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
 

@@ -2,10 +2,10 @@ import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { PeriodicTask } from '../platform/periodic-tasks.ts';
 import type { PromisedJob } from './accept-runs.ts';
-import { wakeForgottenLines } from './admission.ts';
 import type { Outbox } from './outbox.ts';
 import { rollUp } from './rollups.ts';
 import { LeaseWatch, repairRuns } from './sweeper.ts';
+import { wakeForgottenLines } from './wake-lines.ts';
 
 /** What keeps runs going: those that lost their worker, their job or their turn. */
 export function engineTasks(

@@ -1,0 +1,85 @@
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { toStorableJson } from '../../shared/json.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { renderTemplates } from '../../shared/template.ts';
+import { toolResultText } from './agent-protocol.ts';
+import { StepFailure } from './failure.ts';
+import type { HeldRun } from './held-run.ts';
+import { scopeOf } from './scope.ts';
+
+export type AgentStep = Extract<Step, { type: 'agent' }>;
+
+/** What was said in a conversation, as a model gets it. */
+export interface SaidMessage {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+/** One call of a tool, as the model asked for it and what came of it. */
+export interface ToolCall {
+  /** Its number within the step, from 1. */
+  call: number;
+  skillId: string;
+  input: JsonValue;
+  status: 'pending' | 'succeeded' | 'failed';
+  output?: JsonValue;
+  outputText?: string;
+  error?: { code: string; message: string };
+}
+
+/** One answer of the model. */
+interface Turn {
+  text: string;
+  model: string;
+  latencyMs: number;
+  usage: { inputTokens: number; outputTokens: number };
+  calls: ToolCall[];
+  /** What was wrong with the answer, as the model was told. */
+  problems: string[];
+  final?: string;
+}
+
+/** What an agent's step has done so far. */
+export interface AgentState {
+  prompt: string;
+  turns: Turn[];
+  usage: { inputTokens: number; outputTokens: number };
+  /** Time that models and tools took so far; waiting for people and nodes is not counted. */
+  activeMs: number;
+}
+
+/** The state of a step whose open tool call could not be set going: the model is told why, like of any other failure. */
+export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonObject {
+  const state = structuredClone(stored) as unknown as AgentState;
+  const open = state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
+  if (open !== undefined)
+    Object.assign(open, { status: 'failed', error: { code: failure.code, message: failure.message } });
+  return toJson(state);
+}
+
+export function newState(held: HeldRun, index: number, step: AgentStep): AgentState {
+  const rendered = renderTemplates(step.prompt, scopeOf(held, index));
+  return {
+    prompt: typeof rendered === 'string' ? rendered : JSON.stringify(rendered),
+    turns: [],
+    usage: { inputTokens: 0, outputTokens: 0 },
+    activeMs: 0,
+  };
+}
+
+export const toJson = (state: AgentState) => toStorableJson(state) as JsonObject;
+
+/** The conversation so far, as the model gets it. */
+export function messagesOf(history: readonly SaidMessage[], state: AgentState): SaidMessage[] {
+  const messages: SaidMessage[] = [...history, { role: 'user', content: state.prompt }];
+  for (const turn of state.turns) {
+    messages.push({ role: 'assistant', content: turn.text === '' ? '(nothing)' : turn.text });
+    messages.push({
+      role: 'user',
+      content:
+        [...turn.calls.map(toolResultText), ...turn.problems.map((problem) => `ERROR: ${problem}`)].join('\n\n') ||
+        'Go on.',
+    });
+  }
+  return messages;
+}

@@ -1,0 +1,150 @@
+import type { QuietHours } from '../../shared/contract/automations/policies.ts';
+import type { RunHold } from '../../shared/contract/automations/run-status.ts';
+import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
+import { endOfPeriod } from '../platform/calendar/calendar.ts';
+import type { Transaction } from '../platform/db/database.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** How many runs of a line may begin, and why no more. */
+export interface Room {
+  places: number;
+  hold: RunHold;
+  /** When there is more; null when that depends on something else than time. */
+  moreAt: Date | null;
+}
+
+interface Rules {
+  [column: string]: unknown;
+  limits: WorkflowLimits | null;
+  overlap: string | null;
+  quiet_hours: QuietHours | null;
+  max_runs_per_hour: number | null;
+  under_way: number;
+  minute: { count: number; last_at: string }[] | null;
+  hour: { count: number; last_at: string }[] | null;
+}
+
+/** How many runs of a workflow there may be at once, of those that a run has to wait for; null for any number. */
+function maxConcurrentRuns(workflow: { limits: WorkflowLimits | null; overlap: string | null }): number | null {
+  return workflow.limits?.maxConcurrentRuns ?? (workflow.overlap === 'queue' ? 1 : null);
+}
+
+/** What a line is judged by: the limits as they are now, and how many runs count against them. */
+export async function readRules(tx: Transaction, tenantId: string, workflowId: string): Promise<Rules> {
+  const read = async () => {
+    const { rows } = await tx.query<Rules>(
+      'read_rules',
+      `SELECT w.limits, w.trigger->'schedule'->>'overlap' AS overlap, p.quiet_hours, p.max_runs_per_hour,
+         (SELECT count(*)::int FROM (SELECT 1 FROM runs WHERE workflow_id = w.id AND started_at IS NOT NULL AND finished_at IS NULL
+            LIMIT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 ELSE 0 END)) u) AS under_way,
+         CASE WHEN w.limits ? 'maxRunsPerMinute' THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.id) s) END AS minute,
+         CASE WHEN p.max_runs_per_hour IS NOT NULL THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.tenant_id) s) END AS hour
+       FROM workflows w LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id WHERE w.id = $1 AND w.tenant_id = $2`,
+      [workflowId, tenantId],
+    );
+    // Workflows are kept when they are deleted; without one there is nothing that could hold its runs.
+    return (
+      rows[0] ?? {
+        limits: null,
+        overlap: null,
+        quiet_hours: null,
+        max_runs_per_hour: null,
+        under_way: 0,
+        minute: null,
+        hour: null,
+      }
+    );
+  };
+  const rules = await read();
+  const unseeded = {
+    minute: rules.limits?.maxRunsPerMinute !== undefined && rules.minute === null,
+    hour: rules.max_runs_per_hour !== null && rules.hour === null,
+  };
+  if (unseeded.minute) await seedStarts(tx, tenantId, workflowId, 'second');
+  if (unseeded.hour) await seedStarts(tx, tenantId, tenantId, 'minute');
+  return unseeded.minute || unseeded.hour ? read() : rules;
+}
+
+/** How many runs may begin when `more` have begun since the rules were read; null for any number. */
+export function roomOf(rules: Rules, more: number, now: Date): Room | null {
+  const quiet = rules.quiet_hours === null ? null : endOfPeriod(rules.quiet_hours, now);
+  if (quiet !== null) return { places: 0, hold: 'quiet_hours', moreAt: quiet };
+  const rooms: Room[] = [];
+  const concurrent = maxConcurrentRuns(rules);
+  if (concurrent !== null)
+    rooms.push({ places: concurrent - rules.under_way - more, hold: 'max_concurrent_runs', moreAt: null });
+  const perMinute = rules.limits?.maxRunsPerMinute;
+  if (perMinute !== undefined)
+    rooms.push({ ...roomOfWindow(rules.minute ?? [], perMinute - more, minuteMs, now), hold: 'max_runs_per_minute' });
+  if (rules.max_runs_per_hour !== null)
+    rooms.push({
+      ...roomOfWindow(rules.hour ?? [], rules.max_runs_per_hour - more, hourMs, now),
+      hold: 'max_runs_per_hour',
+    });
+  // What depends on others alone comes first: until it has room, no time helps.
+  return rooms.reduce<Room | null>(
+    (least, room) =>
+      least === null || room.places < least.places || (least.places <= 0 && room.places <= 0 && later(room, least))
+        ? room
+        : least,
+    null,
+  );
+}
+
+const later = (one: Room, other: Room) => other.moreAt !== null && (one.moreAt === null || one.moreAt > other.moreAt);
+
+function roomOfWindow(
+  slices: { count: number; last_at: string }[],
+  most: number,
+  windowMs: number,
+  now: Date,
+): { places: number; moreAt: Date } {
+  const counted = slices.filter((slice) => new Date(slice.last_at).getTime() + windowMs > now.getTime());
+  const oldest = counted[0];
+  return {
+    places: most - counted.reduce((sum, slice) => sum + slice.count, 0),
+    moreAt: new Date((oldest === undefined ? now : new Date(oldest.last_at)).getTime() + windowMs),
+  };
+}
+
+/** Counts runs that begin now, of a workflow or of all its workspace, in slices that a window of time is made of. */
+export async function countStarts(
+  tx: Transaction,
+  tenantId: string,
+  scopeId: string,
+  slice: 'second' | 'minute',
+  count: number,
+): Promise<void> {
+  await tx.query(
+    'count_starts',
+    `WITH gone AS (
+       DELETE FROM run_starts WHERE scope_id = $1 AND last_at < now() - CASE $3 WHEN 'second' THEN interval '2 minutes' ELSE interval '2 hours' END AND slice_at <> date_trunc($3, now())
+     )
+     INSERT INTO run_starts (scope_id, slice_at, tenant_id, count, last_at) VALUES ($1, date_trunc($3, now()), $2, $4, clock_timestamp())
+     ON CONFLICT (scope_id, slice_at) DO UPDATE SET count = run_starts.count + excluded.count, last_at = excluded.last_at`,
+    [scopeId, tenantId, slice, count],
+  );
+}
+
+/** Counts the runs that began before anybody kept count. The row of now stands for `they were counted` even where there were none. */
+async function seedStarts(
+  tx: Transaction,
+  tenantId: string,
+  scopeId: string,
+  slice: 'second' | 'minute',
+): Promise<void> {
+  await tx.query(
+    'seed_starts',
+    `INSERT INTO run_starts (scope_id, slice_at, tenant_id, count, last_at)
+     SELECT $1::uuid, slice_at, $2::uuid, sum(n)::int, max(last_at) FROM (
+       SELECT date_trunc($3, started_at) AS slice_at, count(*) AS n, max(started_at) AS last_at FROM runs
+       WHERE tenant_id = $2::uuid AND started_at > now() - CASE $3 WHEN 'second' THEN interval '1 minute' ELSE interval '1 hour' END AND ($1::uuid = $2::uuid OR workflow_id = $1::uuid)
+       GROUP BY 1
+       UNION ALL SELECT date_trunc($3, now()), 0, now() - interval '1 day'
+     ) s GROUP BY slice_at
+     ON CONFLICT (scope_id, slice_at) DO NOTHING`,
+    [scopeId, tenantId, slice],
+  );
+}

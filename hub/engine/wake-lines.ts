@@ -1,0 +1,75 @@
+import type { Transaction } from '../platform/db/database.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import { endsLock, lockLine } from './line-locks.ts';
+
+/**
+ * Has the lines of a workflow, or of all workflows of a workspace, judged anew, in the transaction that changed what they are judged by.
+ * The starts before it are counted anew: they were counted by another limit, or not at all.
+ */
+export async function reopenLines(
+  tx: Transaction,
+  tenantId: string,
+  workflowId: string | null,
+): Promise<PromisedJob[]> {
+  // Whoever judges a line now, or ends a run, does so by what was; it must have written its runs before they are looked for.
+  if (workflowId === null) {
+    await tx.query('lock_workspace_lines', `SELECT pg_advisory_xact_lock(hashtextextended($1::text, 1))`, [tenantId]);
+  } else {
+    await tx.query('lock_ends', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [workflowId]);
+    await lockLine(tx, tenantId, workflowId);
+  }
+  await tx.query('forget_starts', 'DELETE FROM run_starts WHERE scope_id = $1', [workflowId ?? tenantId]);
+  return wakeFirst(
+    tx,
+    workflowId === null ? 'reopen_lines' : 'reopen_line',
+    'TRUE',
+    workflowId === null ? [tenantId] : [tenantId, workflowId],
+  );
+}
+
+/**
+ * Wakes the first of each line that has room and no time at which it looks: its wake-up was lost, with a process or because a limit came
+ * while runs were under way. Only in a transaction that sees every workspace; part of the sweep.
+ */
+export function wakeForgottenLines(tx: Transaction): Promise<PromisedJob[]> {
+  const hasRoom = `CASE r.waits_for
+      WHEN 'max_runs_per_hour' THEN NOT EXISTS (SELECT 1 FROM runs o WHERE o.tenant_id = r.tenant_id AND o.waits_for = 'max_runs_per_hour' AND o.wake_at IS NOT NULL)
+      WHEN 'max_concurrent_runs' THEN coalesce((SELECT count(*) FROM (SELECT 1 FROM runs u WHERE u.workflow_id = r.workflow_id AND u.started_at IS NOT NULL AND u.finished_at IS NULL LIMIT m.most) c) < m.most, true)
+      ELSE true END`;
+  return wakeFirst(tx, 'wake_forgotten_lines', `r.wake_at IS NULL AND r.lease_expires_at IS NULL AND ${hasRoom}`, []);
+}
+
+/** Wakes the first of lines, found by stepping from line to line through the index, whatever their length. */
+async function wakeFirst(tx: Transaction, name: string, where: string, values: string[]): Promise<PromisedJob[]> {
+  const [byTenant, byWorkflow] = [
+    values.length > 0 ? 'AND h.tenant_id = $1' : '',
+    values.length > 1 ? 'AND h.workflow_id = $2' : '',
+  ];
+  const { rows } = await tx.query<{ outbox_id: string; job_id: string; run_id: string; tenant_id: string }>(
+    name,
+    `WITH RECURSIVE line AS (
+       (SELECT tenant_id, workflow_id, id FROM runs h WHERE waits_for IS NOT NULL ${byTenant} ${byWorkflow} ORDER BY tenant_id, workflow_id, id LIMIT 1)
+       UNION ALL
+       SELECT n.* FROM line CROSS JOIN LATERAL (
+         SELECT tenant_id, workflow_id, id FROM runs h WHERE waits_for IS NOT NULL AND (h.tenant_id, h.workflow_id) > (line.tenant_id, line.workflow_id) ${byTenant} ${byWorkflow}
+         ORDER BY tenant_id, workflow_id, id LIMIT 1) n
+     ), first AS (
+       SELECT r.id FROM runs r JOIN workflows w ON w.id = r.workflow_id
+       CROSS JOIN LATERAL (SELECT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 END) AS most) m
+       WHERE r.id = ANY(ARRAY(SELECT id FROM line)) AND r.waits_for IS NOT NULL AND ${where} FOR UPDATE OF r SKIP LOCKED
+     ), woken AS (
+       UPDATE runs SET wake_at = now(), wake_count = wake_count + 1 FROM first WHERE runs.id = first.id RETURNING runs.id, runs.tenant_id, runs.wake_count
+     )
+     INSERT INTO outbox (tenant_id, job, job_id, data)
+     SELECT tenant_id, 'run', 'run-' || id || '-' || wake_count, jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken
+     RETURNING id AS outbox_id, job_id, data->>'runId' AS run_id, tenant_id`,
+    values,
+  );
+  return rows.map((row) => ({
+    outboxId: Number(row.outbox_id),
+    job: 'run',
+    jobId: row.job_id,
+    data: { runId: row.run_id, tenantId: row.tenant_id },
+    notBefore: null,
+  }));
+}
