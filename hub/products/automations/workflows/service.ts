@@ -28,13 +28,7 @@ import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts'
 import { payloadOf, startWorkflow } from './start.ts';
 import type { StartedRun, StartRequest } from './start.ts';
 import type { StepValidator } from './startable.ts';
-import {
-  findWorkflow,
-  listChannelWorkflows,
-  listDerivedIds,
-  listWorkflows,
-  markDeleted,
-} from './store.ts';
+import { findWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
