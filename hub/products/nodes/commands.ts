@@ -1,34 +1,24 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
-import type { z } from 'zod';
-import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
-import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import { lockRuns, wakeRun } from '../../engine/index.ts';
+import { lockRuns } from '../../engine/index.ts';
 import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { Events } from '../../platform/events/events.ts';
-import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
-import { handOverSeconds, leaseSeconds } from './lease.ts';
+import { endCommand, lockOpen } from './command-rows.ts';
+import type { NodeCommandRow } from './command-rows.ts';
+import { extendLeases, handOut, putBack } from './hand-out.ts';
+import type { HandOut, HandOutRequest, Lease } from './hand-out.ts';
+import { rereadSeconds, retakeSeconds } from './lease.ts';
 import { isReachable } from './reachability.ts';
 import { nodeCommands } from './schema.ts';
-import { gateProblem } from './store.ts';
 import type { DeviceIdentity } from './store.ts';
+
+export type { HandOut };
 
 /** Topic that wakes the long poll of a node. */
 export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
-
-export type NodeCommandRow = typeof nodeCommands.$inferSelect;
-type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
-
-/** A command that only reads is handed out again until so long after it was made, in seconds. */
-const rereadSeconds = 300;
-/** How long a node has to take such a command again, in seconds. */
-const retakeSeconds = 60;
-/** Added to a command's own time for the way there and back, in milliseconds. */
-const graceMs = 15_000;
 
 export interface DispatchRequest {
   tenantId: string;
@@ -45,27 +35,6 @@ export interface DispatchRequest {
   /** The end of the step's own time, if it has one. */
   deadlineAt: Date | null;
   approval: NodeCommandRow['approval'];
-}
-
-/** What a device asks for in one look of its poll. */
-export interface HandOutRequest {
-  max: number;
-  /** What the device holds. */
-  running: string[];
-  /** Whether whatever else is leased to the device never came there. */
-  isRunningComplete: boolean;
-}
-
-/** One lease, as long as nobody took it anew. */
-export interface Lease {
-  commandId: string;
-  handedOutAt: string;
-}
-
-/** What one look of a poll brings, and the leases that it rests on. */
-export interface HandOut {
-  answer: PollAnswer;
-  leases: Lease[];
 }
 
 export interface NodeCommandsDependencies {
@@ -124,139 +93,21 @@ export class NodeCommands {
 
   /**
    * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
-   * What its owner switched off at the hub meanwhile fails instead. Nothing is leased once `signal` says that nobody listens.
+   * Nothing is leased once `signal` says that nobody listens.
    */
-  async handOut(
-    device: DeviceIdentity,
-    { max, running, isRunningComplete }: HandOutRequest,
-    signal: AbortSignal,
-  ): Promise<HandOut | null> {
-    const { tenantId, nodeId } = device;
-    const look = async (tx: Transaction): Promise<(HandOut & { refused: Refusal[] }) | null> => {
-      const { rows: seen } = await tx.query<{
-        allow_system: boolean;
-        allow_browser: boolean;
-        online: boolean;
-        stale: boolean;
-      }>(
-        'poll_node',
-        `SELECT allow_system, allow_browser, online, coalesce(last_seen_at < now() - interval '5 seconds', true) OR NOT online AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
-        [nodeId],
-      );
-      const node = seen[0];
-      if (node === undefined) return null;
-      if (node.stale)
-        await tx.query(
-          'touch_node',
-          'UPDATE nodes SET last_seen_at = now(), online = true WHERE id = $1 AND revoked_at IS NULL',
-          [nodeId],
-        );
-      if (!node.online) noteWorkspaceChange(tx, tenantId);
-      // Before more are leased: that waits for nobody, so that no two transactions wait for each other.
-      const withdrawn = await this.extendLeases(tx, nodeId, running);
-      if (isRunningComplete) await this.#giveAgain(tx, nodeId, running);
-      const leased = max === 0 || signal.aborted ? [] : await this.#lease(tx, nodeId, max);
-      const allowed: typeof leased = [];
-      const refused: Refusal[] = [];
-      for (const row of leased) {
-        const command = isCommandType(row.type) ? (catalog[row.type] as CommandDefinition) : null;
-        const problem =
-          command === null
-            ? 'this hub does not know the command any more'
-            : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
-        if (problem === null) allowed.push(row);
-        else refused.push({ id: row.id, runId: row.run_id, message: problem });
-      }
-      // They never leave the hub; until they have failed they wait as before, whatever becomes of this process.
-      if (refused.length > 0)
-        await tx.query(
-          'keep_refused',
-          `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
-          [refused.map(({ id }) => id)],
-        );
-      // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
-      if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
-      const commands = allowed.map((row) => ({
-        id: row.id,
-        type: row.type,
-        input: row.input,
-        expiresAt: row.expires_at.toISOString(),
-        leaseSeconds,
-        ...(row.approval === null ? {} : { approval: row.approval }),
-      }));
-      return {
-        answer: { commands, withdrawn },
-        leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })),
-        refused,
-      };
-    };
-    const seen = await this.#deps.db.workspace(tenantId, look, { durable: false });
-    if (seen === null) return null;
-    const { refused, ...handedOut } = seen;
-    if (refused.length > 0) {
-      await this.#refuse(tenantId, refused).catch((error: unknown) => {
-        // What is leased must reach its device; the next look refuses the others.
-        if (handedOut.leases.length === 0) throw error;
-      });
-    }
-    return handedOut;
+  handOut(device: DeviceIdentity, request: HandOutRequest, signal: AbortSignal): Promise<HandOut | null> {
+    return handOut(this.#deps, device, request, signal);
   }
 
-  /** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
-  async putBack({ tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
-    await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.query(
-        'put_back_commands',
-        `WITH held AS (
-           SELECT c.id FROM node_commands c JOIN unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at) ON lease.id = c.id
-           WHERE c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at ORDER BY c.id FOR UPDATE OF c
-         )
-         UPDATE node_commands c SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
-           expires_at = least(now() + make_interval(secs => $4), coalesce(deadline_at, 'infinity'))
-         FROM held WHERE c.id = held.id`,
-        [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), retakeSeconds],
-      ),
-    );
-    this.announce(nodeId);
+  /** Puts commands back whose answer never left the hub, for the next poll of their node. */
+  async putBack(device: DeviceIdentity, leases: Lease[]): Promise<void> {
+    await putBack(this.#deps.db, device, leases);
+    this.announce(device.nodeId);
   }
 
-  /**
-   * Extends the leases of commands that a device holds, running or waiting to be handed over; answers those that it should stop.
-   * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth.
-   */
-  async extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
-    if (running.length === 0) return [];
-    const { rows: wanted } = await tx.query<{ id: string }>(
-      'extend_leases',
-      `WITH held AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE),
-         extended AS (
-           UPDATE node_commands c SET status = 'leased', handed_out_at = coalesce(handed_out_at, clock_timestamp()), lease_expires_at = now() + make_interval(secs => $3),
-             expires_at = greatest(expires_at, least(now() + make_interval(secs => $3), coalesce(deadline_at, coalesce(handed_out_at, now()) + make_interval(secs => timeout_ms / 1000.0 + $4))))
-           FROM held WHERE c.id = held.id RETURNING c.id
-         )
-       SELECT id FROM extended
-       UNION ALL
-       SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
-       WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND r.status <> 'cancelled' AND s.attempts = c.attempt
-         AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
-      [nodeId, running, leaseSeconds, handOverSeconds],
-    );
-    const kept = new Set(wanted.map((row) => row.id));
-    return running.filter((id) => !kept.has(id));
-  }
-
-  /** Makes commands that only read, and never came to their device, wait to be handed out again. */
-  async #giveAgain(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
-    await tx.query(
-      'give_commands_again',
-      `UPDATE node_commands SET status = 'pending', lease_expires_at = NULL,
-         expires_at = least(now() + make_interval(secs => $3), coalesce(deadline_at, created_at + make_interval(secs => $4)))
-       WHERE id = ANY(ARRAY(
-         SELECT id FROM node_commands WHERE node_id = $1 AND status = 'leased' AND NOT acts AND id <> ALL ($2::uuid[])
-           AND coalesce(deadline_at, created_at + make_interval(secs => $4)) > now() ORDER BY id FOR UPDATE SKIP LOCKED
-       ))`,
-      [nodeId, running, retakeSeconds, rereadSeconds],
-    );
+  /** Extends the leases of commands that a device holds; answers those that it should stop. */
+  extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
+    return extendLeases(tx, nodeId, running);
   }
 
   /** Takes back what runs wait for; answers what to tell after the commit. */
@@ -323,54 +174,6 @@ export class NodeCommands {
     for (const nodeId of announced) this.announce(nodeId);
     return announced.size;
   }
-
-  async #refuse(tenantId: string, refused: Refusal[]): Promise<void> {
-    const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await lockRuns(
-        tx,
-        refused.map(({ runId }) => runId),
-      );
-      await lockOpen(
-        tx,
-        inArray(
-          nodeCommands.id,
-          refused.map(({ id }) => id),
-        ),
-      );
-      const woken: PromisedJob[] = [];
-      for (const { id, message } of refused)
-        woken.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
-      return woken;
-    });
-    this.#deps.dispatch(jobs);
-  }
-
-  async #lease(tx: Transaction, nodeId: string, max: number) {
-    const { rows } = await tx.query<{
-      id: string;
-      run_id: string;
-      type: string;
-      acts: boolean;
-      input: JsonObject;
-      expires_at: Date;
-      handed_out_at: string;
-      approval: NodeCommandRow['approval'];
-    }>(
-      'lease_commands',
-      // Materialized, because a plan may run a subquery once for each row, and take as many anew each time.
-      `WITH taken AS MATERIALIZED (
-         SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-       ), leased AS (
-         UPDATE node_commands c SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
-           expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
-         FROM taken WHERE c.id = taken.id
-         RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, c.handed_out_at::text, c.approval
-       )
-       SELECT * FROM leased ORDER BY id`,
-      [nodeId, max, leaseSeconds, graceMs],
-    );
-    return rows;
-  }
 }
 
 function overdueError(row: NodeCommandRow): { code: string; message: string } {
@@ -382,66 +185,4 @@ function overdueError(row: NodeCommandRow): { code: string; message: string } {
       message: 'The node took the command and was not heard of again; look at the machine before you retry.',
     };
   return { code: 'timeout', message: 'The node did not answer in time.' };
-}
-
-/** A command that its node's owner switched off at the hub. */
-interface Refusal {
-  id: string;
-  runId: string;
-  message: string;
-}
-
-/** Open commands that a transaction is about to change, in the order in which everybody locks them: after their runs. */
-function lockOpen(tx: Transaction, which: SQL | undefined) {
-  return tx
-    .select({ id: nodeCommands.id })
-    .from(nodeCommands)
-    .where(and(which, inArray(nodeCommands.status, ['pending', 'leased'])))
-    .orderBy(nodeCommands.id)
-    .for('update');
-}
-
-/** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
-export async function endCommand(
-  tx: Transaction,
-  commandId: string,
-  status: 'succeeded' | 'failed',
-  outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']>; overdue?: boolean },
-): Promise<PromisedJob[]> {
-  const [row] = await tx
-    .update(nodeCommands)
-    .set({
-      status,
-      output: outcome.output ?? null,
-      error: outcome.error ?? null,
-      overdue: outcome.overdue === true,
-      finishedAt: sql`now()`,
-      leaseExpiresAt: null,
-    })
-    .where(and(eq(nodeCommands.id, commandId), inArray(nodeCommands.status, ['pending', 'leased'])))
-    .returning({ runId: nodeCommands.runId });
-  if (row === undefined) return [];
-  const job = await wakeRun(tx, row.runId);
-  return job === null ? [] : [job];
-}
-
-/** Ends every open command of a node. */
-export async function failNodeCommands(
-  tx: Transaction,
-  nodeId: string,
-  error: { code: string; message: string },
-): Promise<PromisedJob[]> {
-  const ofNode = eq(nodeCommands.nodeId, nodeId);
-  const waiting = await tx
-    .select({ runId: nodeCommands.runId })
-    .from(nodeCommands)
-    .where(and(ofNode, inArray(nodeCommands.status, ['pending', 'leased'])));
-  await lockRuns(
-    tx,
-    waiting.map(({ runId }) => runId),
-  );
-  const open = await lockOpen(tx, ofNode);
-  const jobs: PromisedJob[] = [];
-  for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
-  return jobs;
 }

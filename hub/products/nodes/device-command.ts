@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import type { NodeCommandRow } from './commands.ts';
+import type { NodeCommandRow } from './command-rows.ts';
 import { nodeCommands } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
 

@@ -4,7 +4,7 @@ import type { PromisedJob } from '../../engine/index.ts';
 import type { RunFailure, StepWait } from '../../engine/schema.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { recordAudit } from '../core/audit/index.ts';
-import type { NodeCommandRow } from './commands.ts';
+import type { NodeCommandRow } from './command-rows.ts';
 import { textOfOutput } from './output-text.ts';
 
 /** A run that failed longer ago is not taken up again: whoever saw it fail has gone on without it. */

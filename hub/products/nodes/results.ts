@@ -18,14 +18,14 @@ import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
-import { endCommand } from './commands.ts';
-import type { NodeCommandRow } from './commands.ts';
+import { endCommand } from './command-rows.ts';
+import type { NodeCommandRow } from './command-rows.ts';
 import { readDeviceCommand, unknownCommand } from './device-command.ts';
 import type { DeviceCommand } from './device-command.ts';
 import { takeLateResult } from './late-result.ts';
 import { artifacts, nodeCommands } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
-import { findVerified, forgetUpload, releaseUploads } from './uploads.ts';
+import { findVerified, forgetUpload, releaseUploads } from './upload-rows.ts';
 
 /** An artefact that came as a part of a multipart body, and is removed with its request. */
 export interface UploadedFile {

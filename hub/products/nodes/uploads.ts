@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { maxArtifacts } from '../../../shared/contract/nodes/command-result.ts';
 import type { UploadFacts } from '../../../shared/contract/nodes/command-result.ts';
@@ -13,6 +13,8 @@ import type { ArtifactRoom } from './artifact-room.ts';
 import { readDeviceCommand } from './device-command.ts';
 import { artifactUploads } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
+import { findUpload } from './upload-rows.ts';
+import type { UploadRow } from './upload-rows.ts';
 
 export interface ArtifactUploadsDependencies {
   db: Database;
@@ -23,8 +25,6 @@ export interface ArtifactUploadsDependencies {
 }
 
 type Answer = z.input<typeof resource.uploadAutomationNodeArtifact.response>;
-type Row = typeof artifactUploads.$inferSelect;
-
 /** Uploads of one workspace that have not become artefacts yet, at most. */
 const maxOpenUploads = 1_000;
 /** Requests of one device that write at the same time, to one process. */
@@ -54,7 +54,7 @@ export class ArtifactUploads {
   async state(device: DeviceIdentity, commandId: string, name: string): Promise<Answer> {
     const row = await this.#deps.db.workspace(device.tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
-      return find(tx, commandId, name);
+      return findUpload(tx, commandId, name);
     });
     return row === null
       ? { name, received: 0, bytes: null, complete: false }
@@ -141,7 +141,7 @@ export class ArtifactUploads {
     commandId: string,
     name: string,
     { bytes, sha256, contentType }: UploadFacts,
-  ): Promise<Row> {
+  ): Promise<UploadRow> {
     const { db, blobs, room } = this.#deps;
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
@@ -170,7 +170,7 @@ export class ArtifactUploads {
         .insert(artifactUploads)
         .values({ id: newId(), tenantId, nodeId, commandId, name, contentType, bytes, sha256 })
         .returning();
-      return { row: made as Row, replaced: old?.id ?? null };
+      return { row: made as UploadRow, replaced: old?.id ?? null };
     });
     if (replaced !== null) await blobs.partials.delete(replaced);
     return row;
@@ -221,37 +221,6 @@ export class ArtifactUploads {
   }
 }
 
-/** Uploads that a result names, whole and with the right checksum. @throws AppError `validation_failed` for one that is not. */
-export async function findVerified(tx: Transaction, commandId: string, names: string[]): Promise<Row[]> {
-  if (names.length === 0) return [];
-  const rows = await tx
-    .select()
-    .from(artifactUploads)
-    .where(and(eq(artifactUploads.commandId, commandId), inArray(artifactUploads.name, names)));
-  return names.map((name, index) => {
-    const row = rows.find((candidate) => candidate.name === name && candidate.verifiedAt !== null);
-    if (row !== undefined) return row;
-    const path = `body.uploads[${index}]`;
-    throw new AppError('validation_failed', `${path} names ${name}, which was not uploaded whole.`, {
-      details: [{ path, message: 'was not uploaded whole' }],
-    });
-  });
-}
-
-/** Ends every upload of a command; answers which bytes are to be deleted after the commit. */
-export async function releaseUploads(tx: Transaction, commandId: string): Promise<string[]> {
-  const released = await tx
-    .delete(artifactUploads)
-    .where(eq(artifactUploads.commandId, commandId))
-    .returning({ id: artifactUploads.id });
-  return released.map(({ id }) => id);
-}
-
-/** Ends one upload, so that its artefact can be uploaded anew. */
-export async function forgetUpload(tx: Transaction, uploadId: string): Promise<void> {
-  await tx.delete(artifactUploads).where(eq(artifactUploads.id, uploadId));
-}
-
 async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: string): Promise<void> {
   const command = await readDeviceCommand(tx, device, commandId);
   if (command.ended !== null)
@@ -295,15 +264,7 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
     );
 }
 
-async function find(tx: Transaction, commandId: string, name: string): Promise<Row | null> {
-  const [row] = await tx
-    .select()
-    .from(artifactUploads)
-    .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)));
-  return row ?? null;
-}
-
-function present(row: Row, received: number): Answer {
+function present(row: UploadRow, received: number): Answer {
   const complete = row.verifiedAt !== null;
   return { name: row.name, received: complete ? row.bytes : received, bytes: row.bytes, complete };
 }
