@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
 import type { QueryConfig, QueryResultRow } from 'pg';
-import { AppError } from '../../../shared/errors.ts';
 import { isUuid } from '../../../shared/uuid.ts';
+import { DatabaseOutage, isConflict, isDatabaseUnavailable, isDiskFull, isForbidden, toOutage } from './errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
 import { writtenIn } from './transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
 
+export { DatabaseOutage, isDatabaseUnavailable, TransactionConflict, violatedConstraint } from './errors.ts';
 export type { Transaction };
 
 export interface DatabaseOptions {
@@ -43,89 +44,6 @@ const pingTimeoutMs = 5_000;
 
 /** Tries of a transaction that others got in the way of. */
 const maxTries = 5;
-
-/** SQLSTATEs and socket errors that say that the database can't be reached now, rather than that a query was wrong. */
-const unavailableCodes = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'ENOENT',
-  '57P01',
-  '57P02',
-  '57P03',
-  '53300',
-  '08000',
-  '08003',
-  '08006',
-  '25006',
-]);
-/** SQLSTATEs of what went wrong only because of what else went on: a lock or a statement that took too long. */
-const busyCodes = new Set(['55P03', '57014', '25P03']);
-/** Deadlock and serialization: the same transaction goes through as soon as the other one is over. */
-const conflictCodes = new Set(['40001', '40P01']);
-
-function some(error: unknown, matches: (error: Error & { code?: unknown }) => boolean): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1)
-    if (matches(current)) return true;
-  return false;
-}
-
-const hasCode = (error: unknown, codes: ReadonlySet<string>) =>
-  some(error, ({ code }) => typeof code === 'string' && codes.has(code));
-
-/** Whether an error means that the database is out of reach, at any depth of its causes. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  return (
-    hasCode(error, unavailableCodes) ||
-    some(error, ({ message }) =>
-      /Connection terminated|Query read timeout|timeout exceeded when trying to connect|connection error and is not queryable/i.test(
-        message,
-      ),
-    )
-  );
-}
-
-const forbiddenCodes = new Set(['42501']);
-const diskFullCodes = new Set(['53100', 'ENOSPC']);
-
-/** The database can't do now what it may do later; nothing is wrong with what was asked for. */
-export class DatabaseOutage extends AppError {
-  constructor(message: string, cause: unknown, retryAfterSeconds = 1) {
-    super('unavailable', message, { cause, retryAfterSeconds, internal: { part: 'database' } });
-    this.name = 'DatabaseOutage';
-  }
-}
-
-/** Thrown by a transaction that found the rows changed under it: it is rolled back and run again. */
-export class TransactionConflict extends Error {
-  readonly code = '40001';
-}
-
-function toOutage(error: unknown): DatabaseOutage | null {
-  if (error instanceof DatabaseOutage) return error;
-  if (hasCode(error, diskFullCodes))
-    return new DatabaseOutage(
-      'The disk of the database is full, so nothing can be written; the operator of this hub has to make room. Try again then.',
-      error,
-      10,
-    );
-  if (isDatabaseUnavailable(error))
-    return new DatabaseOutage('The database is out of reach; try again shortly.', error);
-  if (hasCode(error, busyCodes) || hasCode(error, conflictCodes))
-    return new DatabaseOutage('The database is too busy now; try again shortly.', error);
-  return null;
-}
-
-/** The constraint that a statement broke, or undefined when the error is another one. */
-export function violatedConstraint(error: unknown): string | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth += 1) {
-    const { code, constraint } = current as { code?: unknown; constraint?: unknown };
-    if (code === '23505' && typeof constraint === 'string') return constraint;
-  }
-  return undefined;
-}
 
 /**
  * The way to the database. Every statement runs in a transaction that said whose rows it may see: one workspace's
@@ -281,11 +199,11 @@ export class Database implements AsyncDisposable {
       try {
         return await work();
       } catch (error) {
-        if (tries < maxTries && hasCode(error, conflictCodes)) {
+        if (tries < maxTries && isConflict(error)) {
           await sleep(Math.random() * 10 * 2 ** tries);
           continue;
         }
-        if (hasCode(error, diskFullCodes)) this.#isDiskFull = true;
+        if (isDiskFull(error)) this.#isDiskFull = true;
         throw toOutage(error) ?? error;
       }
     }
@@ -340,7 +258,7 @@ export class Database implements AsyncDisposable {
       { durable: false },
     ).catch((error: unknown) => {
       // Whoever may make no temporary tables finds out with the next write.
-      if (!hasCode(error, forbiddenCodes)) throw error;
+      if (!isForbidden(error)) throw error;
     });
     this.#isDiskFull = false;
   }

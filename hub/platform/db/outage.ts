@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseOutage } from './database.ts';
+import { DatabaseOutage } from './errors.ts';
 
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
