@@ -1,32 +1,19 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  closeSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
-import { processStart } from '../process-identity.ts';
 import { readStateFile, writeStateFile } from '../state-file.ts';
-import { canReach, findPostgresPrograms } from './binaries.ts';
+import { findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
+import { clusterBase, initialise, superuser } from './cluster-folder.ts';
 import { hubUser, prepareDatabase } from './hub-role.ts';
+import { endLeftOver } from './left-over.ts';
 
 export interface PostgresServerOptions {
   /** The data folder of the hub. */
@@ -45,9 +32,7 @@ export interface PostgresServer extends AsyncDisposable {
   superuserUrl: string;
 }
 
-const superuser = 'outrigger';
 const database = 'outrigger';
-const rootBase = '/var/lib/outrigger';
 const readyDeadlineMs = 60_000;
 const stopDeadlineMs = 20_000;
 const maxLogBytes = 10 * 1024 * 1024;
@@ -280,95 +265,6 @@ class Server implements PostgresServer {
     } catch {
       return '';
     }
-  }
-}
-
-/** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
-function clusterBase(home: string, { owner }: PostgresPrograms): string {
-  const inside = join(home, 'postgres');
-  if (owner === null) {
-    mkdirSync(inside, { recursive: true, mode: 0o700 });
-    return inside;
-  }
-  const hidden = !canReach(join(home, '..'), owner);
-  const base = hidden ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
-  mkdirSync(base, { recursive: true, mode: 0o755 });
-  chownSync(base, owner.uid, owner.gid);
-  chmodSync(base, 0o700);
-  if (hidden) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
-  // The data folder itself is ours alone; passing through it is all that the database needs.
-  else chmodSync(home, 0o711);
-  return base;
-}
-
-async function initialise(programs: PostgresPrograms, base: string, data: string, password: string): Promise<void> {
-  for (const name of readdirSync(base))
-    if (name.startsWith('data.new-')) rmSync(join(base, name), { recursive: true, force: true });
-  const temporary = join(base, `data.new-${process.pid}`);
-  const passwordFile = join(base, `password-${process.pid}`);
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (programs.owner !== null) chownSync(passwordFile, programs.owner.uid, programs.owner.gid);
-  try {
-    await promisify(execFile)(
-      programs.initdb,
-      [
-        '-D',
-        temporary,
-        '-U',
-        superuser,
-        '--auth=scram-sha-256',
-        `--pwfile=${passwordFile}`,
-        '--encoding=UTF8',
-        '--locale-provider=builtin',
-        '--builtin-locale=C.UTF-8',
-        '--locale=C',
-      ],
-      {
-        cwd: '/',
-        env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
-        timeout: readyDeadlineMs,
-        ...(programs.owner === null ? {} : programs.owner),
-      },
-    );
-    renameSync(temporary, data);
-  } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
-    const { stderr = '' } = error as { stderr?: string };
-    throw new AppError(
-      'unavailable',
-      `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
-      { cause: error },
-    );
-  } finally {
-    rmSync(passwordFile, { force: true });
-  }
-}
-
-/** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
-async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {
-  const pidFile = join(data, 'postmaster.pid');
-  if (!existsSync(pidFile)) return;
-  const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
-  const isServer = () => processStart(pid) !== null && /postgres/.test(commandOf(pid));
-  if (!Number.isInteger(pid) || pid <= 1 || !isServer()) return;
-  onNotice('Waiting for the database of an earlier hub to stop');
-  for (const [index, signal] of [undefined, 'SIGINT', 'SIGQUIT', 'SIGKILL'].entries()) {
-    if (signal !== undefined) process.kill(pid, signal as NodeJS.Signals);
-    const deadline = performance.now() + (index === 0 ? 3_000 : 10_000);
-    while (isServer()) {
-      if (performance.now() > deadline) break;
-      await delay(50);
-    }
-    if (!isServer()) return;
-  }
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    // Elsewhere than on Linux the pid file of PostgreSQL is believed.
-    return process.platform === 'linux' ? '' : 'postgres';
   }
 }
 

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../../../shared/errors.ts';
+import { canReach } from './binaries.ts';
+import type { PostgresPrograms } from './binaries.ts';
+
+/** The role that a cluster is made with, which the hub itself never is. */
+export const superuser = 'outrigger';
+
+const rootBase = '/var/lib/outrigger';
+const initialiseDeadlineMs = 60_000;
+
+/** The folder of the cluster: in the data folder, or, where the account of the database can't get at that, under /var/lib. */
+export function clusterBase(home: string, { owner }: PostgresPrograms): string {
+  const inside = join(home, 'postgres');
+  if (owner === null) {
+    mkdirSync(inside, { recursive: true, mode: 0o700 });
+    return inside;
+  }
+  const hidden = !canReach(join(home, '..'), owner);
+  const base = hidden ? join(rootBase, createHash('sha256').update(home).digest('hex').slice(0, 16)) : inside;
+  mkdirSync(base, { recursive: true, mode: 0o755 });
+  chownSync(base, owner.uid, owner.gid);
+  chmodSync(base, 0o700);
+  if (hidden) writeFileSync(join(home, 'postgres.location'), `${base}\n`);
+  // The data folder itself is ours alone; passing through it is all that the database needs.
+  else chmodSync(home, 0o711);
+  return base;
+}
+
+/** Makes the cluster of a data folder: whole under its name, or not at all. @throws AppError with one line. */
+export async function initialise(
+  programs: PostgresPrograms,
+  base: string,
+  data: string,
+  password: string,
+): Promise<void> {
+  for (const name of readdirSync(base))
+    if (name.startsWith('data.new-')) rmSync(join(base, name), { recursive: true, force: true });
+  const temporary = join(base, `data.new-${process.pid}`);
+  const passwordFile = join(base, `password-${process.pid}`);
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (programs.owner !== null) chownSync(passwordFile, programs.owner.uid, programs.owner.gid);
+  try {
+    await promisify(execFile)(
+      programs.initdb,
+      [
+        '-D',
+        temporary,
+        '-U',
+        superuser,
+        '--auth=scram-sha-256',
+        `--pwfile=${passwordFile}`,
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
+      ],
+      {
+        cwd: '/',
+        env: { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
+        timeout: initialiseDeadlineMs,
+        ...(programs.owner === null ? {} : programs.owner),
+      },
+    );
+    renameSync(temporary, data);
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    const { stderr = '' } = error as { stderr?: string };
+    throw new AppError(
+      'unavailable',
+      `The database could not be made: ${stderr.trim().split('\n').at(-1) ?? String(error)}`,
+      { cause: error },
+    );
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
