@@ -1,50 +1,32 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import type { Channel } from '../../../../shared/contract/automations/channels.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
-import type { Transaction } from '../../../platform/db/database.ts';
-import { throughOutages } from '../../../platform/db/outage.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
-import { recordMessage } from '../logs/index.ts';
 import { openConfig, sealConfig, secretsSet } from './config.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { receiveMessages } from './inbound.ts';
 import type { Received } from './inbound.ts';
+import { deliver, pickOpened } from './outbound.ts';
+import type { DeliverRequest, PickedChannel } from './outbound.ts';
+import { adapters } from './providers/adapters.ts';
 import { equalSecrets, header } from './providers/provider.ts';
-import type { ChannelAdapter, ChannelConfig, InboundCall, OutboundMessage } from './providers/provider.ts';
-import { slack } from './providers/slack.ts';
-import { telegram } from './providers/telegram.ts';
-import { parsePlain, webhook } from './providers/webhook.ts';
-import { whatsapp } from './providers/whatsapp.ts';
+import type { InboundCall } from './providers/provider.ts';
+import { parsePlain } from './providers/webhook.ts';
 import { channels } from './schema.ts';
+import { findChannel } from './store.ts';
 
 type PutBody = z.output<typeof resource.putAutomationChannel.body>;
 type ListQuery = z.output<typeof resource.listAutomationChannels.query>;
 type VerifyQuery = z.output<typeof resource.verifyAutomationChannel.query>;
 
-const adapters: Record<Exclude<ChannelProvider, 'email'>, ChannelAdapter> = { telegram, slack, whatsapp, webhook };
 const secretHeader = 'x-service-automation-token';
-
-/** A message to be sent: through the channel that is named, or the only active one of a provider. */
-export interface DeliverRequest extends OutboundMessage {
-  channelId?: string | undefined;
-  provider?: ChannelProvider | undefined;
-  subject?: string | undefined;
-}
-
-/** A channel as a message goes out through it, its secrets opened. */
-export interface PickedChannel {
-  id: string;
-  provider: ChannelProvider;
-  config: ChannelConfig;
-}
 
 /** Where people write to automations, and automations to them. */
 export class Channels {
@@ -204,71 +186,13 @@ export class Channels {
   }
 
   /** The channel that a message goes through. @throws AppError `not_found`, `validation_failed`, `channel_inactive`, `product_not_entitled`. */
-  async pick(request: DeliverRequest, tenantId: string): Promise<PickedChannel> {
-    const channel = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const picked = await pickChannel(tx, tenantId, request);
-      if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email)
-        throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
-      return picked;
-    });
-    return { id: channel.id, provider: channel.provider, config: openConfig(this.#deps.secrets, channel) };
+  pick(request: DeliverRequest, tenantId: string): Promise<PickedChannel> {
+    return pickOpened(this.#deps, request, tenantId);
   }
 
   /** Sends a message through a channel; in the test environment it only records what it would have sent. @throws AppError what the provider's answer amounts to. */
-  async deliver(channel: PickedChannel, request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
-    const { tenantId, runId, stepIndex } = context;
-    const { config } = channel;
-    if (channel.provider === 'email') {
-      return this.#deps.email.send(
-        {
-          to: [request.to],
-          subject: request.subject ?? 'Message',
-          text: request.text,
-          fromName: config['senderName'],
-          replyTo: config['replyTo'],
-        },
-        context,
-        'email',
-      );
-    }
-    const record = (
-      tx: Transaction,
-      status: 'delivered' | 'simulated' | 'failed',
-      summary: Record<string, JsonValue>,
-    ) =>
-      recordMessage(tx, {
-        tenantId,
-        runId,
-        stepIndex,
-        channel: channel.provider,
-        recipient: request.to,
-        status,
-        summary: { channelId: channel.id, ...summary },
-      });
-    if (context.environment === 'test') {
-      return {
-        output: { simulated: true, channelId: channel.id, to: request.to },
-        outputText: `simulated: ${channel.provider} message to ${request.to}`,
-        persist: (tx) => record(tx, 'simulated', { text: request.text.slice(0, 500) }),
-      };
-    }
-    try {
-      const { providerMessageId } = await adapters[channel.provider].send(config, request, {
-        egress: this.#deps.egress,
-        idempotencyKey: context.idempotencyKey,
-        signal: context.signal,
-      });
-      const output = { channelId: channel.id, provider: channel.provider, to: request.to, providerMessageId };
-      return { output, outputText: request.text, persist: (tx) => record(tx, 'delivered', { providerMessageId }) };
-    } catch (error) {
-      if (error instanceof AppError)
-        await throughOutages(context.signal, () =>
-          this.#deps.db.workspace(tenantId, (tx) =>
-            record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) }),
-          ),
-        );
-      throw error;
-    }
+  deliver(channel: PickedChannel, request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
+    return deliver(this.#deps, channel, request, context);
   }
 
   #canAnswer(channel: ChannelRow): boolean {
@@ -296,44 +220,6 @@ export class Channels {
       updatedAt: row.updatedAt.toISOString(),
     };
   }
-}
-
-async function findChannel(tx: Transaction, tenantId: string, id: string): Promise<ChannelRow | null> {
-  const [row] = await tx
-    .select()
-    .from(channels)
-    .where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)));
-  return row ?? null;
-}
-
-async function pickChannel(
-  tx: Transaction,
-  tenantId: string,
-  { channelId, provider }: DeliverRequest,
-): Promise<ChannelRow> {
-  if (channelId !== undefined) {
-    const channel = await findChannel(tx, tenantId, channelId);
-    if (channel === null) throw notFound('channel', channelId);
-    if (provider !== undefined && channel.provider !== provider)
-      throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
-    if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is switched off.`);
-    return channel;
-  }
-  if (provider === undefined) throw new AppError('validation_failed', 'Name a channelId or a provider.');
-  const found = await tx
-    .select()
-    .from(channels)
-    .where(and(eq(channels.tenantId, tenantId), eq(channels.provider, provider), eq(channels.active, true)))
-    .limit(2);
-  const [only, another] = found;
-  if (only === undefined)
-    throw new AppError(
-      'not_found',
-      `This workspace has no active channel of ${provider}; create one with POST /v1/automations/channels.`,
-    );
-  if (another !== undefined)
-    throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
-  return only;
 }
 
 function secretInvalid(): AppError {

@@ -1,0 +1,132 @@
+import { and, eq } from 'drizzle-orm';
+import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { JsonValue } from '../../../../shared/json.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { throughOutages } from '../../../platform/db/outage.ts';
+import { readEntitlements } from '../../../platform/db/tenancy.ts';
+import type { EmailContext, EmailOutcome } from '../email/index.ts';
+import { recordMessage } from '../logs/index.ts';
+import { openConfig } from './config.ts';
+import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
+import { adapters } from './providers/adapters.ts';
+import type { ChannelConfig, OutboundMessage } from './providers/provider.ts';
+import { channels } from './schema.ts';
+import { findChannel } from './store.ts';
+
+/** A message to be sent: through the channel that is named, or the only active one of a provider. */
+export interface DeliverRequest extends OutboundMessage {
+  channelId?: string | undefined;
+  provider?: ChannelProvider | undefined;
+  subject?: string | undefined;
+}
+
+/** A channel as a message goes out through it, its secrets opened. */
+export interface PickedChannel {
+  id: string;
+  provider: ChannelProvider;
+  config: ChannelConfig;
+}
+
+/** The channel that a message goes through. @throws AppError `not_found`, `validation_failed`, `channel_inactive`, `product_not_entitled`. */
+export async function pickOpened(
+  deps: ChannelsDependencies,
+  request: DeliverRequest,
+  tenantId: string,
+): Promise<PickedChannel> {
+  const channel = await deps.db.workspace(tenantId, async (tx) => {
+    const picked = await pickChannel(tx, tenantId, request);
+    if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email)
+      throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
+    return picked;
+  });
+  return { id: channel.id, provider: channel.provider, config: openConfig(deps.secrets, channel) };
+}
+
+/** Sends a message through a channel; in the test environment it only records what it would have sent. @throws AppError what the provider's answer amounts to. */
+export async function deliver(
+  deps: ChannelsDependencies,
+  channel: PickedChannel,
+  request: DeliverRequest,
+  context: EmailContext,
+): Promise<EmailOutcome> {
+  const { tenantId, runId, stepIndex } = context;
+  const { config } = channel;
+  if (channel.provider === 'email') {
+    return deps.email.send(
+      {
+        to: [request.to],
+        subject: request.subject ?? 'Message',
+        text: request.text,
+        fromName: config['senderName'],
+        replyTo: config['replyTo'],
+      },
+      context,
+      'email',
+    );
+  }
+  const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) =>
+    recordMessage(tx, {
+      tenantId,
+      runId,
+      stepIndex,
+      channel: channel.provider,
+      recipient: request.to,
+      status,
+      summary: { channelId: channel.id, ...summary },
+    });
+  if (context.environment === 'test') {
+    return {
+      output: { simulated: true, channelId: channel.id, to: request.to },
+      outputText: `simulated: ${channel.provider} message to ${request.to}`,
+      persist: (tx) => record(tx, 'simulated', { text: request.text.slice(0, 500) }),
+    };
+  }
+  try {
+    const { providerMessageId } = await adapters[channel.provider].send(config, request, {
+      egress: deps.egress,
+      idempotencyKey: context.idempotencyKey,
+      signal: context.signal,
+    });
+    const output = { channelId: channel.id, provider: channel.provider, to: request.to, providerMessageId };
+    return { output, outputText: request.text, persist: (tx) => record(tx, 'delivered', { providerMessageId }) };
+  } catch (error) {
+    if (error instanceof AppError)
+      await throughOutages(context.signal, () =>
+        deps.db.workspace(tenantId, (tx) =>
+          record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) }),
+        ),
+      );
+    throw error;
+  }
+}
+
+async function pickChannel(
+  tx: Transaction,
+  tenantId: string,
+  { channelId, provider }: DeliverRequest,
+): Promise<ChannelRow> {
+  if (channelId !== undefined) {
+    const channel = await findChannel(tx, tenantId, channelId);
+    if (channel === null) throw notFound('channel', channelId);
+    if (provider !== undefined && channel.provider !== provider)
+      throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
+    if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is switched off.`);
+    return channel;
+  }
+  if (provider === undefined) throw new AppError('validation_failed', 'Name a channelId or a provider.');
+  const found = await tx
+    .select()
+    .from(channels)
+    .where(and(eq(channels.tenantId, tenantId), eq(channels.provider, provider), eq(channels.active, true)))
+    .limit(2);
+  const [only, another] = found;
+  if (only === undefined)
+    throw new AppError(
+      'not_found',
+      `This workspace has no active channel of ${provider}; create one with POST /v1/automations/channels.`,
+    );
+  if (another !== undefined)
+    throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
+  return only;
+}

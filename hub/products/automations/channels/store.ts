@@ -1,0 +1,12 @@
+import { and, eq } from 'drizzle-orm';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { ChannelRow } from './dependencies.ts';
+import { channels } from './schema.ts';
+
+export async function findChannel(tx: Transaction, tenantId: string, id: string): Promise<ChannelRow | null> {
+  const [row] = await tx
+    .select()
+    .from(channels)
+    .where(and(eq(channels.tenantId, tenantId), eq(channels.id, id)));
+  return row ?? null;
+}
