@@ -2,33 +2,22 @@ import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
-import type { Run } from '../../../../shared/contract/automations/runs.ts';
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
+import type { Run } from '../../../../shared/contract/automations/runs.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import {
-  admitWaitingRuns,
-  countRuns,
-  lockRunTrees,
-  lockWorkflow,
-  markCancelled,
-  runRowsTopic,
-  RunTrace,
-  runTopic,
-  wakeRuns,
-} from '../../../engine/index.ts';
+import { countRuns, lockWorkflow, runRowsTopic, runTopic } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
-import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import type { Tracing } from '../../../platform/tracing/tracing.ts';
-import { recordAudits } from '../../core/audit/index.ts';
 import { asReplay, asRetry, isFinal, runAgain } from './again.ts';
 import type { AgainPlan } from './again.ts';
 import { chooseRuns, refused } from './bulk.ts';
+import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentRun, presentSummary } from './present.ts';
 import { QueueRoom } from './queue-room.ts';
@@ -119,7 +108,7 @@ export class Runs {
   /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
   async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const result = await this.#cancelAudited(tx, tenantId, [runId.toLowerCase()], actor);
+      const result = await cancelAudited(tx, this.#deps, tenantId, [runId.toLowerCase()], actor);
       for (const refusal of result.refusals.values()) throw refusal;
       return result;
     });
@@ -131,7 +120,7 @@ export class Runs {
   async cancelMany(tenantId: string, body: CancelBody, actor: string): Promise<BulkAnswer> {
     const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const chosen = await chooseRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
-      return { ...chosen, cancelled: await this.#cancelAudited(tx, tenantId, chosen.ids, actor) };
+      return { ...chosen, cancelled: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, actor) };
     });
     cancelled.committed();
     const results = ids.map((id) => {
@@ -139,76 +128,6 @@ export class Runs {
       return refusal === undefined ? { id, ok: true as const, runId: id } : refused(id, refusal);
     });
     return { results, more: next !== null, next };
-  }
-
-  /** Cancels runs in the caller's transaction and records it; answers why those that it could not were refused. */
-  async #cancelAudited(
-    tx: Transaction,
-    tenantId: string,
-    runIds: readonly string[],
-    actor: string,
-  ): Promise<{ refusals: Map<string, AppError>; committed: () => void }> {
-    const { before, committed } = await this.#cancelWithin(tx, tenantId, runIds);
-    const refusals = new Map<string, AppError>();
-    const audits: Parameters<typeof recordAudits>[1][number][] = [];
-    for (const runId of runIds) {
-      const status = before.get(runId);
-      if (status === undefined) refusals.set(runId, notFound('run', runId));
-      else if (isFinal(status)) refusals.set(runId, notCancellable(status));
-      else
-        audits.push({
-          tenantId,
-          actor,
-          action: 'run.cancelled',
-          targetType: 'run',
-          targetId: runId,
-          details: { before: status },
-        });
-    }
-    await recordAudits(tx, audits);
-    return { refusals, committed };
-  }
-
-  /**
-   * Cancels runs, and the runs that they wait for, in the caller's transaction. Answers the state before of those that there are;
-   * call `committed` after the commit.
-   */
-  async #cancelWithin(
-    tx: Transaction,
-    tenantId: string,
-    runIds: readonly string[],
-  ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
-    const asked = new Set(runIds);
-    const locked = await lockRunTrees(tx, tenantId, runIds);
-    if (locked.some((run) => run.in_tree && asked.has(run.id) && isFinal(run.status)))
-      throw new TransactionConflict('a run ended while it was to be cancelled');
-    const open = locked.filter((run) => run.in_tree && !isFinal(run.status));
-    const before = new Map(locked.flatMap((run) => (asked.has(run.id) ? [[run.id, run.status]] : [])));
-    if (open.length === 0) return { before, committed: () => undefined };
-    const ids = open.map((run) => run.id);
-    await markCancelled(tx, tenantId, ids);
-    const tell = await this.#deps.onCancel(tx, tenantId, ids);
-    // One that is cancelled with those that it waits for wants no worker.
-    const cancelled = new Set(ids);
-    const parents = open.flatMap(({ parent_run_id: parentId }) =>
-      parentId === null || cancelled.has(parentId) ? [] : [parentId],
-    );
-    const jobs = [
-      ...(await wakeRuns(tx, [...new Set(parents)])),
-      ...(await admitWaitingRuns(
-        tx,
-        tenantId,
-        open.map((run) => run.workflow_id),
-      )),
-    ];
-    const committed = () => {
-      tell();
-      for (const id of ids) void this.#deps.events.publish(runTopic(id), { status: 'cancelled' });
-      const { tracing } = this.#deps;
-      if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');
-      this.#deps.dispatch(jobs);
-    };
-    return { before, committed };
   }
 
   /** Takes room among the queued runs of a workspace, for runs that the caller's transaction accepts; answers for how many there is. */
@@ -238,7 +157,7 @@ export class Runs {
       throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
     if (open.length < max) return () => undefined;
     if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
-    return (await this.#cancelWithin(tx, tenantId, open.slice(0, open.length - max + 1))).committed;
+    return (await cancelWithin(tx, this.#deps, tenantId, open.slice(0, open.length - max + 1))).committed;
   }
 
   /**
@@ -333,13 +252,6 @@ export class Runs {
     if (found === null) throw notFound('run', runId);
     return presentRun(found);
   }
-}
-
-function notCancellable(status: RunStatus): AppError {
-  return new AppError(
-    'run_not_cancellable',
-    `The run has ended (${status}); only a queued, running or waiting run can be cancelled.`,
-  );
 }
 
 function limitReached(reason: string): AppError {
