@@ -9,8 +9,7 @@ import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { Companion } from './companion.ts';
 import { CompanionError, DataFolder } from './data-folder.ts';
 import { examine } from './doctor.ts';
-import { tellOnce } from './event-log.ts';
-import type { ToldEvent } from './event-log.ts';
+import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion, describeDevice } from './facts.ts';
 import { HubClient, HubError } from './hub-client.ts';
 import { askStatus } from './owner.ts';
@@ -121,21 +120,6 @@ program
     onEvent({ event: 'stopped', reason: 'as you asked' });
     process.exit(0);
   });
-
-function describeEvent(event: ToldEvent): string {
-  switch (event.event) {
-    case 'connected':
-      return `connected to ${event.hub}`;
-    case 'disconnected':
-      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
-    case 'command':
-      return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
-    case 'settings':
-      return event.paused ? 'paused' : 'your settings changed';
-    case 'stopped':
-      return `stopped: ${event.reason}`;
-  }
-}
 
 program
   .command('status')

@@ -1,3 +1,4 @@
+import { visibleLine } from '../../shared/visible-text.ts';
 import type { CompanionEvent } from './companion.ts';
 
 const windowMs = 60_000;
@@ -42,4 +43,20 @@ export function tellOnce(
     tell(withheld === 0 ? event : { ...event, times: withheld + 1 });
     [toldAt, isTold, withheld] = [at, true, 0];
   };
+}
+
+/** An event as its owner reads it. */
+export function describeEvent(event: ToldEvent): string {
+  switch (event.event) {
+    case 'connected':
+      return `connected to ${event.hub}`;
+    case 'disconnected':
+      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
+    case 'command':
+      return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
+    case 'settings':
+      return event.paused ? 'paused' : 'your settings changed';
+    case 'stopped':
+      return `stopped: ${event.reason}`;
+  }
 }

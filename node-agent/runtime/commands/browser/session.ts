@@ -1,25 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { chromium } from 'playwright-core';
 import type { BrowserContext, Page, Request, Route } from 'playwright-core';
 import type { LocalSettings } from '../../settings.ts';
 import { CommandError } from '../handler.ts';
-import { findBrowser } from './find-browser.ts';
 import { HostFilter } from './host-filter.ts';
+import { launchBrowser, usableBrowser } from './launch.ts';
 import { hasHostLists, navigationProblem } from './navigation-policy.ts';
-import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
-const launchTimeoutMs = 30_000;
 const reapEveryMs = 1_000;
 const maxPages = 20;
-/** Nothing finds a way past the filter: no name is looked up, and calls between browsers go through it too. */
-const filteredArguments = [
-  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
-  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
-  '--dns-prefetch-disable',
-];
-
 interface OpenPage {
   id: string;
   page: Page;
@@ -147,22 +136,8 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #launch(settings: LocalSettings['browser']): Promise<BrowserContext> {
-    const browser = findBrowser(settings.executablePath);
-    if (browser === null) {
-      throw new CommandError(
-        'tool_missing',
-        settings.executablePath === undefined
-          ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium'
-          : `There is no browser at ${settings.executablePath}.`,
-      );
-    }
-    const unsafe = sandboxProblem(settings);
-    if (unsafe !== null) throw new CommandError('denied_by_device', unsafe);
+    const executablePath = usableBrowser(settings);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
-    const canShow =
-      process.platform !== 'linux' ||
-      process.env['DISPLAY'] !== undefined ||
-      process.env['WAYLAND_DISPLAY'] !== undefined;
     // Playwright itself sees documents and some of what they load; the filter sees all that leaves.
     const filter = hasHostLists(settings)
       ? await HostFilter.listen((address) => navigationProblem(address, this.#settings ?? settings))
@@ -170,41 +145,11 @@ export class BrowserSession implements AsyncDisposable {
     this.#filter = filter;
     let context: BrowserContext;
     try {
-      context = await chromium.launchPersistentContext(this.#profile, {
-        executablePath: browser.path,
-        headless: !(settings.headed && canShow),
-        chromiumSandbox: !lacksSandbox(),
-        acceptDownloads: false,
-        handleSIGINT: false,
-        handleSIGTERM: false,
-        handleSIGHUP: false,
-        viewport: { width: 1280, height: 800 },
-        serviceWorkers: hasHostLists(settings) ? 'block' : 'allow',
-        timeout: launchTimeoutMs,
-        ...(filter === undefined ? {} : { proxy: { server: filter.url, bypass: '<-loopback>' } }),
-        args: [
-          ...(filter === undefined ? [] : filteredArguments),
-          '--disable-gpu',
-          '--disable-quic',
-          '--no-first-run',
-          '--no-default-browser-check',
-          '--disable-background-networking',
-          '--disable-component-update',
-          '--disable-sync',
-        ],
-      });
+      context = await launchBrowser(this.#profile, executablePath, settings, filter?.url);
     } catch (error) {
       await filter?.[Symbol.asyncDispose]();
       this.#filter = undefined;
-      const text = (error as Error).message;
-      const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
-      throw new CommandError(
-        'failed',
-        inUse
-          ? `The browser profile ${this.#profile} is in use by another browser; close it.`
-          : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`,
-        { cause: error },
-      );
+      throw error;
     }
     context.on('close', () => this.#forget(context));
     context.on('page', (page) => this.#adopt(page));

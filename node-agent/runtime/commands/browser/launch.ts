@@ -1,0 +1,83 @@
+import { chromium } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
+import type { LocalSettings } from '../../settings.ts';
+import { CommandError } from '../handler.ts';
+import { findBrowser } from './find-browser.ts';
+import { hasHostLists } from './navigation-policy.ts';
+import { lacksSandbox, sandboxProblem } from './sandbox.ts';
+
+const launchTimeoutMs = 30_000;
+/** Nothing finds a way past the filter: no name is looked up, and calls between browsers go through it too. */
+const filteredArguments = [
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--dns-prefetch-disable',
+];
+
+/** The path of the browser that the owner's settings let a command use. @throws CommandError `tool_missing`, `denied_by_device`. */
+export function usableBrowser(settings: LocalSettings['browser']): string {
+  const browser = findBrowser(settings.executablePath);
+  if (browser === null) {
+    throw new CommandError(
+      'tool_missing',
+      settings.executablePath === undefined
+        ? 'No Chrome, Edge or Chromium is installed on this machine; on Debian get one with: sudo apt-get install chromium'
+        : `There is no browser at ${settings.executablePath}.`,
+    );
+  }
+  const unsafe = sandboxProblem(settings);
+  if (unsafe !== null) throw new CommandError('denied_by_device', unsafe);
+  return browser.path;
+}
+
+/**
+ * Starts a browser with a profile of its own, behind the filter at `filterUrl` if there is one.
+ * @throws CommandError `failed` with one line.
+ */
+export async function launchBrowser(
+  profile: string,
+  executablePath: string,
+  settings: LocalSettings['browser'],
+  filterUrl: string | undefined,
+): Promise<BrowserContext> {
+  const canShow =
+    process.platform !== 'linux' ||
+    process.env['DISPLAY'] !== undefined ||
+    process.env['WAYLAND_DISPLAY'] !== undefined;
+  try {
+    return await chromium.launchPersistentContext(profile, {
+      executablePath,
+      headless: !(settings.headed && canShow),
+      chromiumSandbox: !lacksSandbox(),
+      acceptDownloads: false,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      viewport: { width: 1280, height: 800 },
+      serviceWorkers: hasHostLists(settings) ? 'block' : 'allow',
+      timeout: launchTimeoutMs,
+      ...(filterUrl === undefined ? {} : { proxy: { server: filterUrl, bypass: '<-loopback>' } }),
+      args: [
+        ...(filterUrl === undefined ? [] : filteredArguments),
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--no-default-browser-check',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+  } catch (error) {
+    const text = (error as Error).message;
+    const inUse = /ProcessSingleton|SingletonLock|profile.*in use|existing browser session/i.test(text);
+    throw new CommandError(
+      'failed',
+      inUse
+        ? `The browser profile ${profile} is in use by another browser; close it.`
+        : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`,
+      { cause: error },
+    );
+  }
+}
