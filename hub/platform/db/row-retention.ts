@@ -1,5 +1,3 @@
-import { sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
 import { idBefore } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import type { PeriodicTask } from '../periodic-tasks.ts';
@@ -113,12 +111,9 @@ export async function removeExpired(
   stopping?: AbortSignal,
 ): Promise<void> {
   for (const { table, column = 'expires_at', days } of tables) {
-    const name = sql`${sql.identifier(column)}`;
     const isOver =
-      days === undefined
-        ? sql`${name} < now() - interval '1 hour'`
-        : sql`${name} < now() - make_interval(days => ${days})`;
-    await removeWhere(db, table, name, isOver, stopping);
+      days === undefined ? `${column} < now() - interval '1 hour'` : `${column} < now() - make_interval(days => $2)`;
+    await removeWhere(db, table, column, isOver, days === undefined ? [] : [days], stopping);
   }
 }
 
@@ -126,16 +121,18 @@ export async function removeExpired(
 async function removeWhere(
   db: Database,
   table: string,
-  column: SQL,
-  isOver: SQL,
+  column: string,
+  isOver: string,
+  values: number[],
   stopping: AbortSignal | undefined,
 ): Promise<void> {
-  const name = sql.identifier(table);
   while (stopping?.aborted !== true) {
     const { rowCount } = await db.system(
       (tx) =>
-        tx.execute(
-          sql`DELETE FROM ${name} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${name} WHERE ${isOver} ORDER BY ${column} LIMIT ${batch} FOR UPDATE SKIP LOCKED))`,
+        tx.query(
+          `prune_expired_${table}`,
+          `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${isOver} ORDER BY ${column} LIMIT $1 FOR UPDATE SKIP LOCKED))`,
+          [batch, ...values],
         ),
       { durable: false },
     );

@@ -22,3 +22,8 @@ export function noteWritten(tx: Transaction, topic: string): void {
 export function writtenIn(tx: Transaction): Iterable<string> {
   return written.get(tx) ?? [];
 }
+
+/** Has the commit of a transaction that began as not durable wait for the disk after all. */
+export async function commitDurably(tx: Transaction): Promise<void> {
+  await tx.query('commit_durably', 'SET LOCAL synchronous_commit = on', []);
+}

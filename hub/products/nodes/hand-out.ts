@@ -1,4 +1,4 @@
-import { inArray, sql } from 'drizzle-orm';
+import { inArray } from 'drizzle-orm';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { commitDurably } from '../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { endCommand, lockOpen } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
@@ -107,7 +108,7 @@ export async function handOut(
         [refused.map(({ id }) => id)],
       );
     // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
-    if (allowed.some((row) => row.acts)) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
+    if (allowed.some((row) => row.acts)) await commitDurably(tx);
     const commands = allowed.map((row) => ({
       id: row.id,
       type: row.type,

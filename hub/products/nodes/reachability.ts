@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { logRecovery } from '../../platform/log-repeats.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -93,8 +92,10 @@ export async function sayReachable(db: Database): Promise<number> {
 
 /** Whether a process that serves devices said so lately. While none did, no command may end for want of a word from its device. */
 export async function isReachable(tx: Transaction): Promise<boolean> {
-  const { rows } = await tx.execute<{ reachable: boolean }>(
-    sql`SELECT updated_at > clock_timestamp() - make_interval(secs => ${silentSeconds}) AS reachable FROM hub_settings WHERE key = ${key}`,
+  const { rows } = await tx.query<{ reachable: boolean }>(
+    'is_reachable',
+    'SELECT updated_at > clock_timestamp() - make_interval(secs => $2) AS reachable FROM hub_settings WHERE key = $1',
+    [key, silentSeconds],
   );
   return rows[0]?.reachable === true;
 }

@@ -16,6 +16,7 @@ import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { commitDurably } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
 import { endCommand } from './command-rows.ts';
@@ -201,7 +202,7 @@ export class CommandResults {
       const isOpen = row.status === 'pending' || row.status === 'leased';
       if (!isOpen && !row.overdue) return { status: row.status, recorded: false, jobs: [], released: [] };
       // What comes late lets a run go on that people saw fail.
-      if (!isOpen) await tx.execute(sql`SET LOCAL synchronous_commit = on`);
+      if (!isOpen) await commitDurably(tx);
       const outcome = judge(row, result, stored, elapsedMs);
       if (stored.length > 0) {
         if (newBytes > 0) {

@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
@@ -226,13 +225,15 @@ export class Runs {
 
   /** How many runs are under way, by state. */
   async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
-    const count = (status: RunStatus) =>
-      sql<number>`(select count(*)::int from runs where tenant_id = ${tenantId} and status = ${status})`;
     const { rows } = await this.#deps.db.workspace(
       tenantId,
       (tx) =>
-        tx.execute<{ queued: number; running: number; waiting: number }>(
-          sql`select ${count('queued')} as queued, ${count('running')} as running, ${count('waiting_approval')} as waiting`,
+        tx.query<{ queued: number; running: number; waiting: number }>(
+          'count_open_runs',
+          `SELECT (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'queued') AS queued,
+             (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'running') AS running,
+             (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'waiting_approval') AS waiting`,
+          [tenantId],
         ),
       { durable: false },
     );

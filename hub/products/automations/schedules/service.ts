@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule, Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
@@ -212,11 +211,23 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
 /** Enters fires and starts the runs of those that nobody entered before. */
 async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]> {
   if (fires.length === 0) return [];
-  const entered = await tx.execute<{ workflow_id: string; fire_at: string }>(sql`
-    INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome)
-    SELECT * FROM jsonb_to_recordset(${JSON.stringify(fires.map((fire) => ({ w: fire.workflow.id, f: fire.fireAt.toISOString(), t: fire.workflow.tenant_id, o: fire.outcome })))}::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
-    ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`);
-  const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${new Date(row.fire_at).getTime()}`));
+  const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
+    'enter_fires',
+    `INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome)
+     SELECT * FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
+     ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`,
+    [
+      JSON.stringify(
+        fires.map((fire) => ({
+          w: fire.workflow.id,
+          f: fire.fireAt.toISOString(),
+          t: fire.workflow.tenant_id,
+          o: fire.outcome,
+        })),
+      ),
+    ],
+  );
+  const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
   const starting = fires.filter(
     (fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`),
   );
@@ -235,8 +246,19 @@ async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]
     };
   });
   const accepted = await acceptRuns(tx, newRuns);
-  await tx.execute(sql`
-    UPDATE schedule_fires s SET run_id = f.r FROM jsonb_to_recordset(${JSON.stringify(starting.map(({ workflow, fireAt }, index) => ({ w: workflow.id, f: fireAt.toISOString(), r: accepted[index]?.runId })))}::jsonb) AS f(w uuid, f timestamptz, r uuid)
-    WHERE s.workflow_id = f.w AND s.fire_at = f.f`);
+  await tx.query(
+    'note_runs_of_fires',
+    `UPDATE schedule_fires s SET run_id = f.r FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, r uuid)
+     WHERE s.workflow_id = f.w AND s.fire_at = f.f`,
+    [
+      JSON.stringify(
+        starting.map(({ workflow, fireAt }, index) => ({
+          w: workflow.id,
+          f: fireAt.toISOString(),
+          r: accepted[index]?.runId,
+        })),
+      ),
+    ],
+  );
   return accepted.map(({ job }) => job);
 }

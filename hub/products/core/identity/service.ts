@@ -200,7 +200,7 @@ export class Identity {
   /** Makes the demo workspace on the first start; answers whether it did. */
   async ensureDemoWorkspace(name: string): Promise<boolean> {
     return this.#deps.db.system(async (tx) => {
-      await tx.execute(sql`select pg_advisory_xact_lock(hashtext('outrigger demo workspace'))`);
+      await tx.query('lock_demo_workspace', `SELECT pg_advisory_xact_lock(hashtext('outrigger demo workspace'))`, []);
       if (await hasTenants(tx)) return false;
       const tenantId = await insertTenant(tx, name, this.#deps.defaultEntitlements);
       // Nobody knows a password of this account: it is entered by a one-time link.
