@@ -45,6 +45,8 @@ const unsharedPlace: Place = { outside: (work) => work() };
 /**
  * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker
  * that was overtaken writes nothing. A run that waits for a person, a node or a time leaves the worker.
+ *
+ * Over 300 lines: it is one state machine; parts of it elsewhere would hide the order of its writes, which is what survives a crash.
  */
 export class Engine {
   readonly #deps: EngineDependencies;

@@ -19,6 +19,12 @@ import type { WorkflowInputs } from '../../shared/inputs-schema.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../platform/db/tenancy.ts';
 
+/**
+ * The tables of the engine, and what always holds of them.
+ *
+ * Over 300 lines: they are tables of one engine, and refer to each other.
+ */
+
 /** What a workflow is now. The engine reads definitions; the product that edits them is another's business. */
 export const workflows = pgTable(
   'workflows',

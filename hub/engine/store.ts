@@ -12,6 +12,12 @@ import { endsLock } from './line-locks.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
 
+/**
+ * What workers and the sweep write of runs and their steps.
+ *
+ * Over 300 lines: these statements hold together what each other says of fence, lease and wake-up, and are checked side by side.
+ */
+
 /** How long a worker may be silent before its run is given to another, in seconds. */
 export const leaseSeconds = 30;
 
