@@ -3,7 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { importTable } from './architecture/import-table.ts';
 import { findCycle, importsOf } from './architecture/imports.ts';
+import { lengthProblem } from './architecture/length.ts';
 import { refusal, rules } from './architecture/rules.ts';
+import { ambiguousNames, statementsOf } from './architecture/statements.ts';
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], {
   encoding: 'utf8',
@@ -67,5 +69,71 @@ describe('the import table', () => {
           !path.endsWith('.test.ts'),
       ),
     ).toEqual([]);
+  });
+});
+
+describe('the length of a file', () => {
+  /** Cut elsewhere at this time. */
+  const pending = ['node-agent/runtime/companion.ts'];
+
+  test('is over 300 lines only for a reason that it tells', () => {
+    expect(files.filter(({ path }) => !pending.includes(path)).flatMap((file) => lengthProblem(file) ?? [])).toEqual(
+      [],
+    );
+  });
+
+  const lines = (count: number) => 'one();\n'.repeat(count);
+  test.each([
+    ['a file without a reason', lines(301), true],
+    ['a reason that is no comment', `${lines(300)}export const y = 'Over 300 lines: it is data.';\n`, true],
+    ['a reason in a comment', `/** Over 300 lines: it is data. */\n${lines(300)}`, false],
+    ['300 lines', lines(300), false],
+  ])('catches what it must of %s', (_what, text, isTooLong) => {
+    const problem = lengthProblem({ path: 'hub/planted.ts', text });
+    expect(problem).toEqual(isTooLong ? expect.stringContaining('hub/planted.ts has 301 lines') : null);
+  });
+
+  test.each(['hub/planted.test.ts', 'test/planted.ts', 'shared/client/operations.ts'])(
+    'does not matter of %s',
+    (path) => {
+      expect(lengthProblem({ path, text: lines(301) })).toBeNull();
+    },
+  );
+});
+
+describe('a statement in SQL', () => {
+  const sources = files.filter(({ path }) => path.startsWith('hub/') && !path.endsWith('.test.ts'));
+
+  test('has a name that no other text has', () => {
+    const statements = sources.flatMap(statementsOf);
+    expect(statements.length).toBeGreaterThan(100);
+    expect(ambiguousNames(statements)).toEqual([]);
+  });
+
+  test.each([
+    ['a text', "tx.query('a', 'SELECT 1', []);", "db.systemStatement<Row>('a', `SELECT 2`, []);"],
+    ['a text chosen by a condition', "tx.query(x ? 'b' : 'a', 'SELECT 1', []);", "tx.query('a', 'SELECT 2', []);"],
+    ['a constant', "tx.query('a', statement, []);", "this.#deps.db.systemStatement('a', statement, []);"],
+  ])('is caught when its name stands for %s of another file, too', (_what, one, other) => {
+    const planted = [
+      { path: 'hub/one.ts', text: one },
+      { path: 'hub/other.ts', text: other },
+    ].flatMap(statementsOf);
+    expect(ambiguousNames(planted)).toEqual(['a (hub/one.ts, hub/other.ts)']);
+  });
+
+  test('may have the name of the same text', () => {
+    const planted = ['hub/one.ts', 'hub/other.ts'].flatMap((path) =>
+      statementsOf({ path, text: "tx.query('a', 'SELECT 1', []);" }),
+    );
+    expect(planted).toHaveLength(2);
+    expect(ambiguousNames(planted)).toEqual([]);
+  });
+
+  const isRaw = (text: string) => /\.execute(<[^;]*>)?\(\s*sql`/.test(text);
+
+  test('is never a raw one for the query builder', () => {
+    expect(sources.filter(({ text }) => isRaw(text)).map(({ path }) => path)).toEqual([]);
+    expect(isRaw('await tx.execute<{ n: number }>(\n  sql`SELECT 1 AS n`,\n);')).toBe(true);
   });
 });
