@@ -125,8 +125,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       version,
       identity,
       authenticateDevice: nodes.authenticateDevice,
-      routes: products.flatMap((product) => product.routes ?? []),
-      pages: products.flatMap((product) => product.pages ?? []),
+      offers: products,
       metrics,
       checks: {
         database: (signal) => db.ping(signal),

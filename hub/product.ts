@@ -5,12 +5,15 @@ import type { Transaction } from './platform/db/database.ts';
 import type { RowRetention } from './platform/db/row-retention.ts';
 import type { Route } from './platform/http/implement.ts';
 import type { Page } from './platform/http/page.ts';
+import type { SocketRoute } from './platform/http/sockets.ts';
 import type { PeriodicTask } from './platform/periodic-tasks.ts';
 
 /** What a product offers the hub that it is part of; what it leaves out it has none of. */
 export interface Product {
   /** Operations of the API. */
   routes?: readonly Route[];
+  /** Operations of the API that become WebSockets. */
+  sockets?: readonly SocketRoute[];
   /** Pages beside the API. */
   pages?: readonly Page[];
   /** What steps of workflows and agents can call. */

@@ -33,7 +33,7 @@ export const errorCodes = {
   origin_not_allowed: { status: 403, retryable: false },
   approver_required: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
-  // 404, 405, 408, 409, 413, 415, 416, 422, 429
+  // 404, 405, 408, 409, 413, 415, 416, 422, 426, 429
   not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   request_timeout: { status: 408, retryable: true },
@@ -57,6 +57,7 @@ export const errorCodes = {
   range_not_satisfiable: { status: 416, retryable: false },
   idempotency_key_reused: { status: 422, retryable: false },
   checksum_mismatch: { status: 422, retryable: true },
+  upgrade_required: { status: 426, retryable: false },
   queued_runs_limit_reached: { status: 429, retryable: true },
   upload_limit_reached: { status: 429, retryable: true },
   rate_limited: { status: 429, retryable: true },
@@ -92,6 +93,7 @@ const reasonPhrases: Record<number, string> = {
   415: 'Unsupported Media Type',
   416: 'Range Not Satisfiable',
   422: 'Unprocessable Entity',
+  426: 'Upgrade Required',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   501: 'Not Implemented',

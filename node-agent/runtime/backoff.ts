@@ -1,4 +1,4 @@
-import { HubError } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
 
 /** Longest pause between two attempts that nobody asked for, in milliseconds. */
 const maxBackoffMs = 30_000;

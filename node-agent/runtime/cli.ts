@@ -11,8 +11,10 @@ import { CompanionError, DataFolder } from './data-folder.ts';
 import { examine } from './doctor.ts';
 import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion, describeDevice } from './facts.ts';
-import { HubClient, HubError } from './hub-client.ts';
+import { HubClient } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
 import { askStatus } from './owner.ts';
+import type { RunningStatus } from './owner.ts';
 import type { LocalSettings } from './settings.ts';
 
 const pairDeadlineMs = 20_000;
@@ -116,7 +118,8 @@ program
           : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`,
       ),
     );
-    await new Companion({ folder, identity, signal: stop.signal, onEvent }).run();
+    const channel = process.env['OUTRIGGER_COMPANION_CHANNEL'] !== 'off';
+    await new Companion({ folder, identity, signal: stop.signal, onEvent, channel }).run();
     onEvent({ event: 'stopped', reason: 'as you asked' });
     process.exit(0);
   });
@@ -130,7 +133,7 @@ program
     const [identity, settings, running] = [folder.readIdentity(), folder.readSettings(), await askStatus(folder)];
     const lines = [
       `paired     ${identity === null ? 'no' : `${identity.hub} (node ${identity.nodeId})`}`,
-      `running    ${running === null ? 'no' : `process ${running.pid}, ${running.connected ? 'connected' : `not connected${running.lastError === null ? '' : `: ${visibleLine(running.lastError)}`}`}`}`,
+      `running    ${running === null ? 'no' : `process ${running.pid}, ${running.connected ? connectionOf(running) : `not connected${running.lastError === null ? '' : `: ${visibleLine(running.lastError)}`}`}`}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
       `paused     ${settings.paused ? 'yes' : 'no'}`,
       `allowed    ${powers.filter((power) => isAllowed(settings, power)).join(', ') || 'nothing'}`,
@@ -142,6 +145,8 @@ program
       lines.join('\n'),
     );
   });
+
+const connectionOf = ({ byChannel }: RunningStatus) => `connected ${byChannel ? 'by a channel' : 'by polls'}`;
 
 function isAllowed(settings: LocalSettings, power: Power): boolean {
   return power === 'system' || power === 'browser' ? settings[power].allowed : settings.capture[power];

@@ -6,7 +6,9 @@ import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
-import { answerTooLarge, HubClient, HubError } from './hub-client.ts';
+import { HubChannel } from './hub-channel.ts';
+import { HubClient } from './hub-client.ts';
+import { answerTooLarge, channelLost, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
 import { ownDataFolder } from './owner.ts';
@@ -16,7 +18,7 @@ import { newDelivery, ResultSender } from './result-sender.ts';
 
 /** What a running companion tells its owner, a line each. */
 export type CompanionEvent =
-  | { event: 'connected'; hub: string }
+  | { event: 'connected'; hub: string; by: 'channel' | 'poll' }
   | { event: 'disconnected'; reason: string; retryInSeconds: number }
   | { event: 'command'; type: string; outcome: string; message: string | null }
   | { event: 'settings'; paused: boolean }
@@ -28,6 +30,8 @@ export interface CompanionOptions {
   /** Aborts to stop: what runs is ended, results are sent. */
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
+  /** False where everything is to go by requests, also where a channel could be had. */
+  channel?: boolean;
 }
 
 const maxRunning = 4;
@@ -38,6 +42,8 @@ const promptAnswerMs = 1_000;
 /** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
 const quickCommandMs = 100;
 const requestTimeoutMs = 20_000;
+/** A poll costs nothing while a channel holds it, in seconds. */
+const channelPollSeconds = 600;
 const settingsBeatMs = 500;
 const stopDeadlineMs = 8_000;
 const unpairedExitCode = 3;
@@ -51,6 +57,7 @@ const isAbort = (signal: AbortSignal) => signal.aborted;
 export class Companion {
   readonly #options: CompanionOptions;
   readonly #client: HubClient;
+  readonly #channel: HubChannel | null;
   readonly #sender: ResultSender;
   readonly #journal: Journal;
   readonly #guard = new ProcessGuard();
@@ -80,7 +87,9 @@ export class Companion {
   constructor(options: CompanionOptions) {
     this.#options = options;
     const { folder, identity } = options;
-    this.#client = new HubClient(identity.hub, identity.deviceSecret);
+    this.#channel =
+      options.channel === false ? null : new HubChannel(identity.hub, identity.nodeId, identity.deviceSecret);
+    this.#client = new HubClient(identity.hub, identity.deviceSecret, this.#channel);
     this.#stopping.signal.addEventListener(
       'abort',
       () => setTimeout(() => this.#givingUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref(),
@@ -104,6 +113,7 @@ export class Companion {
     return {
       pid: process.pid,
       connected: this.#connected,
+      byChannel: this.#channel?.isOpen ?? false,
       hub,
       nodeId,
       running: this.#dispatcher.running,
@@ -135,6 +145,7 @@ export class Companion {
       while (this.#reports.size > 0 && this.#fatal === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
       }
+      this.#channel?.close();
       this.#journal.close();
     }
     if (this.#fatal !== undefined) throw this.#fatal;
@@ -181,8 +192,11 @@ export class Companion {
   async #poll(): Promise<void> {
     const { identity, onEvent } = this.#options;
     if (this.#freePlaces === 0) await this.#waitForPlace();
+    await this.#channel?.ensureOpen(this.#stopping.signal);
+    const by = this.#channel?.isOpen === true ? 'channel' : 'poll';
     const running = this.#listed;
-    const wait = this.#connected ? Math.ceil(spreadPeriod(this.#pace.pollSeconds)) : 0;
+    const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
+    const wait = this.#connected ? Math.ceil(spreadPeriod(longest)) : 0;
     const max = Math.min(this.#freePlaces, this.#maxTaken);
     this.#repoll = max === 0 ? new AbortController() : undefined;
     const startedAt = performance.now();
@@ -209,7 +223,7 @@ export class Companion {
     if (!this.#connected) {
       this.#connected = true;
       this.#lastError = null;
-      onEvent({ event: 'connected', hub: identity.hub });
+      onEvent({ event: 'connected', hub: identity.hub, by });
     }
     for (const id of body.withdrawn) this.#withdraw(id);
     for (const command of body.commands) this.#take(command);
@@ -397,7 +411,8 @@ export class Companion {
       onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
     this.#connected = false;
     this.#lastError = reason;
-    // Another hub may answer next.
+    // Another hub may answer next; one that only lost our channel is the same.
+    if (!(error instanceof HubError) || error.code !== channelLost) this.#channel?.forgetHub();
     this.#declaresHeld = true;
     this.#sender.forgetHub();
     return waitMs;

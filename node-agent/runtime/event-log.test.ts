@@ -15,7 +15,7 @@ function listener() {
   };
 }
 const lost = (reason: string) => ({ event: 'disconnected', reason, retryInSeconds: 1 }) as const;
-const back = { event: 'connected', hub: 'http://hub' } as const;
+const back = { event: 'connected', hub: 'http://hub', by: 'poll' } as const;
 
 test('a hub that is away is told of when it goes, once a minute with a count, and when it is back', () => {
   const { told, event, pass } = listener();

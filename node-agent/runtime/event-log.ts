@@ -49,7 +49,7 @@ export function tellOnce(
 export function describeEvent(event: ToldEvent): string {
   switch (event.event) {
     case 'connected':
-      return `connected to ${event.hub}`;
+      return `connected to ${event.hub}${event.by === 'channel' ? '' : ' by polls'}`;
     case 'disconnected':
       return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
     case 'command':

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reasonPhrase } from '../../shared/errors.ts';
 import { backoffMs } from './backoff.ts';
-import { HubClient, HubError } from './hub-client.ts';
+import { HubClient } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
 
 const nodeId = '01890000-0000-7000-8000-000000000000';
 const commandId = '01890000-0000-7000-8000-000000000001';

@@ -1,78 +1,13 @@
 import type { z } from 'zod';
 import { addressOf } from '../../shared/client/client.ts';
 import type { Input } from '../../shared/client/client.ts';
-import { errorBody } from '../../shared/contract/common.ts';
 import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
+import { fitsIntoFrame } from './hub-channel.ts';
+import type { ChannelRequest, HubChannel } from './hub-channel.ts';
+import { answerTooLarge, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
 
-type ErrorBody = z.output<typeof errorBody>;
-
-/** The greatest answer that is read, in bytes. */
-const maxAnswerBytes = 16 * 1024 * 1024;
-/** Code of an error for an answer that is greater. */
-export const answerTooLarge = 'answer_too_large';
-
-export interface HubErrorOptions {
-  cause?: unknown;
-  retryAfterSeconds?: number | undefined;
-  /** The error in the shape that only a hub gives it. */
-  body?: ErrorBody | undefined;
-}
-
-/**
- * An answer that is no success, or none at all (`status` 0). Whatever stands between the hub and this device may answer in the
- * hub's place, with any status; only what has the shape of the hub's own errors is its word, and all else costs a retry.
- */
-export class HubError extends Error {
-  readonly status: number;
-  /** The hub's own code; `unreachable`, `foreign_answer` or `answer_too_large` when it said nothing that could be read. */
-  readonly code: string;
-  readonly retryAfterSeconds: number | undefined;
-  /** The hub's own error, when it was the hub that spoke. */
-  readonly body: ErrorBody | undefined;
-
-  constructor(status: number, code: string, message: string, { cause, retryAfterSeconds, body }: HubErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'HubError';
-    this.status = status;
-    this.code = code;
-    this.retryAfterSeconds = retryAfterSeconds;
-    this.body = body;
-  }
-
-  /** The hub does not know this device any more: asking again is pointless. */
-  get isRevocation(): boolean {
-    return this.body !== undefined && this.code === 'device_secret_invalid';
-  }
-
-  /** The hub itself refused the request as it is: sent again it would be refused again. */
-  get isRefusal(): boolean {
-    return (
-      this.body !== undefined &&
-      ['validation_failed', 'invalid_json', 'payload_too_large', 'unsupported_media_type', 'storage_full'].includes(
-        this.code,
-      )
-    );
-  }
-
-  /** A hub that does not know the operation: an older one. */
-  get isUnknownOperation(): boolean {
-    return (
-      this.body !== undefined &&
-      (this.code === 'method_not_allowed' ||
-        (this.code === 'not_found' && this.body.message.startsWith('There is nothing at ')))
-    );
-  }
-
-  /** The hub does not have this command for this device. That it has nothing at a path is another thing: so speaks a wrong hub, too. */
-  saysUnknown(commandId: string): boolean {
-    if (this.code !== 'not_found' || this.body === undefined) return false;
-    const { details = [], message } = this.body;
-    return (
-      details.some(({ path }) => path === 'params.commandId') || message.startsWith(`There is no command ${commandId} `)
-    );
-  }
-}
+type PollQuery = NonNullable<Input<'pollAutomationNodeCommands'>['query']>;
 
 export interface CallOptions {
   signal: AbortSignal;
@@ -94,10 +29,13 @@ export interface HubAnswer<Body> {
 export class HubClient {
   readonly #hub: string;
   readonly #secret: string | null;
+  readonly #channel: HubChannel | null;
 
-  constructor(hub: string, secret: string | null) {
+  /** With a channel, what it can carry goes through it while it is open. */
+  constructor(hub: string, secret: string | null, channel: HubChannel | null = null) {
     this.#hub = hub.replace(/\/+$/, '');
     this.#secret = secret;
+    this.#channel = channel;
   }
 
   /** @throws HubError, or the signal's reason. */
@@ -106,6 +44,12 @@ export class HubClient {
     input: Partial<Input<Id>>,
     options: CallOptions,
   ): Promise<HubAnswer<z.output<HubAnswers[Id]>>> {
+    const request = this.#channel?.isOpen === true ? channelRequestOf(id, input, options) : null;
+    if (request !== null) {
+      const { status, body, retryAfterSeconds = null } = await (this.#channel as HubChannel).ask(request, options);
+      if (status >= 300) throw refusalOf(status, body, retryAfterSeconds === null ? null : String(retryAfterSeconds));
+      return { body: this.#read(id, status, body), clockAheadMs: 0 };
+    }
     const { method, url } = addressOf(this.#hub, id, input);
     const { body } = input as { body?: unknown };
     const timeout = new AbortController();
@@ -147,16 +91,45 @@ export class HubClient {
       clearTimeout(timer);
     }
     const answer = parseJson(text);
-    if (!response.ok) throw errorOf(response, answer);
+    if (!response.ok) throw refusalOf(response.status, answer, response.headers.get('retry-after'));
+    const date = Date.parse(response.headers.get('date') ?? '');
+    return {
+      body: this.#read(id, response.status, answer),
+      clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now(),
+    };
+  }
+
+  #read<Id extends keyof HubAnswers>(id: Id, status: number, answer: unknown): z.output<HubAnswers[Id]> {
     const parsed = (hubAnswers[id] as z.ZodType).safeParse(answer);
     if (!parsed.success)
-      throw new HubError(
-        response.status,
-        'foreign_answer',
-        `The answer of ${this.#hub} is not a hub's; is the address right?`,
-      );
-    const date = Date.parse(response.headers.get('date') ?? '');
-    return { body: parsed.data as z.output<HubAnswers[Id]>, clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now() };
+      throw new HubError(status, 'foreign_answer', `The answer of ${this.#hub} is not a hub's; is the address right?`);
+    return parsed.data as z.output<HubAnswers[Id]>;
+  }
+}
+
+/** What stands for a request in a channel; null for what a channel does not carry. */
+function channelRequestOf(id: keyof HubAnswers, input: object, { form, content }: CallOptions): ChannelRequest | null {
+  const { params, query, body } = input as { params?: Record<string, string>; query?: PollQuery; body?: unknown };
+  switch (id) {
+    case 'pollAutomationNodeCommands': {
+      const { running = '', runningIsComplete, ...rest } = query ?? {};
+      return {
+        type: 'poll',
+        body: {
+          ...rest,
+          running: running === '' ? [] : running.split(','),
+          runningIsComplete: runningIsComplete === 'true',
+        },
+      };
+    }
+    case 'heartbeatAutomationNode':
+      return { type: 'heartbeat', body };
+    case 'completeAutomationNodeCommand': {
+      const request: ChannelRequest = { type: 'result', commandId: params?.['commandId'] as string, body };
+      return form === undefined && content === undefined && fitsIntoFrame(request) ? request : null;
+    }
+    default:
+      return null;
   }
 }
 
@@ -184,24 +157,6 @@ async function* eachRefreshing(content: AsyncIterable<Uint8Array>, timer: NodeJS
     timer.refresh();
     yield chunk;
   }
-}
-
-function errorOf(response: Response, json: unknown): HubError {
-  const { status, headers } = response;
-  const retryAfterSeconds = retryAfterOf(headers.get('retry-after'));
-  const parsed = errorBody.safeParse(json);
-  if (!parsed.success || parsed.data.statusCode !== status)
-    return new HubError(status, 'foreign_answer', `Something before the hub answered ${status}.`, {
-      retryAfterSeconds,
-    });
-  return new HubError(status, parsed.data.code, parsed.data.message, { retryAfterSeconds, body: parsed.data });
-}
-
-/** `Retry-After` in seconds, whether it names them or a time. */
-function retryAfterOf(header: string | null): number | undefined {
-  if (header === null) return undefined;
-  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
-  return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
 }
 
 function parseJson(text: string): unknown {

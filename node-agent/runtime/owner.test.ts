@@ -15,6 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const status = () => ({
   pid: process.pid,
   connected: true,
+  byChannel: false,
   hub: 'http://hub',
   nodeId: 'n',
   running: [],

@@ -12,6 +12,7 @@ import type { DataFolder } from './data-folder.ts';
 const runningStatus = z.object({
   pid: z.int(),
   connected: z.boolean(),
+  byChannel: z.boolean().default(false),
   hub: z.string(),
   nodeId: z.string(),
   running: z.array(z.object({ id: z.string(), type: z.string() })),

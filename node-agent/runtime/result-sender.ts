@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { CommandResult, UploadFacts } from '../../shared/contract/nodes/command-result.ts';
-import { HubError } from './hub-client.ts';
 import type { HubClient } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
 
 /** Artefacts up to this size together go inside the JSON, in bytes. */

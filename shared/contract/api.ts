@@ -23,7 +23,7 @@ import { marketing } from './marketing/marketing.ts';
 import { artifacts } from './nodes/artifacts.ts';
 import { nodes } from './nodes/nodes.ts';
 
-/** Every operation of the hub, by id. */
+/** Every operation of the hub, by id, but for those that become WebSockets, which no OpenAPI document can describe. */
 export const api = {
   ...workflows,
   ...sequences,

@@ -93,6 +93,8 @@ interface OperationShape {
   /** The body is bytes, which the handler reads itself. */
   upload?: boolean;
   response: z.ZodType;
+  /** The request must ask to become a WebSocket with this subprotocol; answered with 101. Frames have at most so many bytes. */
+  socket?: { protocol: string; maxFrameBytes: number };
   /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
   binaryResponse?: string;
   /** What the data of each event of a stream holds. */

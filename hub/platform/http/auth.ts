@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { parseCookie } from 'cookie';
-import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { all as proxyAddresses } from 'proxy-addr';
 import { entitlementOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
@@ -42,7 +42,7 @@ const channelProofs = [
 export function authenticate(
   deps: AuthDependencies,
   operation: Operation,
-  request: Request,
+  request: IncomingMessage,
   address: string,
   params: Record<string, string>,
 ): Promise<Principal> {
@@ -50,7 +50,7 @@ export function authenticate(
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
-function callerOf({ callers }: Operation, request: Request): Caller {
+function callerOf({ callers }: Operation, request: IncomingMessage): Caller {
   const [first] = callers;
   const takesBoth = callers.includes('token') && callers.includes('session');
   if (!takesBoth) return first;
@@ -67,7 +67,7 @@ async function authenticateAs(
   caller: Caller,
   deps: AuthDependencies,
   operation: Operation,
-  request: Request,
+  request: IncomingMessage,
   address: string,
   params: Record<string, string>,
 ): Promise<Principal> {
@@ -104,12 +104,12 @@ async function authenticateAs(
   }
 }
 
-function bearerOf(request: Request): string | null {
+function bearerOf(request: IncomingMessage): string | null {
   const match = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
   return match?.[1] ?? null;
 }
 
-function apiKeyOf(request: Request): string {
+function apiKeyOf(request: IncomingMessage): string {
   const bearer = bearerOf(request);
   const header = request.headers['x-api-key'];
   const key = typeof header === 'string' && header !== '' ? header : null;
@@ -147,7 +147,7 @@ async function authenticateToken(
 async function authenticateSession(
   { identity, hosts }: AuthDependencies,
   operation: Operation,
-  request: Request,
+  request: IncomingMessage,
   params: Record<string, string>,
 ): Promise<Principal> {
   const bearer = bearerOf(request);
@@ -170,7 +170,7 @@ async function authenticateSession(
 
 async function authenticateDevice(
   deps: AuthDependencies,
-  request: Request,
+  request: IncomingMessage,
   params: Record<string, string>,
 ): Promise<Principal> {
   const secret = bearerOf(request);
@@ -185,7 +185,7 @@ async function authenticateDevice(
  * A browser sends its cookie along with whatever page asks; only pages of this hub, under a name that is its own, may ask for changes.
  * An origin that is kept back (`null`) may be anybody's.
  */
-export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
+export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): void {
   const { origin, host } = request.headers;
   const site = request.headers['sec-fetch-site'];
   const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
@@ -197,7 +197,7 @@ export function assertSameOrigin(request: Request, hosts: OwnHosts): void {
     );
 }
 
-export const cookieOf = (request: Request, name: string): string | null =>
+export const cookieOf = (request: IncomingMessage, name: string): string | null =>
   parseCookie(request.headers.cookie ?? '')[name] || null;
 
 /** Whether an address lies in a CIDR block, or is the address that the block names. */
@@ -218,7 +218,7 @@ function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
 }
 
 /** The caller's address: that of the connection, or what trusted proxies say of it, nearest first, as far as they name addresses. */
-export function clientAddress(request: Request, trustedProxies: readonly string[]): string {
+export function clientAddress(request: IncomingMessage, trustedProxies: readonly string[]): string {
   const isTrusted = (address: string) => trustedProxies.some((proxy) => contains(proxy, address));
   const address = proxyAddresses(request, isTrusted).findLast((part) => ipaddr.isValid(part));
   return address === undefined ? (request.socket.remoteAddress ?? '') : ipaddr.process(address).toString();

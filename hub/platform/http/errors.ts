@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { z } from 'zod';
+import type { errorBody } from '../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
 import { fieldPath } from '../../../shared/field-path.ts';
@@ -22,28 +23,49 @@ export function toAppError(error: unknown): AppError {
   return new AppError('internal', 'Something went wrong here; the request id finds it in the log.', { cause: error });
 }
 
-/** Answers an error in the one body that all products share. */
-export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
+/** An error as it is answered, in the one body that all products share. */
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: z.input<typeof errorBody>;
+  retryAfterSeconds?: number;
+}
+
+/** What is answered to whoever asked for what failed; what is ours to mend is logged. */
+export function answerToError(error: unknown, requestId: string, logger: Logger): ErrorAnswer {
   const appError = toAppError(error);
-  const { status } = errorCodes[appError.code];
-  if (status >= 500 && appError.code !== 'not_available')
-    logger.error({ err: appError, requestId, code: appError.code }, 'a request failed');
+  const { code, message, details, retryAfterSeconds } = appError;
+  const { status } = errorCodes[code];
+  if (status >= 500 && code !== 'not_available') logger.error({ err: appError, requestId, code }, 'a request failed');
+  return {
+    status,
+    headers: {
+      ...appError.headers,
+      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    },
+    body: {
+      statusCode: status,
+      error: reasonPhrase(status),
+      message,
+      requestId,
+      code,
+      ...(details === undefined ? {} : { details }),
+    },
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+/** Answers an error. */
+export function sendError(response: Response, error: unknown, requestId: string, logger: Logger): void {
+  const { status, headers, body } = answerToError(error, requestId, logger);
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  for (const [name, value] of Object.entries(appError.headers ?? {})) response.setHeader(name, value);
-  if (appError.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(appError.retryAfterSeconds));
-  if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.status(status);
-  sendJson(response, {
-    statusCode: status,
-    error: reasonPhrase(status),
-    message: appError.message,
-    requestId,
-    code: appError.code,
-    ...(appError.details === undefined ? {} : { details: appError.details }),
-  });
+  sendJson(response, body);
 }
 
 const maxDetails = 50;

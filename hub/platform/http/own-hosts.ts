@@ -1,12 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 
 /** The names under which people reach this hub. A Host header is what its sender likes, so that alone it proves nothing. */
 export interface OwnHosts {
   /** Whether a page of another site can't have this Host header: a name that leads here, or any address, which no name server can bend. */
-  isSafe(request: Request): boolean;
+  isSafe(request: IncomingMessage): boolean;
   /** Whether the caller is on this machine, speaks to it by its loopback name and came through no proxy. */
-  isLocal(request: Request): boolean;
+  isLocal(request: IncomingMessage): boolean;
   /** Where the caller reaches this hub, such as `https://hub.example.org`: by its own words only when they name this hub for sure. */
   baseUrlOf(request: Request): string;
 }
@@ -21,7 +22,7 @@ export interface OwnHostsOptions {
 
 const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
-function hostnameOf(request: Request): string | null {
+function hostnameOf(request: IncomingMessage): string | null {
   const { host } = request.headers;
   return host !== undefined && URL.canParse(`http://${host}`)
     ? withoutBrackets(new URL(`http://${host}`).hostname)
@@ -36,7 +37,7 @@ function isLoopback(hostname: string): boolean {
 
 export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions): OwnHosts {
   const publicHost = publicUrl === null ? null : new URL(publicUrl).host;
-  const isOwn = (request: Request): boolean => {
+  const isOwn = (request: IncomingMessage): boolean => {
     const hostname = hostnameOf(request);
     if (hostname === null) return false;
     if (request.headers.host?.toLowerCase() === publicHost || isLoopback(hostname) || hostname === host.toLowerCase())

@@ -62,7 +62,7 @@ export async function serveOperation(
   if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
-  await limitCaller(options, principal, response);
+  await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
   const caller: KnownCaller = { principal, address, params };
   if (options.tracing === null) return carryOut(options, route, request, response, arrival, caller);
   return traceRequest(options.tracing, { operation, principal, request, response, startedAt: arrival.startedAt }, () =>
@@ -184,17 +184,18 @@ function parseQuery(request: Request): Record<string, string> {
   return query;
 }
 
-async function limitCaller(
+/** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
+export async function limitCaller(
   { rateLimiter, limits, limitDevice }: ServingOptions,
   principal: Principal,
-  response: Response,
+  setHeader: (name: string, value: string) => void,
 ): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session') return;
   const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  response.setHeader('X-RateLimit-Limit', String(state.limit));
-  response.setHeader('X-RateLimit-Remaining', String(state.remaining));
-  response.setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
+  setHeader('X-RateLimit-Limit', String(state.limit));
+  setHeader('X-RateLimit-Remaining', String(state.remaining));
+  setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
   if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
 }

@@ -14,6 +14,7 @@ import { LiveStreams } from './live-streams.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import type { Page } from './page.ts';
 import { createHttpServer } from './server.ts';
+import type { SocketRoute } from './sockets.ts';
 import { systemRoutes } from './system-routes.ts';
 
 export interface ServeSettings {
@@ -31,12 +32,18 @@ export interface ServeSettings {
   secrets: { platformAdminKey: string | null };
 }
 
+interface Offer {
+  routes?: readonly Route[];
+  sockets?: readonly SocketRoute[];
+  pages?: readonly Page[];
+}
+
 export interface ServeOptions {
   version: string;
   identity: Authenticator;
   authenticateDevice: AuthDependencies['authenticateDevice'];
-  routes: readonly Route[];
-  pages: readonly Page[];
+  /** What each product has to be served. */
+  offers: readonly Offer[];
   metrics: Metrics;
   checks: Record<string, PartCheck>;
   /** Names of the parts without which work goes on. */
@@ -50,7 +57,7 @@ export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, authenticateDevice, routes, pages, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+  { version, identity, authenticateDevice, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -61,10 +68,11 @@ export async function serveHttp(
     listensAt: () => url ?? `http://${http.host}:${http.port}`,
   });
   const server = createHttpServer({
-    routes: [...systemRoutes({ version, check, dispensable }), ...routes],
+    routes: [...systemRoutes({ version, check, dispensable }), ...offers.flatMap(({ routes = [] }) => routes)],
+    sockets: offers.flatMap(({ sockets = [] }) => sockets),
     pages: createHubPages({
       identity,
-      pages,
+      pages: offers.flatMap(({ pages = [] }) => pages),
       metrics: metrics.text,
       metricsToken: http.metricsToken,
       hosts,

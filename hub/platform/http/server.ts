@@ -14,9 +14,12 @@ import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
 import { serveOperation } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
+import { Sockets } from './sockets.ts';
+import type { SocketRoute } from './sockets.ts';
 
 export interface HttpServerOptions extends ServingOptions {
-  routes: Route[];
+  routes: readonly Route[];
+  sockets: readonly SocketRoute[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
   logger: Logger;
@@ -89,7 +92,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }),
   );
 
-  const byPath = Map.groupBy(options.routes, (route) => route.operation.path);
+  const sockets = new Sockets({
+    serving: options,
+    routes: options.sockets,
+    logger: options.logger,
+    stopping: stopping.signal,
+    onFinished: options.onFinished,
+  });
+  const byPath = Map.groupBy([...options.routes, ...sockets.plainRoutes], (route) => route.operation.path);
   for (const [path, routes] of byPath) {
     app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (request, response) => {
       const state = states.get(request) as RequestState;
@@ -139,9 +149,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       headersTimeout: 20_000,
       connectionsCheckingInterval: 5_000,
       keepAliveTimeout: 65_000,
+      shouldUpgradeCallback: (request) => sockets.isFor(request),
     },
     app,
   );
+  sockets.serve(server);
   guardConnections(server);
 
   return {
@@ -150,12 +162,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       stopping.abort();
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+      const timer = setTimeout(() => {
+        sockets[Symbol.dispose]();
+        server.closeAllConnections();
+      }, deadlineMs);
       // Connections that were busy become idle one by one and would else be kept alive.
       const sweep = setInterval(() => server.closeIdleConnections(), 100);
       await closed;
       clearTimeout(timer);
       clearInterval(sweep);
+      sockets[Symbol.dispose]();
     },
   };
 }

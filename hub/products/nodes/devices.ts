@@ -29,6 +29,7 @@ export interface DevicesDependencies {
 
 type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 type HeartbeatBody = z.output<typeof resource.heartbeatAutomationNode.body>;
+/** What a device asks for in a poll, by its operation or through its channel. */
 type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.query>;
 
 /** After events were missed all polls look again, spread over so long for each of them, in milliseconds. */

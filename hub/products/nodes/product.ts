@@ -6,6 +6,7 @@ import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { ArtifactRoom, foldArtifactRoom } from './artifact-room.ts';
 import { Artifacts } from './artifacts.ts';
+import { NodeChannels } from './channels.ts';
 import { NodeCommands } from './commands.ts';
 import { Devices } from './devices.ts';
 import { nodePort } from './engine-port.ts';
@@ -63,6 +64,7 @@ export function createNodes(
       }),
       ...artifactRoutes(artifacts),
     ],
+    sockets: [new NodeChannels({ devices, results, logger }).route],
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },

@@ -149,7 +149,7 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes/{id}/commands',
     summary: 'Long poll for commands (the device calls this)',
     description:
-      'Holds the request up to `wait` seconds until there is a command. Each command is handed out under a lease; a heartbeat that names it extends the lease. `running` names commands that the device holds; those no longer wanted come back in `withdrawn`, at once. A device that waits in more than 8 polls loses the oldest, which ends empty.',
+      'Holds the request up to `wait` seconds until there is a command. Each command is handed out under a lease; a heartbeat that names it extends the lease. `running` names commands that the device holds; those no longer wanted come back in `withdrawn`, at once. A device that waits in more than 8 polls loses the oldest, which ends empty. Without a new request for each, and with less to wait for: the WebSocket `/v1/automations/nodes/{id}/channel`, which `docs/companion.md` describes.',
     params: idParams,
     query: z.object({
       wait: z.coerce

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { z } from 'zod';
+import type { Operation } from '../../../shared/contract/define.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Logger } from '../logger.ts';
+import { authenticate, clientAddress } from './auth.ts';
+import { answerToError, parsePart } from './errors.ts';
+import type { Route } from './implement.ts';
+import type { Principal, PrincipalOf } from './principal.ts';
+import { limitCaller } from './serve-operation.ts';
+import type { ServingOptions } from './serve-operation.ts';
+
+export type { WebSocket };
+
+/** A WebSocket that was opened, and by whom. */
+export interface OpenedSocket<Shape = Operation> {
+  socket: WebSocket;
+  principal: PrincipalOf<Shape>;
+  requestId: string;
+  /** Whether the caller still may; asked for what nothing else refuses them. @throws AppError when not. */
+  authenticate(): Promise<unknown>;
+  /** Counts a message as a request. @throws AppError `rate_limited`. */
+  limit(): Promise<void>;
+  /** Aborts when the hub stops; whoever serves the socket then closes it, as soon as what is under way was answered. */
+  stopping: AbortSignal;
+}
+
+export interface SocketRoute {
+  operation: Operation & { socket: NonNullable<Operation['socket']> };
+  open(opened: OpenedSocket): void;
+}
+
+/** Binds an operation that becomes a WebSocket to whoever serves it. */
+export const implementSocket = <Shape extends SocketRoute['operation']>(
+  operation: Shape,
+  open: (opened: OpenedSocket<Shape>) => void,
+): SocketRoute => ({ operation, open: open as unknown as SocketRoute['open'] });
+
+export interface SocketsOptions {
+  serving: ServingOptions;
+  routes: readonly SocketRoute[];
+  logger: Logger;
+  stopping: AbortSignal;
+  /** How often whoever is connected is asked for a sign of life, in milliseconds. */
+  pingMs?: number;
+  onFinished: (operationId: string, status: number, seconds: number) => void;
+}
+
+const noParams = z.strictObject({});
+const defaultPingMs = 20_000;
+/** Pings are spread over so many moments of their period. */
+const slices = 20;
+/** What may wait for a reader that takes nothing, in bytes. */
+const maxUnsentBytes = 16 * 1024 * 1024;
+/** A request that was refused has so long to take its answer, in milliseconds. */
+const lingerMs = 1_000;
+
+interface KnownRoute extends SocketRoute {
+  pattern: RegExp;
+  server: WebSocketServer;
+}
+
+/** The WebSockets of a server: who may open one is decided as for every operation, and whoever shows no life loses it. */
+export class Sockets implements Disposable {
+  readonly #options: SocketsOptions;
+  readonly #routes: readonly KnownRoute[];
+  /** All that are open, by the slice in which they are pinged, with whether they were heard since. */
+  readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, boolean>());
+  readonly #timer: NodeJS.Timeout;
+  #next = 0;
+  #tick = 0;
+
+  constructor(options: SocketsOptions) {
+    this.#options = options;
+    this.#routes = options.routes.map((route) => {
+      // What lasts must end when its caller loses the right to it; so far only devices, which ask for what they get, have any.
+      if (route.operation.callers.some((caller) => caller !== 'device'))
+        throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
+      const { protocol, maxFrameBytes } = route.operation.socket;
+      return {
+        ...route,
+        pattern: new RegExp(`^${route.operation.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
+        server: new WebSocketServer({
+          noServer: true,
+          clientTracking: false,
+          perMessageDeflate: false,
+          maxPayload: maxFrameBytes,
+          handleProtocols: () => protocol,
+        }),
+      };
+    });
+    this.#timer = setInterval(() => this.#pingSlice(), (options.pingMs ?? defaultPingMs) / slices);
+    this.#timer.unref();
+  }
+
+  /** What answers a request that does not ask for what the operation is. */
+  get plainRoutes(): Route[] {
+    return this.#routes.map(({ operation }) => ({
+      operation,
+      handle: () => Promise.reject(upgradeRequired(operation)),
+    }));
+  }
+
+  /** Whether a request asks for a WebSocket of this hub; whatever else somebody wants to upgrade to is answered as if they did not. */
+  isFor(request: IncomingMessage): boolean {
+    return (
+      request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket' && this.#find(request) !== null
+    );
+  }
+
+  serve(server: Server): void {
+    server.on('upgrade', (request, socket, head) => {
+      // Whoever is gone needs no answer.
+      socket.on('error', () => socket.destroy());
+      void this.#upgrade(request, socket, head);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const slice of this.#open) for (const socket of slice.keys()) socket.terminate();
+  }
+
+  #find(request: IncomingMessage): { route: KnownRoute; params: Record<string, string> } | null {
+    const path = (request.url ?? '').split('?', 1)[0] as string;
+    for (const route of this.#routes) {
+      const match = route.pattern.exec(path);
+      if (match !== null) return { route, params: { ...match.groups } };
+    }
+    return null;
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { serving, logger, stopping, onFinished } = this.#options;
+    const startedAt = performance.now();
+    const requestId = randomUUID();
+    const found = this.#find(request);
+    if (found === null) {
+      socket.destroy();
+      return;
+    }
+    const { route } = found;
+    const { operation } = route;
+    const finished = (status: number) => onFinished(operation.id, status, (performance.now() - startedAt) / 1000);
+    try {
+      if (stopping.aborted)
+        throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
+      // A page could open a socket with whatever its reader's browser sends along; none of ours is for pages.
+      if (request.headers.origin !== undefined)
+        throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
+      const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
+      const address = clientAddress(request, serving.trustedProxies);
+      const check = (): Promise<Principal> => authenticate(serving.auth, operation, request, address, params);
+      const principal = await check();
+      const limit = () => limitCaller(serving, principal, () => undefined);
+      await limit();
+      const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+      if (!offered.includes(operation.socket.protocol)) throw upgradeRequired(operation);
+      route.server.handleUpgrade(request, socket as never, head, (opened) => {
+        this.#watch(opened);
+        finished(101);
+        route.open({ socket: opened, principal: principal as never, requestId, authenticate: check, limit, stopping });
+      });
+    } catch (error) {
+      const { status, headers, body } = answerToError(error, requestId, logger);
+      refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
+      finished(status);
+    }
+  }
+
+  #watch(socket: WebSocket): void {
+    const slice = this.#open[this.#next] as Map<WebSocket, boolean>;
+    this.#next = (this.#next + 1) % slices;
+    slice.set(socket, true);
+    const isHeard = () => slice.has(socket) && slice.set(socket, true);
+    socket.on('pong', isHeard);
+    socket.on('message', isHeard);
+    // What went wrong is told by the close that follows.
+    socket.on('error', () => undefined);
+    socket.once('close', () => slice.delete(socket));
+  }
+
+  #pingSlice(): void {
+    this.#tick = (this.#tick + 1) % slices;
+    const slice = this.#open[this.#tick] as Map<WebSocket, boolean>;
+    for (const [socket, wasHeard] of slice) {
+      if (!wasHeard || socket.bufferedAmount > maxUnsentBytes) {
+        socket.terminate();
+        continue;
+      }
+      slice.set(socket, false);
+      socket.ping();
+    }
+  }
+}
+
+const upgradeRequired = ({ socket }: SocketRoute['operation']) =>
+  new AppError(
+    'upgrade_required',
+    `This is a WebSocket: ask with Upgrade: websocket and Sec-WebSocket-Protocol: ${socket.protocol}.`,
+    { headers: { Upgrade: 'websocket' } },
+  );
+
+/** Answers a request whose connection no server reads any more. */
+function refuse(socket: Duplex, status: number, headers: Record<string, string>, body: string): void {
+  if (socket.destroyed) return;
+  const lines = Object.entries({
+    ...headers,
+    Connection: 'close',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
+  socket.resume();
+  const linger = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(linger));
+}

@@ -1,0 +1,302 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { channelProtocol, hubAnswer, maxChannelFrameBytes } from '../../shared/contract/nodes/channel.ts';
+import type { HubAnswerFrame } from '../../shared/contract/nodes/channel.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { send } from '../fixtures/requests.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub();
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const device = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '0', capabilities: [] };
+
+interface Device {
+  nodeId: string;
+  secret: string;
+  path: string;
+}
+
+async function pair(at: TestHub = hub, of: TestWorkspace = workspace): Promise<Device> {
+  const { pairingCode } = await of.api.call('createAutomationNode', { body: { allowSystem: true } });
+  const { nodeId, deviceSecret } = await at.client().call('claimAutomationNode', { body: { pairingCode, device } });
+  return { nodeId, secret: deviceSecret, path: `/v1/automations/nodes/${nodeId}/channel` };
+}
+
+/** A channel as somebody's own companion would open it. */
+class Channel {
+  readonly socket: WebSocket;
+  readonly answers: HubAnswerFrame[] = [];
+  closed: { code: number; reason: string } | undefined;
+  #id = 0;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data: Buffer) => this.answers.push(hubAnswer.parse(JSON.parse(data.toString()))));
+    socket.on('error', () => undefined);
+    socket.on('close', (code, reason) => {
+      this.closed = { code, reason: reason.toString() };
+    });
+  }
+
+  ask(type: string, body: unknown, commandId?: string): number {
+    this.#id += 1;
+    this.socket.send(JSON.stringify({ id: this.#id, type, body, commandId, later: 'versions say more' }));
+    return this.#id;
+  }
+
+  ended(): Promise<void> {
+    return until(
+      () => this.closed !== undefined,
+      () => `the channel is still open; answers: ${JSON.stringify(this.answers)}`,
+    );
+  }
+
+  answerTo(id: number): HubAnswerFrame | undefined {
+    return this.answers.find((answer) => answer.id === id);
+  }
+
+  async answer(id: number): Promise<{ status: number; body: Record<string, unknown> }> {
+    await until(
+      () => this.answerTo(id) !== undefined,
+      () => `no answer to ${id}; closed: ${JSON.stringify(this.closed)}`,
+    );
+    return this.answerTo(id) as { status: number; body: Record<string, unknown> };
+  }
+}
+
+async function open({ path, secret }: Device, at: TestHub = hub): Promise<Channel> {
+  const socket = new WebSocket(`${at.url.replace('http', 'ws')}${path}`, channelProtocol, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  const channel = new Channel(socket);
+  await once(socket, 'open');
+  return channel;
+}
+
+/** What a request to upgrade is answered when it is not. */
+function askToUpgrade(path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+  return new Promise((done, fail) => {
+    const sent = request(`${hub.url}${path}`, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+        ...headers,
+      },
+    });
+    sent.on('response', (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      response.on('end', () => done({ status: response.statusCode ?? 0, body }));
+    });
+    sent.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      done({ status: 101, body: '' });
+    });
+    sent.on('error', fail);
+    sent.end();
+  });
+}
+
+const runPing = async (nodeId: string): Promise<string> =>
+  (await workspace.api.call('runAutomationSkill', { params: { skillId: 'node.ping' }, body: { input: { nodeId } } }))
+    .runId;
+
+const pong = { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '0' } };
+const listen = { wait: 60, max: 4, running: [], runningIsComplete: true };
+
+describe('a channel', () => {
+  test('is opened by its device alone, which asks for what it is, and by no page', async () => {
+    const own = await pair();
+    const other = await pair();
+    const authorization = `Bearer ${own.secret}`;
+    const asked = { 'sec-websocket-protocol': `other, ${channelProtocol}` };
+    expect(await askToUpgrade(own.path, { ...asked, authorization })).toMatchObject({ status: 101 });
+    for (const [headers, path, status, code] of [
+      [asked, own.path, 401, 'unauthenticated'],
+      [{ ...asked, authorization }, other.path, 401, 'device_secret_invalid'],
+      [{ ...asked, authorization: `Bearer ${workspace.key}` }, own.path, 401, 'device_secret_invalid'],
+      [{ ...asked, authorization, origin: hub.url }, own.path, 403, 'origin_not_allowed'],
+      [{ authorization }, own.path, 426, 'upgrade_required'],
+      [{ ...asked, authorization }, '/v1/automations/nodes/nobody/channel', 400, 'validation_failed'],
+    ] as const) {
+      const answer = await askToUpgrade(path, headers);
+      expect(JSON.parse(answer.body)).toMatchObject({ statusCode: status, code });
+      expect(answer.status).toBe(status);
+    }
+    const plain = await send(hub.url, 'GET', own.path, { headers: { authorization } });
+    expect(plain).toMatchObject({ status: 426, body: { code: 'upgrade_required' } });
+    expect(plain.headers.get('upgrade')).toBe('websocket');
+    expect(await send(hub.url, 'GET', own.path)).toMatchObject({ status: 401 });
+  });
+
+  test('is the only thing that a request can become: others are answered as if they had not asked', async () => {
+    expect(await askToUpgrade('/healthz', {})).toMatchObject({ status: 200 });
+    expect(await askToUpgrade('/healthz', { upgrade: 'h2c' })).toMatchObject({ status: 200 });
+    expect(await askToUpgrade('/v1/automations/nodes', {})).toMatchObject({ status: 401 });
+  });
+
+  test('brings commands as soon as there are any, and takes results and heartbeats', async () => {
+    const paired = await pair();
+    const channel = await open(paired);
+    const poll = channel.ask('poll', listen);
+    const runId = await runPing(paired.nodeId);
+    const { status, body } = await channel.answer(poll);
+    expect(status).toBe(200);
+    const [command] = body['commands'] as { id: string; type: string }[];
+    expect(command?.type).toBe('node.ping');
+    const beat = channel.ask('heartbeat', { paused: false, running: [command?.id] });
+    expect(await channel.answer(beat)).toMatchObject({
+      status: 200,
+      body: { ok: true, withdrawn: [], allowSystem: true },
+    });
+    const result = await channel.answer(channel.ask('result', pong, command?.id));
+    expect(result).toMatchObject({ status: 200, body: { id: command?.id, status: 'succeeded', recorded: true } });
+    const again = await channel.answer(channel.ask('result', pong, command?.id));
+    expect(again).toMatchObject({ status: 200, body: { recorded: false } });
+    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 10 } });
+    expect(run.status).toBe('succeeded');
+    channel.socket.close();
+  });
+
+  test('refuses what it does not understand, by the field, and leaves out of account what it does not know', async () => {
+    const channel = await open(await pair());
+    channel.socket.send(Buffer.from([1, 2, 3]), { binary: true });
+    channel.ask('dance', { wildly: true });
+    for (const [type, body, path] of [
+      ['poll', { max: 17 }, 'body.max'],
+      ['poll', { running: ['x'] }, 'body.running[0]'],
+      ['heartbeat', { paused: 'no' }, 'body.paused'],
+      ['result', pong, 'params.commandId'],
+    ] as const) {
+      const answer = await channel.answer(channel.ask(type, body));
+      expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', details: [{ path }] } });
+    }
+    const unknown = channel.ask('result', pong, crypto.randomUUID());
+    expect(await channel.answer(unknown)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(channel.answers).toHaveLength(5);
+    channel.socket.send('{"id":1');
+    await channel.ended();
+    expect(channel.closed?.code).toBe(4400);
+  });
+
+  test.each([
+    ['frames that are no requests', '[]', 4400],
+    ['a key that would do harm', '{"id":1,"type":"poll","body":{"__proto__":{}}}', 4400],
+    [
+      'a frame that is too large',
+      JSON.stringify({ id: 1, type: 'poll', body: 'x'.repeat(maxChannelFrameBytes) }),
+      1009,
+    ],
+  ])('ends at %s', async (_what, text, code) => {
+    const channel = await open(await pair());
+    channel.socket.send(text);
+    await channel.ended();
+    expect(channel.closed?.code).toBe(code);
+  });
+
+  test('ends when a device asks for far more at once than it needs', async () => {
+    const channel = await open(await pair());
+    for (let index = 0; index < 2_000; index += 1) channel.ask('heartbeat', {});
+    await channel.ended();
+    expect(channel.closed?.code).toBe(4429);
+  });
+
+  test('ends as soon as its node is revoked', async () => {
+    const paired = await pair();
+    const channel = await open(paired);
+    const poll = channel.ask('poll', listen);
+    await workspace.api.call('deleteAutomationNode', { params: { id: paired.nodeId } });
+    expect(await channel.answer(poll)).toMatchObject({ status: 401, body: { code: 'device_secret_invalid' } });
+    await channel.ended();
+    expect(channel.closed?.code).toBe(4401);
+  });
+
+  test('gives way to a newer one of the same device, which gets what was not handed out', async () => {
+    const paired = await pair();
+    const older = await open(paired);
+    older.ask('poll', listen);
+    const newer = await open(paired);
+    await older.ended();
+    expect(older.closed?.code).toBe(4409);
+    const poll = newer.ask('poll', listen);
+    await runPing(paired.nodeId);
+    expect((await newer.answer(poll)).body['commands']).toHaveLength(1);
+    newer.socket.close();
+  });
+
+  test('loses nothing that was not handed over: what waited at a line that broke goes to the next', async () => {
+    const paired = await pair();
+    const broken = await open(paired);
+    broken.ask('poll', listen);
+    await until(
+      async () => {
+        const [row] = await hub.database.query<{ online: boolean }>('SELECT online FROM nodes WHERE id = $1', [
+          paired.nodeId,
+        ]);
+        return row?.online === true;
+      },
+      () => 'the poll was not looked at',
+    );
+    broken.socket.terminate();
+    await runPing(paired.nodeId);
+    const next = await open(paired);
+    expect((await next.answer(next.ask('poll', listen))).body['commands']).toHaveLength(1);
+    next.socket.close();
+  });
+
+  test('counts as requests of its device', async () => {
+    await using tight = await startHub({ NODE_RATE_LIMIT_PER_MINUTE: '20' });
+    const channel = await open(await pair(tight, await tight.workspace()), tight);
+    for (let index = 0; index < 15; index += 1) await channel.answer(channel.ask('heartbeat', {}));
+    let answer = await channel.answer(channel.ask('heartbeat', {}));
+    for (let index = 0; index < 20 && answer.status === 200; index += 1)
+      answer = await channel.answer(channel.ask('heartbeat', {}));
+    expect(answer).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    expect((answer as HubAnswerFrame).retryAfterSeconds).toBeGreaterThan(0);
+    channel.socket.terminate();
+  });
+});
+
+test('a hub that stops ends polls empty, answers what is under way and then closes its channels', async () => {
+  const database = await acquireDatabase();
+  const stopping = await startHub({}, database);
+  const paired = await pair(stopping, await stopping.workspace());
+  const channel = await open(paired, stopping);
+  const poll = channel.ask('poll', listen);
+  await channel.answer(channel.ask('heartbeat', {}));
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('SELECT 1 FROM nodes WHERE id = $1 FOR UPDATE', [paired.nodeId]);
+  const beat = channel.ask('heartbeat', {});
+  await until(
+    async () =>
+      (await database.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`)).length > 0,
+    () => 'the heartbeat does not wait',
+  );
+  const ended = stopping[Symbol.asyncDispose]();
+  expect(await channel.answer(poll)).toMatchObject({ status: 200, body: { commands: [], withdrawn: [] } });
+  expect(channel.answerTo(beat)).toBeUndefined();
+  await client.query('COMMIT');
+  expect(await channel.answer(beat)).toMatchObject({ status: 200 });
+  await channel.ended();
+  expect(channel.closed?.code).toBe(1001);
+  await ended;
+  await client.end();
+  await database[Symbol.asyncDispose]();
+});

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startProxy } from '../fixtures/proxy.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub();
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+async function ping({ nodeId }: TestCompanion): Promise<string> {
+  const { runId } = await workspace.api.call('runAutomationSkill', {
+    params: { skillId: 'node.ping' },
+    body: { input: { nodeId } },
+  });
+  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+  return run.status;
+}
+
+const connections = (companion: TestCompanion) =>
+  companion
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"connected"'))
+    .map((line) => (JSON.parse(line) as { by: string }).by);
+
+describe('a companion', () => {
+  test('works through a channel, without a request for each thing', async () => {
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
+    expect(connections(companion)).toEqual(['channel']);
+    const before = proxy.requests.length;
+    for (let index = 0; index < 5; index += 1) expect(await ping(companion)).toBe('succeeded');
+    expect(proxy.requests.slice(before)).toEqual([]);
+    const { stdout } = await companion.cli('status');
+    expect(stdout).toContain('connected by a channel');
+  });
+
+  test('goes by requests where it is told to', async () => {
+    await using companion = await startCompanion(hub, workspace, { env: { OUTRIGGER_COMPANION_CHANNEL: 'off' } });
+    expect(connections(companion)).toEqual(['poll']);
+    expect(await ping(companion)).toBe('succeeded');
+  });
+
+  test.each(['refuse', 'swallow'] as const)(
+    'works by polls where a proxy would %s its channel, and does not try again all the time',
+    async (sockets) => {
+      await using proxy = await startProxy(hub.url);
+      proxy.sockets = sockets;
+      await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
+      expect(connections(companion)).toEqual(['poll']);
+      for (let index = 0; index < 10; index += 1) expect(await ping(companion)).toBe('succeeded');
+      const tries = proxy.requests.filter(({ path }) => path.endsWith('/channel')).length;
+      expect(tries).toBeLessThanOrEqual(2);
+    },
+  );
+
+  test('opens its channel anew when it is cut, and goes by polls once that happens again and again', async () => {
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
+    for (const by of ['channel', 'channel', 'poll']) {
+      const before = connections(companion).length;
+      proxy.cutSockets();
+      await until(
+        () => connections(companion).length > before,
+        () => `it did not come back: ${companion.log()}`,
+      );
+      expect(connections(companion).at(-1)).toBe(by);
+      expect(await ping(companion)).toBe('succeeded');
+    }
+  });
+
+  test('loses no command and no result while its channel is cut again and again', async () => {
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    await using companion = await startCompanion(hub, workspace, { hubUrl: proxy.url });
+    const results = await Promise.all(
+      Array.from({ length: 20 }, async (_none, index) => {
+        if (index % 5 === 4) proxy.cutSockets();
+        return ping(companion);
+      }),
+    );
+    expect(results).toEqual(Array.from({ length: 20 }, () => 'succeeded'));
+  });
+});
