@@ -11,7 +11,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { companionCli, pairCompanion } from './companion.ts';
 import { servePage } from './page.ts';
-import { DemoError, runToEnd, start, waitUntil } from './processes.ts';
+import { DemoError, hasEnded, runToEnd, start, waitUntil } from './processes.ts';
 import { demoSteps } from './steps.ts';
 import { Timeline } from './timeline.ts';
 
@@ -63,7 +63,7 @@ async function ensureHub(stack: AsyncDisposableStack, demo: Demo): Promise<void>
   const hub = stack.use(
     start(process.execPath, [launcher, 'start'], { output: { file: log }, env: { OUTRIGGER_HOME: demo.home } }),
   );
-  const alive = () => (hub.child.exitCode === null ? null : `${hub.tail()} (log: ${relative('.', log)})`);
+  const alive = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
   await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
   say(`Hub is up at ${demo.url}`);
 }
@@ -140,7 +140,7 @@ async function startCompanion(
   });
   const log = join(demo.home, 'companion.log');
   const running = stack.use(start(process.execPath, [companionCli, 'run'], { output: { file: log }, env }));
-  const alive = () => (running.child.exitCode === null ? null : `${running.tail()} (log: ${relative('.', log)})`);
+  const alive = () => (hasEnded(running.child) ? `${running.tail()} (log: ${relative('.', log)})` : null);
   const online = async () =>
     (await api.call('listAutomationNodes', { query: { status: 'online' } })).data.some(
       ({ id, device }) => id === nodeId && device !== null,

@@ -82,7 +82,7 @@ export function start(program: string, args: string[], options: StartOptions): O
       }
     },
     async [Symbol.asyncDispose]() {
-      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+      if (hasEnded(child) || child.pid === undefined) return;
       child.stdin?.end();
       const late = Promise.withResolvers<'late'>();
       const timer = setTimeout(() => late.resolve('late'), stopDeadlineMs);
@@ -91,6 +91,9 @@ export function start(program: string, args: string[], options: StartOptions): O
     },
   };
 }
+
+/** Whether a program that was started has ended, by itself or by a signal. */
+export const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 /** Runs a program to its end and answers its standard output. @throws DemoError with its last words. */
 export async function runToEnd(
@@ -118,6 +121,7 @@ export async function runToEnd(
     stderr += chunk.toString();
   });
   const end = () => child.kill('SIGKILL');
+  if (options.signal?.aborted === true) end();
   const timer = setTimeout(end, options.timeoutMs ?? 60_000);
   options.signal?.addEventListener('abort', end, { once: true });
   const code = await new Promise<number | null>((done) => {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { createClient } from '../../shared/client/client.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { companionCli, pairCompanion } from '../demo/companion.ts';
-import { DemoError, runToEnd, start, waitUntil } from '../demo/processes.ts';
+import { DemoError, hasEnded, runToEnd, start, waitUntil } from '../demo/processes.ts';
 import type { OwnedProcess } from '../demo/processes.ts';
 import { seedWorkflows } from './workflows.ts';
 
@@ -137,7 +137,7 @@ async function main(): Promise<void> {
       (line) => !/^ .*npm run /.test(line),
     ),
   );
-  const alive = () => (hub.child.exitCode === null ? null : hub.tail());
+  const alive = () => (hasEnded(hub.child) ? hub.tail() : null);
   await waitUntil('The hub did not start', () => answers(dev.url), { timeoutMs: 60_000, signal: dev.signal, alive });
   const companionEnv = { OUTRIGGER_COMPANION_HOME: join(dev.home, 'companion') };
   await ensureSeed(dev, companionEnv);

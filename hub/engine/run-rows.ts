@@ -194,6 +194,7 @@ export async function insertRetries(
      SELECT r.tenant_id, 'run', format('run-%s-0', g.id), jsonb_build_object('runId', g.id, 'tenantId', r.tenant_id) FROM given g JOIN runs r ON r.id = g.old_id RETURNING id, job_id, data`,
     [JSON.stringify(prepared)],
   );
+  if (rows.length !== retries.length) throw new Error('an attempt was not written whose flow is locked');
   for (const { data } of rows) noteWorkspaceChange(tx, data.tenantId);
   const jobs = new Map(
     rows.map(({ id, job_id: jobId, data }) => [

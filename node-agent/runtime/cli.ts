@@ -13,13 +13,11 @@ import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion, describeDevice } from './facts.ts';
 import { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
-import { askStatus } from './owner.ts';
-import type { RunningStatus } from './owner.ts';
-import type { LocalSettings } from './settings.ts';
+import { askStatus, describeRunning } from './owner.ts';
+import { isAllowed, powers, setAllowed } from './settings.ts';
+import type { LocalSettings, Power } from './settings.ts';
 
 const pairDeadlineMs = 20_000;
-const powers = ['system', 'browser', 'screen', 'camera', 'audio'] as const;
-type Power = (typeof powers)[number];
 
 const program = new Command('outrigger-companion')
   .description('Lets workflows of an Outrigger hub work on this machine, within what you allow.')
@@ -99,7 +97,8 @@ program
   .command('run')
   .description('work for the hub until you stop it')
   .option('--json', 'print a JSON line for each event')
-  .action(async (options: { json?: boolean }) => {
+  .option('--no-channel', 'use requests alone, and no WebSocket')
+  .action(async (options: { json?: boolean; channel: boolean }) => {
     const folder = dataFolder();
     const { browser } = folder.readSettings();
     if (browser.allowed && lacksSandbox())
@@ -118,8 +117,7 @@ program
           : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`,
       ),
     );
-    const channel = process.env['OUTRIGGER_COMPANION_CHANNEL'] !== 'off';
-    await new Companion({ folder, identity, signal: stop.signal, onEvent, channel }).run();
+    await new Companion({ folder, identity, signal: stop.signal, onEvent, channel: options.channel }).run();
     onEvent({ event: 'stopped', reason: 'as you asked' });
     process.exit(0);
   });
@@ -133,7 +131,7 @@ program
     const [identity, settings, running] = [folder.readIdentity(), folder.readSettings(), await askStatus(folder)];
     const lines = [
       `paired     ${identity === null ? 'no' : `${identity.hub} (node ${identity.nodeId})`}`,
-      `running    ${running === null ? 'no' : `process ${running.pid}, ${running.connected ? connectionOf(running) : `not connected${running.lastError === null ? '' : `: ${visibleLine(running.lastError)}`}`}`}`,
+      `running    ${running === null ? 'no' : describeRunning(running)}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
       `paused     ${settings.paused ? 'yes' : 'no'}`,
       `allowed    ${powers.filter((power) => isAllowed(settings, power)).join(', ') || 'nothing'}`,
@@ -145,17 +143,6 @@ program
       lines.join('\n'),
     );
   });
-
-const connectionOf = ({ byChannel }: RunningStatus) => `connected ${byChannel ? 'by a channel' : 'by polls'}`;
-
-function isAllowed(settings: LocalSettings, power: Power): boolean {
-  return power === 'system' || power === 'browser' ? settings[power].allowed : settings.capture[power];
-}
-
-function setAllowed(settings: LocalSettings, power: Power, allowed: boolean): void {
-  if (power === 'system' || power === 'browser') settings[power].allowed = allowed;
-  else settings.capture[power] = allowed;
-}
 
 const change = (name: string, description: string, done: string, apply: (settings: LocalSettings) => void) =>
   program
@@ -277,7 +264,7 @@ program
   .action(async (options: { json?: boolean }) => {
     const folder = dataFolder();
     const running = await askStatus(folder);
-    if (running !== null) throw new CompanionError(`The companion is running (process ${running.pid}); stop it first.`);
+    if (running !== null) throw new CompanionError(`It is running (process ${running.pid}); stop it first.`);
     const identity = folder.readIdentity();
     folder.removeIdentity();
     print(

@@ -1,28 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuditLog } from './audit.ts';
-import { backoffMs, spreadPeriod } from './backoff.ts';
-import { CompanionError } from './data-folder.ts';
+import { spreadPeriod } from './backoff.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { CompanionEvent } from './event-log.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
+import { HeldCommands, maxHeld } from './held-commands.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
-import { HubChannel } from './hub-channel.ts';
-import { HubClient } from './hub-client.ts';
-import { answerTooLarge, channelLost, HubError } from './hub-error.ts';
+import { HubConnection } from './hub-connection.ts';
+import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
 import { ownDataFolder } from './owner.ts';
 import type { RunningStatus } from './owner.ts';
 import { ProcessGuard } from './process-guard.ts';
-import { newDelivery, ResultSender } from './result-sender.ts';
-
-/** What a running companion tells its owner, a line each. */
-export type CompanionEvent =
-  | { event: 'connected'; hub: string; by: 'channel' | 'poll' }
-  | { event: 'disconnected'; reason: string; retryInSeconds: number }
-  | { event: 'command'; type: string; outcome: string; message: string | null }
-  | { event: 'settings'; paused: boolean }
-  | { event: 'stopped'; reason: string };
 
 export interface CompanionOptions {
   folder: DataFolder;
@@ -35,8 +26,6 @@ export interface CompanionOptions {
 }
 
 const maxRunning = 4;
-/** Commands that a poll or a heartbeat can name. While so many wait for the hub to take their results, no further one is begun. */
-const maxHeld = 64;
 /** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
 const promptAnswerMs = 1_000;
 /** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
@@ -46,19 +35,18 @@ const requestTimeoutMs = 20_000;
 const channelPollSeconds = 600;
 const settingsBeatMs = 500;
 const stopDeadlineMs = 8_000;
-const unpairedExitCode = 3;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
 
 /**
  * A companion at work: polls its hub, carries commands out, reports results until the hub has them, and lives through lost
  * connections, restarts of the hub and sleep.
+ *
+ * Over 300 lines: polls, heartbeats, commands and the owner's settings wake and end each other here, which nobody could follow over several files.
  */
 export class Companion {
   readonly #options: CompanionOptions;
-  readonly #client: HubClient;
-  readonly #channel: HubChannel | null;
-  readonly #sender: ResultSender;
+  readonly #connection: HubConnection;
   readonly #journal: Journal;
   readonly #guard = new ProcessGuard();
   readonly #dispatcher: Dispatcher;
@@ -67,12 +55,8 @@ export class Companion {
   /** Aborts some time after a stop, which still gives results their chance; giving up is the journal's business, not ours. */
   readonly #givingUp = new AbortController();
   readonly #reports = new Set<Promise<void>>();
-  /** Commands that came here and whose results the hub has not confirmed, running or finished; false once the hub wants them no more. */
-  readonly #held = new Map<string, boolean>();
+  readonly #held: HeldCommands;
   #pace = { pollSeconds: 25, heartbeatSeconds: 15 };
-  #connected = false;
-  #lastError: string | null = null;
-  #fatal: CompanionError | undefined;
   /** Interrupts a poll that was begun without a free place, and so can be handed nothing; never one that could be. */
   #repoll: AbortController | undefined;
   /** Ends the moment that is waited for a free place before such a poll. */
@@ -87,16 +71,27 @@ export class Companion {
   constructor(options: CompanionOptions) {
     this.#options = options;
     const { folder, identity } = options;
-    this.#channel =
-      options.channel === false ? null : new HubChannel(identity.hub, identity.nodeId, identity.deviceSecret);
-    this.#client = new HubClient(identity.hub, identity.deviceSecret, this.#channel);
+    this.#connection = new HubConnection({
+      identity,
+      channel: options.channel !== false,
+      onEvent: options.onEvent,
+      onRevoked: (error) => this.#stopping.abort(error),
+    });
     this.#stopping.signal.addEventListener(
       'abort',
       () => setTimeout(() => this.#givingUp.abort(new Error('the companion stops')), stopDeadlineMs - 1_000).unref(),
       { once: true },
     );
-    this.#sender = new ResultSender(this.#client, identity.nodeId);
     this.#journal = new Journal(folder.journal);
+    this.#held = new HeldCommands({
+      sender: this.#connection.sender,
+      journal: this.#journal,
+      givingUp: this.#givingUp.signal,
+      endIfRevoked: (error) => this.#connection.endIfRevoked(error),
+      onRefused: (message) => {
+        this.#connection.lastError = `The hub refused a result: ${message}`;
+      },
+    });
     this.#facts = new FactReader(this.#guard);
     this.#dispatcher = new Dispatcher({
       folder,
@@ -112,12 +107,12 @@ export class Companion {
     const { hub, nodeId } = this.#options.identity;
     return {
       pid: process.pid,
-      connected: this.#connected,
-      byChannel: this.#channel?.isOpen ?? false,
+      connected: this.#connection.isUp,
+      byChannel: this.#connection.by === 'channel',
       hub,
       nodeId,
       running: this.#dispatcher.running,
-      lastError: this.#lastError,
+      lastError: this.#connection.lastError,
     };
   }
 
@@ -142,13 +137,13 @@ export class Companion {
       clearInterval(settings);
       dispatcher.endAll('withdrawn', 'The companion was stopped.');
       const deadline = delay(stopDeadlineMs, undefined, { ref: false });
-      while (this.#reports.size > 0 && this.#fatal === undefined) {
+      while (this.#reports.size > 0 && this.#connection.revocation === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
       }
-      this.#channel?.close();
+      this.#connection.close();
       this.#journal.close();
     }
-    if (this.#fatal !== undefined) throw this.#fatal;
+    if (this.#connection.revocation !== undefined) throw this.#connection.revocation;
   }
 
   /** Reports what an earlier process left behind. */
@@ -175,14 +170,16 @@ export class Companion {
       } catch (error) {
         if (isAbort(this.#stopping.signal)) return;
         if (this.#repoll?.signal.aborted === true) continue;
-        if (this.#endIfRevoked(error)) return;
+        if (this.#connection.endIfRevoked(error)) return;
         if (this.#declaresHeld && error instanceof HubError && error.isRefusal) {
           // A hub of an earlier version takes no field that it does not know.
           this.#declaresHeld = false;
           continue;
         }
         if (error instanceof HubError && error.code === answerTooLarge) this.#maxTaken = 1;
-        const waitMs = this.#lostConnection(error, failures);
+        const waitMs = this.#connection.lost(error, failures);
+        // Another hub may answer next.
+        this.#declaresHeld = true;
         failures += 1;
         await this.#pause(waitMs);
       }
@@ -190,17 +187,17 @@ export class Companion {
   }
 
   async #poll(): Promise<void> {
-    const { identity, onEvent } = this.#options;
+    const { identity } = this.#options;
     if (this.#freePlaces === 0) await this.#waitForPlace();
-    await this.#channel?.ensureOpen(this.#stopping.signal);
-    const by = this.#channel?.isOpen === true ? 'channel' : 'poll';
-    const running = this.#listed;
+    await this.#connection.ensureChannel(this.#stopping.signal);
+    const { by } = this.#connection;
+    const running = this.#held.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
-    const wait = this.#connected ? Math.ceil(spreadPeriod(longest)) : 0;
+    const wait = this.#connection.isUp ? Math.ceil(spreadPeriod(longest)) : 0;
     const max = Math.min(this.#freePlaces, this.#maxTaken);
     this.#repoll = max === 0 ? new AbortController() : undefined;
     const startedAt = performance.now();
-    const { body } = await this.#client.call(
+    const { body } = await this.#connection.client.call(
       'pollAutomationNodeCommands',
       // What runs or waits to be confirmed is all that this device has: the hub may hand out again at once what got lost on its way.
       {
@@ -220,11 +217,7 @@ export class Companion {
         timeoutMs: wait * 1000 + requestTimeoutMs,
       },
     );
-    if (!this.#connected) {
-      this.#connected = true;
-      this.#lastError = null;
-      onEvent({ event: 'connected', hub: identity.hub, by });
-    }
+    this.#connection.established(by);
     for (const id of body.withdrawn) this.#withdraw(id);
     for (const command of body.commands) this.#take(command);
     for (const { id, problem } of body.unreadable) {
@@ -241,14 +234,6 @@ export class Companion {
       await this.#pause(Math.random() * promptAnswerMs);
   }
 
-  /** Commands whose leases the hub is to keep: those under way, and those whose results are on their way. */
-  get #listed(): string[] {
-    return [...this.#held]
-      .filter(([, isWanted]) => isWanted)
-      .map(([id]) => id)
-      .slice(0, maxHeld);
-  }
-
   get #freePlaces(): number {
     return Math.max(0, Math.min(maxRunning - this.#dispatcher.running.length, maxHeld - this.#held.size));
   }
@@ -256,17 +241,17 @@ export class Companion {
   #take(command: ReceivedCommand): void {
     // Handed out again while it runs here or its result is on the way.
     if (this.#held.has(command.id)) return;
-    this.#held.set(command.id, true);
+    this.#held.hold(command.id);
     const work = this.#dispatcher.execute(command).then((finished) => {
       this.#listenAgain();
-      return this.#sendUntilKnown(finished);
+      return this.#confirm(finished);
     });
     this.#track(work);
   }
 
   #withdraw(commandId: string): void {
     this.#dispatcher.withdraw(commandId);
-    if (this.#held.has(commandId)) this.#held.set(commandId, false);
+    this.#held.withdraw(commandId);
   }
 
   /** Ends a poll that was begun when there was no place for a command, once there is one. */
@@ -291,7 +276,7 @@ export class Companion {
       try {
         await this.#beat();
       } catch (error) {
-        if (this.#endIfRevoked(error)) return;
+        if (this.#connection.endIfRevoked(error)) return;
         // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
       }
       await this.#pause(spreadPeriod(this.#pace.heartbeatSeconds) * 1000);
@@ -303,7 +288,7 @@ export class Companion {
     const { signal } = this.#stopping;
     const settings = folder.readSettings();
     const facts = await this.#facts.read(signal);
-    const { body } = await this.#client.call(
+    const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
       {
         params: { id: identity.nodeId },
@@ -311,7 +296,7 @@ export class Companion {
           facts,
           device: describeDevice(settings, identity.name),
           paused: settings.paused,
-          running: this.#listed,
+          running: this.#held.wanted,
         },
       },
       { signal, timeoutMs: requestTimeoutMs },
@@ -321,54 +306,12 @@ export class Companion {
   }
 
   #report(finished: FinishedCommand, wasTried = false): void {
-    this.#held.set(finished.commandId, true);
-    this.#track(this.#sendUntilKnown(finished, wasTried));
+    this.#held.hold(finished.commandId);
+    this.#track(this.#confirm(finished, wasTried));
   }
 
-  /** Sends a result again and again until the hub itself says that it has it, or does not know the command. */
-  async #sendUntilKnown(finished: FinishedCommand, wasTried = false): Promise<void> {
-    const giveUp = this.#givingUp;
-    const delivery = newDelivery(wasTried);
-    let sent = finished;
-    let isRefused = false;
-    for (let failures = 0; !isAbort(giveUp.signal); failures += 1) {
-      try {
-        await this.#sender.send(sent, delivery, giveUp.signal, () => {
-          failures = 0;
-        });
-        break;
-      } catch (error) {
-        if (isAbort(giveUp.signal) || this.#endIfRevoked(error)) return;
-        const known = error instanceof HubError ? error : undefined;
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT' && sent.artifacts.length > 0) {
-          const message = 'What the command brought is gone from the data folder of the companion; run it again.';
-          sent = { ...finished, result: { status: 'failed', error: { code: 'failed', message } }, artifacts: [] };
-          continue;
-        }
-        if (known?.saysUnknown(finished.commandId) === true || (known?.isRefusal === true && isRefused)) {
-          this.#lastError = `The hub refused a result: ${known.message}`;
-          break;
-        }
-        if (known?.isRefusal === true) {
-          // The run must not wait for an answer that the hub can't take.
-          const message = `The hub could not take the result: ${known.message}`.slice(0, 4000);
-          sent = {
-            ...finished,
-            result: {
-              status: 'failed',
-              error: { code: known.code === 'payload_too_large' ? 'too_large' : 'failed', message },
-            },
-            artifacts: [],
-          };
-          isRefused = true;
-          continue;
-        }
-        await delay(backoffMs(error, failures), undefined, { signal: giveUp.signal }).catch(() => undefined);
-      }
-    }
-    if (isAbort(giveUp.signal)) return;
-    this.#journal.confirm(finished.commandId);
-    this.#held.delete(finished.commandId);
+  async #confirm(finished: FinishedCommand, wasTried = false): Promise<void> {
+    await this.#held.report(finished, wasTried);
     this.#listenAgain();
   }
 
@@ -385,37 +328,11 @@ export class Companion {
       ({ paused } = read);
       this.#track(this.#dispatcher.applySettings(read));
     } catch (error) {
-      this.#lastError = (error as Error).message;
+      this.#connection.lastError = (error as Error).message;
     }
     if (paused) this.#dispatcher.endAll('paused', 'The owner of this machine paused the companion.');
     this.#options.onEvent({ event: 'settings', paused });
     this.#track(this.#beat().catch(() => undefined));
-  }
-
-  #endIfRevoked(error: unknown): boolean {
-    if (!(error instanceof HubError) || !error.isRevocation) return false;
-    this.#fatal ??= new CompanionError(
-      `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --hub ${this.#options.identity.hub}`,
-      { exitCode: unpairedExitCode },
-    );
-    this.#stopping.abort(this.#fatal);
-    return true;
-  }
-
-  /** Tells of a lost connection; answers how long to wait before the next attempt, in milliseconds. */
-  #lostConnection(error: unknown, failures: number): number {
-    const { onEvent } = this.#options;
-    const waitMs = backoffMs(error, failures);
-    const reason = (error as Error).message;
-    if (this.#connected || reason !== this.#lastError)
-      onEvent({ event: 'disconnected', reason, retryInSeconds: Math.round(waitMs / 100) / 10 });
-    this.#connected = false;
-    this.#lastError = reason;
-    // Another hub may answer next; one that only lost our channel is the same.
-    if (!(error instanceof HubError) || error.code !== channelLost) this.#channel?.forgetHub();
-    this.#declaresHeld = true;
-    this.#sender.forgetHub();
-    return waitMs;
   }
 
   async #pause(milliseconds: number): Promise<void> {

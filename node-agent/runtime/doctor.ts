@@ -4,7 +4,7 @@ import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { describeCapture } from './commands/capture-devices.ts';
 import type { DataFolder } from './data-folder.ts';
 import { HubClient } from './hub-client.ts';
-import { askStatus } from './owner.ts';
+import { askStatus, describeRunning } from './owner.ts';
 import { ProcessGuard } from './process-guard.ts';
 
 /** One thing that was looked at; `warn` is no failure. */
@@ -50,9 +50,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   add(
     'running',
     running === null ? 'warn' : 'ok',
-    running === null
-      ? 'no; start it with: outrigger-companion run'
-      : `process ${running.pid}, ${running.connected ? 'connected' : 'not connected'}`,
+    running === null ? 'no; start it with: outrigger-companion run' : describeRunning(running),
   );
 
   const settings = folder.readSettings();

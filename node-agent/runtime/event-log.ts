@@ -1,5 +1,12 @@
 import { visibleLine } from '../../shared/visible-text.ts';
-import type { CompanionEvent } from './companion.ts';
+
+/** What a running companion tells its owner, a line each. */
+export type CompanionEvent =
+  | { event: 'connected'; hub: string; by: 'channel' | 'poll' }
+  | { event: 'disconnected'; reason: string; retryInSeconds: number }
+  | { event: 'command'; type: string; outcome: string; message: string | null }
+  | { event: 'settings'; paused: boolean }
+  | { event: 'stopped'; reason: string };
 
 const windowMs = 60_000;
 /** Connections that were lost and came back, told of in one minute. */

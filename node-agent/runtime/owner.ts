@@ -5,6 +5,7 @@ import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 
@@ -19,6 +20,12 @@ const runningStatus = z.object({
   lastError: z.string().nullable(),
 });
 export type RunningStatus = z.output<typeof runningStatus>;
+
+/** The process and its connection, as they are shown to the owner. */
+export function describeRunning({ pid, connected, byChannel, lastError }: RunningStatus): string {
+  const connection = connected ? `connected by ${byChannel ? 'a channel' : 'polls'}` : 'not connected';
+  return `process ${pid}, ${connection}${connected || lastError === null ? '' : `: ${visibleLine(lastError)}`}`;
+}
 
 const answerDeadlineMs = 2_000;
 const maxAnswerLength = 1_000_000;

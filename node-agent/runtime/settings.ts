@@ -52,3 +52,17 @@ export const localSettings = z.strictObject({
 });
 
 export type LocalSettings = z.output<typeof localSettings>;
+
+/** What an owner can allow or deny. */
+export const powers = ['system', 'browser', 'screen', 'camera', 'audio'] as const;
+export type Power = (typeof powers)[number];
+
+/** Whether an owner lets workflows use a power. */
+export function isAllowed(settings: LocalSettings, power: Power): boolean {
+  return power === 'system' || power === 'browser' ? settings[power].allowed : settings.capture[power];
+}
+
+export function setAllowed(settings: LocalSettings, power: Power, allowed: boolean): void {
+  if (power === 'system' || power === 'browser') settings[power].allowed = allowed;
+  else settings.capture[power] = allowed;
+}

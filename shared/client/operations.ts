@@ -628,6 +628,12 @@ export interface DryRun {
   }[];
 }
 
+export interface EndEvent {
+  type: 'end';
+  code: string;
+  message: string;
+}
+
 export interface Entitlements {
   conversations_suite: boolean;
   ai_agent: boolean;
@@ -1774,7 +1780,7 @@ export interface WorkflowVersionSummaryPage {
   meta: PageMeta;
 }
 
-export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | ReadyEvent | ResetEvent;
+export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | ReadyEvent | ResetEvent | EndEvent;
 
 /** What each operation takes and answers. */
 export interface Operations {

@@ -149,6 +149,19 @@ describe('the inputs of a workflow', () => {
     expect((await read(other?.id as string)).payload).toEqual({ city: 'Bern' });
   });
 
+  test('ask nothing of a delivery that is repeated and was accepted before they did', async () => {
+    const triggerJson = { schemaVersion: 1, type: 'webhook', webhook: { token: `${token}-repeat` } };
+    const { id } = await create({ triggerJson, inputs: null });
+    const deliver = () =>
+      request('POST', '/hooks/inbound', { event: 'e', idempotencyKey: 'order-7' }, {
+        'x-service-automation-token': `${token}-repeat`,
+      } as never);
+    const first = await deliver();
+    await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { inputs } as never });
+    expect(await deliver()).toMatchObject({ status: 200, body: { runId: first.body['runId'], duplicate: true } });
+    expect(await runCount(id)).toBe(1);
+  });
+
   test('are checked when a step starts another workflow: the step fails and names the field', async () => {
     const child = await create();
     const spawn = (payload: object) => ({
@@ -170,17 +183,18 @@ describe('the inputs of a workflow', () => {
     });
   });
 
-  test('are checked when the workflow of a sequence was given some, and stay when the sequence changes', async () => {
+  test('are checked when the workflow of a sequence was given some, and stay, as its limits do, when the sequence changes', async () => {
     const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 's', steps: [log] } });
     const path = `/sequences/${sequence.id}/run`;
     const first = await request('POST', path, { payload: { city: 'Bern', copies: 3 } });
     const id = first.body['workflowId'] as string;
-    await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { inputs } as never });
+    const limits = { maxConcurrentRuns: 2 };
+    await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { inputs, limits } as never });
     await workspace.api.call('updateAutomationSequence', { params: { id: sequence.id }, body: { name: 'changed' } });
     expectUnfit(await request('POST', path, { payload: { copies: 1 } }), ['body.payload.city', 'is required']);
     const again = await request('POST', path, { payload: { city: 'Bern' } });
     expect((await read(again.body['runId'] as string)).payload).toEqual({ city: 'Bern', copies: 1 });
-    expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ inputs });
+    expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ inputs, limits });
   });
 
   test('give what no caller starts their defaults, and hold back none of it', async () => {

@@ -44,7 +44,7 @@ describe('a companion', () => {
   });
 
   test('goes by requests where it is told to', async () => {
-    await using companion = await startCompanion(hub, workspace, { env: { OUTRIGGER_COMPANION_CHANNEL: 'off' } });
+    await using companion = await startCompanion(hub, workspace, { run: ['--no-channel'] });
     expect(connections(companion)).toEqual(['poll']);
     expect(await ping(companion)).toBe('succeeded');
   });

@@ -40,6 +40,8 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
   return {
     status,
     headers: {
+      // What is so now may be otherwise the next time.
+      'Cache-Control': 'no-store',
       ...appError.headers,
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
       ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),

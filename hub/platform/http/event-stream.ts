@@ -69,7 +69,7 @@ export async function streamEvents(
     response.setTimeout(stallMs);
     response.end(
       reason instanceof AppError
-        ? `event: end\ndata: ${JSON.stringify({ code: reason.code, message: reason.message })}\n\n`
+        ? `event: end\ndata: ${JSON.stringify({ type: 'end', code: reason.code, message: reason.message })}\n\n`
         : undefined,
     );
   }

@@ -64,6 +64,7 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
+        response.set('Cache-Control', 'no-store');
         response.status(error.status).type('html').send(renderNotice('Not now', error.message));
         return;
       }

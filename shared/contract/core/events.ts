@@ -7,7 +7,7 @@ import type { Entitlement } from '../define.ts';
 const at = timestamp.describe('When it happened');
 const errorCode = z.string().nullable().describe('The `code` of its `error`');
 
-/** Beside what products tell, what the stream says of itself: `ready` at its beginning, `reset` where events are missing. */
+/** Beside what products tell, what the stream says of itself: `ready` at its beginning, `reset` where events are missing, `end` when its reader may not follow any more. */
 export const workspaceEvent = named(
   'WorkspaceEvent',
   z.discriminatedUnion('type', [
@@ -63,6 +63,7 @@ export const workspaceEvent = named(
     ),
     named('ReadyEvent', z.object({ type: z.literal('ready'), at })),
     named('ResetEvent', z.object({ type: z.literal('reset'), at, message: z.string() })),
+    named('EndEvent', z.object({ type: z.literal('end'), code: z.string(), message: z.string() })),
   ]),
 );
 export type WorkspaceEvent = z.output<typeof workspaceEvent>;

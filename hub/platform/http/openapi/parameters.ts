@@ -21,6 +21,14 @@ const ifMatch: Json = {
   schema: { type: 'string', maxLength: 255 },
 };
 
+const lastEventId: Json = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the last event that the reader had: what followed it comes first',
+  schema: { type: 'string', maxLength: 200 },
+};
+
 /** Parameters that many operations have, by their names in the document. */
 export const sharedParameters: Record<string, Json> = {
   IdempotencyKey: idempotencyKey,
@@ -64,6 +72,7 @@ export function parametersOf(operation: Operation): Json[] {
     ...parametersIn('query', operation.query),
     ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === true ? [ifMatch] : []),
+    ...(operation.streamedEvent === undefined ? [] : [lastEventId]),
   ];
   return parameters.map((parameter) => {
     const shared = sharedParameterNames.get(JSON.stringify(parameter));

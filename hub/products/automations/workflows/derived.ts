@@ -80,7 +80,8 @@ export async function ensureDerived(
     before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
   }
   // What people gave it of inputs is not of what it was made from.
-  if (!isAsDerived(before, derived)) await updateWorkflow(tx, before, { ...content, inputs: before.inputs });
+  if (!isAsDerived(before, derived))
+    await updateWorkflow(tx, before, { ...content, inputs: before.inputs, limits: before.limits });
   return before.id;
 }
 

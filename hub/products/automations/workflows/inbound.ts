@@ -83,6 +83,15 @@ async function resolveByKey(
   });
 }
 
+/** The runs that an idempotency key started before; null for none. */
+async function findKey(tx: Transaction, tenantId: string, key: string): Promise<string[] | null> {
+  const [first] = await tx
+    .select({ runIds: hookKeys.runIds })
+    .from(hookKeys)
+    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), gt(hookKeys.expiresAt, sql`now()`)));
+  return first?.runIds ?? null;
+}
+
 /** Claims an idempotency key in the transaction that starts its runs; answers the first runs when the key was used before. */
 async function claimKey(tx: Transaction, tenantId: string, key: string, runIds: string[]): Promise<string[] | null> {
   await tx
@@ -93,12 +102,7 @@ async function claimKey(tx: Transaction, tenantId: string, key: string, runIds: 
     .values({ tenantId, key, runIds, expiresAt: sql`now() + interval '24 hours'` })
     .onConflictDoNothing()
     .returning({ key: hookKeys.key });
-  if (inserted.length > 0) return null;
-  const [first] = await tx
-    .select({ runIds: hookKeys.runIds })
-    .from(hookKeys)
-    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), gt(hookKeys.expiresAt, sql`now()`)));
-  return first?.runIds ?? null;
+  return inserted.length > 0 ? null : findKey(tx, tenantId, key);
 }
 
 class DuplicateKey extends Error {
@@ -140,6 +144,9 @@ export async function startInbound(
       const jobs: PromisedJob[] = [];
       const runIds: string[] = [];
       const after: (() => void)[] = [];
+      // What was accepted once stays accepted, whatever the workflow asks of a payload by now.
+      const known = body.idempotencyKey === undefined ? null : await findKey(tx, tenantId, body.idempotencyKey);
+      if (known !== null) throw new DuplicateKey(known);
       // Naming a run only ever takes the right to approve away, and only from people of its own workspace.
       const requestedBy = callingRunId === null ? [] : await listRequesters(tx, tenantId, callingRunId);
       for (const workflow of workflows) {
