@@ -1,6 +1,6 @@
-import { and, eq } from 'drizzle-orm';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { and, eq } from '../platform/db/orm.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';

@@ -1,7 +1,7 @@
-import { and, asc, desc, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { RunStatus } from '../../shared/contract/automations/run-status.ts';
 import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { and, asc, desc, eq, gt, isNull, sql } from '../platform/db/orm.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';

@@ -1,4 +1,9 @@
-import { sql } from 'drizzle-orm';
+import type { RunHold, RunStatus, StepStatus } from '../../shared/contract/automations/run-status.ts';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import type { Trigger } from '../../shared/contract/automations/triggers.ts';
+import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
+import type { WorkflowInputs } from '../../shared/inputs-schema.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import {
   bigint,
   bigserial,
@@ -7,16 +12,11 @@ import {
   integer,
   pgTable,
   primaryKey,
+  sql,
   text,
   uniqueIndex,
   uuid,
-} from 'drizzle-orm/pg-core';
-import type { RunHold, RunStatus, StepStatus } from '../../shared/contract/automations/run-status.ts';
-import type { Step } from '../../shared/contract/automations/steps.ts';
-import type { Trigger } from '../../shared/contract/automations/triggers.ts';
-import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
-import type { WorkflowInputs } from '../../shared/inputs-schema.ts';
-import type { JsonObject, JsonValue } from '../../shared/json.ts';
+} from '../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../platform/db/tenancy.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { eq, sql } from 'drizzle-orm';
 import { Redis } from 'ioredis';
 import { createTransport } from 'nodemailer';
 import { fetch as undiciFetch, Headers } from 'undici';
@@ -9,6 +8,7 @@ import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../test/fixtures/redis.ts';
 import { Database } from './db/database.ts';
+import { eq, sql } from './db/orm.ts';
 import { hubSettings } from './db/schema.ts';
 import { describeError, explainError } from './describe-error.ts';
 import { logRecovery, LogRepeats, RecoveryWatch } from './log-repeats.ts';

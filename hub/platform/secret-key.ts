@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eq } from 'drizzle-orm';
 import { AppError } from '../../shared/errors.ts';
 import type { Database } from './db/database.ts';
+import { eq } from './db/orm.ts';
 import { hubSettings } from './db/schema.ts';
 import { createStateFile } from './state-file.ts';
 

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'drizzle-orm';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { reopenRun, rollUp } from '../../hub/engine/index.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import type { Transaction } from '../../hub/platform/db/database.ts';
+import { sql } from '../../hub/platform/db/orm.ts';
 import { RunRetention } from '../../hub/products/automations/runs/retention.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';

@@ -52,7 +52,6 @@ export const rules: Rule[] = [
       'shared/**',
       node,
       'pg',
-      'drizzle-orm',
       'ioredis',
       'nodemailer',
       'undici',
@@ -87,6 +86,12 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/platform/queue/conformance.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'the query builder',
+    from: 'hub/platform/db/orm.ts',
+    allowed: ['node:module', 'drizzle-orm'],
+    forbids: { from: 'hub/platform/db/orm.ts', target: 'pg' },
+  },
+  {
     name: 'hub/platform/http',
     from: 'hub/platform/http/**',
     allowed: [
@@ -101,7 +106,6 @@ export const rules: Rule[] = [
       'ws',
       'lru-cache',
       'ipaddr.js',
-      'drizzle-orm',
       'zod',
     ],
     forbids: { from: 'hub/platform/http/server.ts', target: 'bullmq' },
@@ -114,7 +118,6 @@ export const rules: Rule[] = [
       'hub/platform/**',
       node,
       'pg',
-      'drizzle-orm',
       'lru-cache',
       'bullmq',
       'ioredis',
@@ -140,7 +143,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/engine',
     from: 'hub/engine/**',
-    allowed: ['shared/**', 'hub/platform/**', 'hub/engine/**', node, 'lru-cache', 'drizzle-orm', 'zod'],
+    allowed: ['shared/**', 'hub/platform/**', 'hub/engine/**', node, 'lru-cache', 'zod'],
     forbids: { from: 'hub/engine/steps.ts', target: 'hub/products/nodes/index.ts' },
   },
   ...Object.entries(products).map(([product, others]): Rule => ({
@@ -155,7 +158,6 @@ export const rules: Rule[] = [
       ...faces(product),
       ...others.flatMap(faces),
       node,
-      'drizzle-orm',
       'lru-cache',
       'zod',
       ...(productLibraries[product] ?? []),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { Pool } from 'pg';
 import type { QueryConfig, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
 import { DatabaseOutage, isConflict, isDatabaseUnavailable, isDiskFull, isForbidden, toOutage } from './errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
+import { drizzle } from './orm.ts';
 import { writtenIn } from './transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
 

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { concurrentSteps } from './concurrent-indexes.ts';
 import { migrateDatabase, migrationsFolder } from './migrate.ts';
+import { readMigrationFiles } from './orm.ts';
 
 /** A database of the newest schema, with a further migration to come. */
 let database: TestDatabase;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from 'drizzle-orm/migrator';
-import type { MigrationMeta } from 'drizzle-orm/migrator';
 import { Client, DatabaseError } from 'pg';
 import { concurrentSteps } from './concurrent-indexes.ts';
 import type { IndexStep } from './concurrent-indexes.ts';
+import { readMigrationFiles } from './orm.ts';
+import type { MigrationMeta } from './orm.ts';
 
 /** Where the migrations of this product lie. */
 export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));

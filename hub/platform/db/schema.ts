@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { pgPolicy, pgTable, text } from 'drizzle-orm/pg-core';
 import type { JsonValue } from '../../../shared/json.ts';
+import { pgPolicy, pgTable, sql, text } from './orm.ts';
 import { jsonb, systemRole, updatedAt } from './tenancy.ts';
 
 /** Facts of the whole installation, such as the fingerprint of the secret key; for the system role alone. */

@@ -1,7 +1,6 @@
-import { eq, sql } from 'drizzle-orm';
-import { customType, pgPolicy, pgRole, pgTable, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Transaction } from './database.ts';
+import { customType, eq, pgPolicy, pgRole, pgTable, sql, text, timestamp, uniqueIndex, uuid } from './orm.ts';
 
 /**
  * What every table shares. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the

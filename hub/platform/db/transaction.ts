@@ -1,5 +1,5 @@
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
 import type { QueryResult, QueryResultRow } from 'pg';
+import type { NodePgDatabase } from './orm.ts';
 
 /** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
 export type Transaction = NodePgDatabase & { query: PreparedQuery };

@@ -1,4 +1,4 @@
-import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { index, integer, pgTable, primaryKey, text } from '../db/orm.ts';
 import { createdAt, instant, policies, tenantId } from '../db/tenancy.ts';
 
 /** The first answer to a POST with an `Idempotency-Key`, for 24 hours; written by the transaction of what it did. */

@@ -1,10 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { and, eq, sql } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';

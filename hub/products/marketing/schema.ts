@@ -1,5 +1,5 @@
-import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject } from '../../../shared/json.ts';
+import { index, integer, pgTable, primaryKey, text, unique, uuid } from '../../platform/db/orm.ts';
 import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 
 export const contactLists = pgTable(

@@ -1,6 +1,6 @@
-import { and, asc, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
 import type { Transaction } from '../../platform/db/database.ts';
+import { and, asc, desc, eq, gt, isNull, lt, sql } from '../../platform/db/orm.ts';
+import type { SQL } from '../../platform/db/orm.ts';
 import { campaignMails, campaigns, contactLists, contacts } from './schema.ts';
 
 export type ContactRow = typeof contacts.$inferSelect;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Database } from '../../platform/db/database.ts';
+import { and, eq, isNull, sql } from '../../platform/db/orm.ts';
 import { contacts } from './schema.ts';
 
 export interface UnsubscribeLinksDependencies {

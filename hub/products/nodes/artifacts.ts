@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
-import { and, eq } from 'drizzle-orm';
 import { notFound } from '../../../shared/errors.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { and, eq } from '../../platform/db/orm.ts';
 import { artifacts } from './schema.ts';
 
 /** A part of an artefact: bytes `start` to `end`, both included. */

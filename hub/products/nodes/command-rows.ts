@@ -1,8 +1,8 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
 import { lockRuns, wakeRun } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
+import type { SQL } from '../../platform/db/orm.ts';
 import { nodeCommands } from './schema.ts';
 
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;

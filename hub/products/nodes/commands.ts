@@ -1,9 +1,9 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
 import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { endCommand, lockOpen } from './command-rows.ts';

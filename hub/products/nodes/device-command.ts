@@ -1,6 +1,6 @@
-import { and, eq, sql } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { and, eq, sql } from '../../platform/db/orm.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { nodeCommands } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';

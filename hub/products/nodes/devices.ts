@@ -1,9 +1,9 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { and, eq, gt, isNull, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { addressBlock } from '../../platform/rate-limiter/address-block.ts';

@@ -1,4 +1,3 @@
-import { inArray } from 'drizzle-orm';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
@@ -7,6 +6,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { inArray } from '../../platform/db/orm.ts';
 import { commitDurably } from '../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { endCommand, lockOpen } from './command-rows.ts';

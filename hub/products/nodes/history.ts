@@ -1,10 +1,10 @@
-import { and, desc, eq, lt } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { notFound } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { and, desc, eq, lt } from '../../platform/db/orm.ts';
 import type { NotedFacts } from './facts.ts';
 import { nodeCommands, nodeFacts, nodes } from './schema.ts';
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
@@ -16,6 +15,7 @@ import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { and, eq, sql } from '../../platform/db/orm.ts';
 import { commitDurably } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ArtifactRoom } from './artifact-room.ts';

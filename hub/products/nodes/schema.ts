@@ -1,4 +1,6 @@
-import { sql } from 'drizzle-orm';
+import type { nodeCommandStatuses } from '../../../shared/contract/nodes/device.ts';
+import type { JsonObject, JsonValue } from '../../../shared/json.ts';
+import { runs } from '../../engine/schema.ts';
 import {
   bigint,
   bigserial,
@@ -6,14 +8,12 @@ import {
   index,
   integer,
   pgTable,
+  sql,
   text,
   unique,
   uniqueIndex,
   uuid,
-} from 'drizzle-orm/pg-core';
-import type { nodeCommandStatuses } from '../../../shared/contract/nodes/device.ts';
-import type { JsonObject, JsonValue } from '../../../shared/json.ts';
-import { runs } from '../../engine/schema.ts';
+} from '../../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 
 export const nodes = pgTable(

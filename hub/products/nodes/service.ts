@@ -1,4 +1,3 @@
-import { and, asc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { notFound } from '../../../shared/errors.ts';
@@ -6,6 +5,7 @@ import type { PromisedJob } from '../../engine/index.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
+import { and, asc, eq, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';

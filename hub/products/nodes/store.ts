@@ -1,10 +1,10 @@
-import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/device.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { and, desc, eq, isNotNull, isNull, lt, sql } from '../../platform/db/orm.ts';
+import type { SQL } from '../../platform/db/orm.ts';
 import { nodes } from './schema.ts';
 
 export type NodeRow = typeof nodes.$inferSelect;

@@ -1,6 +1,6 @@
-import { and, eq, inArray } from 'drizzle-orm';
 import { AppError } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { and, eq, inArray } from '../../platform/db/orm.ts';
 import { artifactUploads } from './schema.ts';
 
 export type UploadRow = typeof artifactUploads.$inferSelect;

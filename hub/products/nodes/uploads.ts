@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { and, eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { maxArtifacts } from '../../../shared/contract/nodes/command-result.ts';
 import type { UploadFacts } from '../../../shared/contract/nodes/command-result.ts';
@@ -7,6 +6,7 @@ import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts'
 import { AppError } from '../../../shared/errors.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { and, eq, sql } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
 import { maxCommandBytes } from './artifact-room.ts';
 import type { ArtifactRoom } from './artifact-room.ts';

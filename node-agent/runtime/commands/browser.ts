@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errors } from 'playwright-core';
 import type { Locator, Page } from 'playwright-core';
 import { maxContentLength, maxEvaluateBytes } from '../../../shared/commands/browser.ts';
 import type { BrowserTarget } from '../../../shared/commands/browser.ts';
@@ -146,10 +145,7 @@ async function one(page: Page, target: BrowserTarget, timeoutMs: number): Promis
       'ref' in target
         ? 'refs change with the page: read browser.content again'
         : 'look at the snapshot of browser.content';
-    if (
-      error instanceof errors.TimeoutError ||
-      /No element|not found|Invalid ref|stale/i.test((error as Error).message)
-    ) {
+    if (isTimeout(error) || /No element|not found|Invalid ref|stale/i.test((error as Error).message)) {
       throw new CommandError('target_not_found', `Nothing on the page matches ${JSON.stringify(target)}; ${remedy}.`, {
         cause: error,
       });
@@ -241,11 +237,14 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
   }
 }
 
+/** Whether Playwright waited in vain; by its name, so that nobody who opens no browser loads it. */
+const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError';
+
 function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (entry.refused !== null) return new CommandError('denied_by_policy', `${entry.refused}.`, { cause: error });
   if (error instanceof CommandError || !(error instanceof Error)) return error;
   const [first = ''] = error.message.replace(/^[a-z]+\.[a-zA-Z]+: /, '').split('\n');
-  if (error instanceof errors.TimeoutError)
+  if (isTimeout(error))
     return new CommandError('timeout', `The page did not get there within ${timeoutMs} ms: ${first.slice(0, 300)}`, {
       cause: error,
     });

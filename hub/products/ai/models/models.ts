@@ -1,9 +1,9 @@
-import { eq, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { modelConfigurations as resource } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { eq, sql } from '../../../platform/db/orm.ts';
 import { InferenceError } from '../../../platform/inference/inference.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';

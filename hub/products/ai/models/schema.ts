@@ -1,5 +1,5 @@
-import { pgTable, text } from 'drizzle-orm/pg-core';
 import type { ModelProvider } from '../../../../shared/contract/ai/models.ts';
+import { pgTable, text } from '../../../platform/db/orm.ts';
 import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** The models of a workspace; their API keys are sealed. */

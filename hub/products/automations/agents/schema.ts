@@ -1,4 +1,4 @@
-import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 export const toolProfiles = pgTable(

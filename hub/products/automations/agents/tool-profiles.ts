@@ -1,4 +1,3 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { toolProfiles as resource } from '../../../../shared/contract/automations/agents.ts';
 import type { patchToolProfileBody, ToolProfile } from '../../../../shared/contract/automations/agents.ts';
@@ -6,6 +5,7 @@ import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';

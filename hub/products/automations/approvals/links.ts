@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { and, eq, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../../../shared/visible-text.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, eq, isNotNull, isNull, lt, lte, sql } from '../../../platform/db/orm.ts';
 import { logRecovery } from '../../../platform/log-repeats.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { MailError } from '../../../platform/mail/mail.ts';

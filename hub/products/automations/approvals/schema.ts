@@ -1,7 +1,6 @@
-import { sql } from 'drizzle-orm';
-import { index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
+import { index, integer, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const approvals = pgTable(

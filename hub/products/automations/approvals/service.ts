@@ -1,4 +1,3 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
 import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
@@ -8,6 +7,7 @@ import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { users } from '../../core/identity/schema.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { and, asc, desc, eq, inArray, lt, sql } from 'drizzle-orm';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, asc, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { approvals } from './schema.ts';
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { and, eq, gt, lte, sql } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { AppError, errorCodes } from '../../../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
 import { routeToAgent } from '../agents/index.ts';
 import { appendMessage, ensureSession } from '../sessions/index.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';

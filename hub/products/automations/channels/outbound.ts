@@ -1,8 +1,8 @@
-import { and, eq } from 'drizzle-orm';
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, eq } from '../../../platform/db/orm.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';

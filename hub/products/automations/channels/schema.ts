@@ -1,6 +1,6 @@
-import { boolean, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { boolean, index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 export const channels = pgTable(

@@ -1,10 +1,10 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import type { Channel } from '../../../../shared/contract/automations/channels.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
+import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';

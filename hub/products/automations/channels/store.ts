@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, eq } from '../../../platform/db/orm.ts';
 import type { ChannelRow } from './dependencies.ts';
 import { channels } from './schema.ts';
 

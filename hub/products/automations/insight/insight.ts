@@ -1,4 +1,3 @@
-import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { insight as resource, sloWindows } from '../../../../shared/contract/automations/insight.ts';
 import type { Slo, SloWindow } from '../../../../shared/contract/automations/insight.ts';
@@ -7,6 +6,7 @@ import type { Histogram } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import { modelConfigs } from '../../ai/models/schema.ts';
 import { nodes } from '../../nodes/schema.ts';
 import { agents } from '../agents/schema.ts';

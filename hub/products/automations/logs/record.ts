@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { sql } from '../../../platform/db/orm.ts';
 import { noteWritten } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import { messages, runLogs } from './schema.ts';

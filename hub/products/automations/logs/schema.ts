@@ -1,6 +1,6 @@
-import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
+import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const runLogs = pgTable(

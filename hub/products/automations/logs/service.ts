@@ -1,9 +1,9 @@
-import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm';
 import type { z } from 'zod';
 import { logs as resource } from '../../../../shared/contract/automations/logs.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { and, asc, desc, eq, gt, gte, lt } from '../../../platform/db/orm.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import { logsTopic, messagesTopic } from './record.ts';

@@ -1,4 +1,3 @@
-import { and, desc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { maxMemoryEntries, memory as resource } from '../../../../shared/contract/automations/memory.ts';
 import { AppError } from '../../../../shared/errors.ts';
@@ -6,6 +5,7 @@ import type { JsonValue } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, gt, isNull, lt, or, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { automationSessions } from '../sessions/schema.ts';
 import { memoryEntries } from './schema.ts';

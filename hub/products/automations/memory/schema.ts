@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { JsonValue } from '../../../../shared/json.ts';
+import { index, pgTable, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 export const memoryEntries = pgTable(

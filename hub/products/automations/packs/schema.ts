@@ -1,6 +1,6 @@
-import { pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { PackManifest } from '../../../../shared/contract/automations/packs.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { pgTable, primaryKey, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** Packs that a workspace published; the shipped ones are part of the program. */

@@ -1,4 +1,3 @@
-import { and, desc, eq, sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { packManifest, packs as resource } from '../../../../shared/contract/automations/packs.ts';
 import type { Pack, PackGrants, PackManifest } from '../../../../shared/contract/automations/packs.ts';
@@ -10,6 +9,7 @@ import { TemplateError } from '../../../../shared/template.ts';
 import type { SdkSkill } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';

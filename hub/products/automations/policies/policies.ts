@@ -1,4 +1,3 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { policies as resource, putPolicyBody } from '../../../../shared/contract/automations/policies.ts';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
@@ -7,6 +6,7 @@ import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { automationPolicies } from './schema.ts';
 

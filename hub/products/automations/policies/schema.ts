@@ -1,5 +1,5 @@
-import { integer, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import type { QuietHours, Retention } from '../../../../shared/contract/automations/policies.ts';
+import { integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** The one policy of a workspace. */

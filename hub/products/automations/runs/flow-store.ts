@@ -1,7 +1,7 @@
-import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import { flows, runs } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, asc, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { summaryColumns } from './store.ts';
 
 export interface FlowRow {

@@ -1,4 +1,3 @@
-import { and, desc, eq, gt, gte, lt, sql } from 'drizzle-orm';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
@@ -6,6 +5,7 @@ import type { RunRow } from '../../../engine/index.ts';
 import { runs, workflowVersions } from '../../../engine/schema.ts';
 import type { RunFailure } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, gt, gte, lt, sql } from '../../../platform/db/orm.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import { waitSql } from './waits.ts';
 import type { StoredWait } from './waits.ts';

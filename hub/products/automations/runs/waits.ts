@@ -1,8 +1,8 @@
-import { sql } from 'drizzle-orm';
-import type { SQL } from 'drizzle-orm';
 import type { RunHold } from '../../../../shared/contract/automations/run-status.ts';
 import type { RunWait } from '../../../../shared/contract/automations/run-wait.ts';
 import type { StepWait } from '../../../engine/schema.ts';
+import { sql } from '../../../platform/db/orm.ts';
+import type { SQL } from '../../../platform/db/orm.ts';
 import { isOnlineSql } from '../../nodes/index.ts';
 
 /** Why a run does not go on now, as the database says it. */

@@ -1,5 +1,5 @@
-import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 export const sequences = pgTable(

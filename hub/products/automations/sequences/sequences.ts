@@ -1,4 +1,3 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
 import type { Sequence } from '../../../../shared/contract/automations/sequences.ts';
@@ -8,6 +7,7 @@ import type { RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';

@@ -1,5 +1,5 @@
-import { index, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
+import { index, pgTable, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */

@@ -1,4 +1,3 @@
-import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
@@ -7,6 +6,7 @@ import type { ConversationPort } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, asc, desc, eq, getTableColumns, gt, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';

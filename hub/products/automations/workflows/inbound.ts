@@ -1,4 +1,3 @@
-import { and, eq, gt, lte, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { hooks } from '../../../../shared/contract/automations/runs.ts';
@@ -9,6 +8,7 @@ import { listRequesters, maxRunDepth } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { Runs } from '../runs/index.ts';
 import { hookKeys } from './schema.ts';

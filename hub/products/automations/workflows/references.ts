@@ -1,10 +1,10 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, eq, inArray, isNull } from '../../../platform/db/orm.ts';
 import { campaigns } from '../../marketing/schema.ts';
 import { agents, toolProfiles } from '../agents/schema.ts';
 import { channels } from '../channels/schema.ts';

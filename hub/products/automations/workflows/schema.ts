@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 /** Runs that an inbound hook's `idempotencyKey` started, for 24 hours. */

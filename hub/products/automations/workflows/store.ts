@@ -1,4 +1,3 @@
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
@@ -6,6 +5,7 @@ import type { Entitlement } from '../../../../shared/contract/define.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, isNull, lt, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 import { insertVersion, pruneVersions } from './version-rows.ts';
 

@@ -1,6 +1,6 @@
-import { and, desc, eq, getTableColumns, lt } from 'drizzle-orm';
 import { workflowVersions } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, getTableColumns, lt } from '../../../platform/db/orm.ts';
 
 export type VersionRow = typeof workflowVersions.$inferSelect;
 

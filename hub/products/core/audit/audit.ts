@@ -1,10 +1,10 @@
-import { and, desc, eq, lt } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { audit as resource } from '../../../../shared/contract/core/audit.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, lt } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { auditLog } from './schema.ts';
 

@@ -1,5 +1,5 @@
-import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const auditLog = pgTable(

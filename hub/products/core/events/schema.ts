@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
-import { bigserial, customType, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { bigserial, customType, pgTable, primaryKey, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });

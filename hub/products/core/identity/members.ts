@@ -1,5 +1,4 @@
 import { hash as hashPassword } from '@node-rs/argon2';
-import { and, eq } from 'drizzle-orm';
 import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import type { Role } from '../../../../shared/contract/define.ts';
@@ -7,6 +6,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { and, eq } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../audit/index.ts';

@@ -1,5 +1,5 @@
-import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import type { Permission, Product, Role } from '../../../../shared/contract/define.ts';
+import { index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 /** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */

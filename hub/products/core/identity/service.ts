@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2';
-import { eq, sql } from 'drizzle-orm';
 import { jwtVerify, SignJWT } from 'jose';
 import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
@@ -8,6 +7,7 @@ import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { eq, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';

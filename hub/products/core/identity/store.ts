@@ -1,7 +1,7 @@
-import { and, desc, eq, gt, isNull, lt, sql } from 'drizzle-orm';
 import { entitlementNames } from '../../../../shared/contract/define.ts';
 import type { Entitlement, Permission, Product, Role } from '../../../../shared/contract/define.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, desc, eq, gt, isNull, lt, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { apiTokens, sessions, signInCodes, users } from './schema.ts';

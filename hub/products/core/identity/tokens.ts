@@ -1,4 +1,3 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import { productPermissions } from '../../../../shared/contract/define.ts';
@@ -8,6 +7,7 @@ import { newApiKey, secretHash } from '../../../platform/api-keys.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import type { TokenIdentity } from '../../../platform/http/principal.ts';

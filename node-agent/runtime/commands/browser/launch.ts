@@ -1,4 +1,3 @@
-import { chromium } from 'playwright-core';
 import type { BrowserContext } from 'playwright-core';
 import type { LocalSettings } from '../../settings.ts';
 import { CommandError } from '../handler.ts';
@@ -45,6 +44,8 @@ export async function launchBrowser(
     process.platform !== 'linux' ||
     process.env['DISPLAY'] !== undefined ||
     process.env['WAYLAND_DISPLAY'] !== undefined;
+  // It takes as long to load as all the rest of a companion, of which most do without a browser.
+  const { chromium } = await import('playwright-core');
   try {
     return await chromium.launchPersistentContext(profile, {
       executablePath,
