@@ -18,9 +18,10 @@ import type { Logger } from './logger.ts';
 import { createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
 import { startPostgresServer } from './postgres-server/server.ts';
-import { createPostgresRateLimiter } from './rate-limiter/postgres-rate-limiter.ts';
+import { LeasingRateLimiter } from './rate-limiter/leasing-rate-limiter.ts';
+import { createPostgresCounts } from './rate-limiter/postgres-counts.ts';
 import type { RateLimiter } from './rate-limiter/rate-limiter.ts';
-import { createRedisRateLimiter } from './rate-limiter/redis-rate-limiter.ts';
+import { createRedisCounts } from './rate-limiter/redis-counts.ts';
 import { reasonOf } from './reason-of.ts';
 import { assertSecretKey, loadSecretKey } from './secret-key.ts';
 import { createSecrets } from './secrets.ts';
@@ -109,8 +110,8 @@ export async function openPlatform(
   db.onWritten((topic) => live.written(topic));
   const rateLimiter = stack.use(
     redisUrl === null
-      ? createPostgresRateLimiter(db)
-      : await createRedisRateLimiter(redisUrl, logger).catch(unreachable),
+      ? new LeasingRateLimiter(createPostgresCounts(db))
+      : new LeasingRateLimiter(await createRedisCounts(redisUrl, logger).catch(unreachable)),
   );
   const egress = stack.use(createEgress({ allowHosts: settings.egress.allowHosts }));
   const blobs = await createFileBlobs(resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts')));

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { stateOf } from './rate-limiter.ts';
-import type { RateLimit, RateLimitState } from './rate-limiter.ts';
+import type { RateLimit } from './rate-limiter.ts';
+import type { SharedCount } from './shared-counts.ts';
 
 interface Count {
   /** Seconds since 1970 at which its window began. */
@@ -28,15 +28,21 @@ export class LocalCounts {
     this.#counts.set(key, { start, count, isShared: true });
   }
 
-  count(key: string, limit: RateLimit, add: 0 | 1): RateLimitState {
-    const seconds = Math.floor(this.#now() / 1000);
+  add(key: string, { limit, windowSeconds }: RateLimit, amount: number): SharedCount {
+    const now = this.#now();
+    const seconds = Math.floor(now / 1000);
     const known = this.#counts.get(key);
-    const isCurrent = known !== undefined && seconds < known.start + limit.windowSeconds;
-    const entry = isCurrent ? known : { start: seconds - (seconds % limit.windowSeconds), count: 0, isShared: false };
-    const count = entry.count + add;
-    if (add > 0) this.#counts.set(key, { ...entry, count });
-    const share = entry.isShared ? limit.limit : Math.ceil(limit.limit / 2);
-    return stateOf(count, { ...limit, limit: share }, new Date((entry.start + limit.windowSeconds) * 1000), add === 0);
+    const isCurrent = known !== undefined && seconds < known.start + windowSeconds;
+    const entry = isCurrent ? known : { start: seconds - (seconds % windowSeconds), count: 0, isShared: false };
+    const count = entry.count + amount;
+    if (amount > 0) this.#counts.set(key, { ...entry, count });
+    const endsAt = (entry.start + windowSeconds) * 1000;
+    return {
+      count,
+      limit: entry.isShared ? limit : Math.ceil(limit / 2),
+      resetAt: new Date(endsAt),
+      leftMs: endsAt - now,
+    };
   }
 
   get size(): number {

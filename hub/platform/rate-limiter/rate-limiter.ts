@@ -12,7 +12,7 @@ export interface RateLimitState {
   resetAt: Date;
 }
 
-/** Counts in fixed windows, exactly, over all hub processes, by the clock of the store. */
+/** Lets so many through in each window, over all hub processes, by the clock of the store that they share. */
 export interface RateLimiter extends AsyncDisposable {
   /** Counts one; `allowed` says whether it was within the limit. */
   take(key: string, limit: RateLimit): Promise<RateLimitState>;
@@ -20,9 +20,4 @@ export interface RateLimiter extends AsyncDisposable {
   peek(key: string, limit: RateLimit): Promise<RateLimitState>;
   /** Forgets windows that are over; part of the sweep. */
   prune(): Promise<void>;
-}
-
-/** The state after `count` were counted in the window that ends at `resetAt`. */
-export function stateOf(count: number, { limit }: RateLimit, resetAt: Date, peeked: boolean): RateLimitState {
-  return { allowed: peeked ? count < limit : count <= limit, limit, remaining: Math.max(0, limit - count), resetAt };
 }

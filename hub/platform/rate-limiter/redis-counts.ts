@@ -2,12 +2,13 @@ import { Redis } from 'ioredis';
 import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
 import { LocalCounts } from './local-counts.ts';
-import { stateOf } from './rate-limiter.ts';
-import type { RateLimit, RateLimiter, RateLimitState } from './rate-limiter.ts';
+import type { RateLimit } from './rate-limiter.ts';
+import type { SharedCount, SharedCounts } from './shared-counts.ts';
 
-/** Counts by Redis's own clock, in one step; ARGV: window in seconds, what to add. Answers the count and the window's start. */
+/** Counts by Redis's own clock, in one step; ARGV: window in seconds, what to add. Answers the count, the window's start, and what is left of it in milliseconds. */
 const script = `
-local now = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local now = tonumber(time[1])
 local window = tonumber(ARGV[1])
 local start = now - now % window
 local key = KEYS[1] .. ':' .. start
@@ -18,7 +19,7 @@ if tonumber(ARGV[2]) > 0 then
 else
   count = tonumber(redis.call('GET', key) or '0')
 end
-return { count, start }`;
+return { count, start, (start + window - now) * 1000 - math.ceil(tonumber(time[2]) / 1000) }`;
 
 /** How long a request waits for Redis, and how long after it did in vain the next ones do not. */
 const deadlineMs = 1_000;
@@ -29,11 +30,11 @@ const restMs = 1_000;
  * meanwhile lets half of a limit through: never more than the limit for each process.
  * @throws when Redis can't be reached at the start.
  */
-export async function createRedisRateLimiter(
+export async function createRedisCounts(
   url: string,
   logger: Logger,
   now: () => number = Date.now,
-): Promise<RateLimiter> {
+): Promise<SharedCounts> {
   const redis = new Redis(url, {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
@@ -45,25 +46,27 @@ export async function createRedisRateLimiter(
   await connectRedis(redis, isAway);
   const local = new LocalCounts(now);
   let restUntil = 0;
-  const run = async (key: string, limit: RateLimit, add: 0 | 1): Promise<RateLimitState> => {
+  const add = async (key: string, limit: RateLimit, amount: number): Promise<SharedCount> => {
     if (redis.status === 'ready' && performance.now() >= restUntil) {
       try {
-        const [count, start] = (await redis.eval(script, 1, `outrigger:rate:${key}`, limit.windowSeconds, add)) as [
-          number,
-          number,
-        ];
+        const [count, start, leftMs] = (await redis.eval(
+          script,
+          1,
+          `outrigger:rate:${key}`,
+          limit.windowSeconds,
+          amount,
+        )) as [number, number, number];
         local.heard(key, count, start);
-        return stateOf(count, limit, new Date((start + limit.windowSeconds) * 1000), add === 0);
+        return { count, limit: limit.limit, resetAt: new Date((start + limit.windowSeconds) * 1000), leftMs };
       } catch (error) {
         restUntil = performance.now() + restMs;
         isAway(error);
       }
     }
-    return local.count(key, limit, add);
+    return local.add(key, limit, amount);
   };
   return {
-    take: (key, limit) => run(key, limit, 1),
-    peek: (key, limit) => run(key, limit, 0),
+    add,
     prune: async () => local.prune(),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   };
