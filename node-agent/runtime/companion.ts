@@ -126,6 +126,8 @@ export class Companion {
     this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
+    // With the poll that is given up the channel ends, so that no command comes for it any more.
+    this.#stopping.signal.addEventListener('abort', () => this.#connection.closeChannel(), { once: true });
     const stop = () => this.#stopping.abort(new Error('the companion stops'));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
@@ -140,7 +142,7 @@ export class Companion {
       while (this.#reports.size > 0 && this.#connection.revocation === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
       }
-      this.#connection.close();
+      this.#connection.closeChannel();
       this.#journal.close();
     }
     if (this.#connection.revocation !== undefined) throw this.#connection.revocation;
@@ -193,6 +195,8 @@ export class Companion {
     const { by } = this.#connection;
     const running = this.#held.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
+    // That a channel could be opened says that the hub is there.
+    if (by === 'channel') this.#connection.established(by);
     const wait = this.#connection.isUp ? Math.ceil(spreadPeriod(longest)) : 0;
     const max = Math.min(this.#freePlaces, this.#maxTaken);
     this.#repoll = max === 0 ? new AbortController() : undefined;

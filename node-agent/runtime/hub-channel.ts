@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import {
+  channelCloseCodes,
   channelProtocol,
   channelSilenceSeconds,
   hubAnswer,
@@ -11,15 +14,27 @@ import type { DeviceRequestType, HubAnswerFrame } from '../../shared/contract/no
 import { backoffMs } from './backoff.ts';
 import { answerTooLarge, channelLost, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
 
-/** A channel that does not open within so long does not open at all, in milliseconds. */
-const openTimeoutMs = 5_000;
-/** Where something in the way lets no channel through, it is tried again after so long, in milliseconds. */
-const obstructedMs = 600_000;
+/** A channel that does not open within so long does not open at all, in milliseconds; */
+const openTimeoutMs = 15_000;
+/** so long is waited for it before requests are used instead. */
+const openPatienceMs = 3_000;
+/** Where something in the way lets no channel through, for now or at all, it is tried again after so long, longer each time, in milliseconds. */
+const busyMs = { least: 2_000, most: 600_000 };
+const obstructedMs = { least: 60_000, most: 600_000 };
+/** After another companion with this identity took the place of the channel, in milliseconds. */
+const replacedMs = { least: 30_000, most: 600_000 };
 /** A channel that ends by itself sooner than this was not let live, in milliseconds. */
 const shortLivedMs = 60_000;
 /** So many of those in a row, and something in the way lets none live. */
 const maxShortLived = 3;
+/** How often it is looked whether bytes still come, in milliseconds. */
+const listenEveryMs = 10_000;
+/** Asked of all devices of a hub that stops, so that they come back spread out, in seconds. */
+const stopPauseSeconds = 1;
 const maxRefusalLength = 64 * 1024;
+/** The hub is not to be had at all, rather than somebody in the way. */
+const awayCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+const busyStatuses = new Set([429, 500, 502, 503, 504]);
 
 interface Pending {
   resolve: (frame: HubAnswerFrame) => void;
@@ -52,11 +67,14 @@ export class HubChannel {
   readonly #secret: string;
   #open: OpenChannel | undefined;
   #nextId = 0;
+  /** The attempt under way. */
+  #attempt: Promise<void> | undefined;
   #failures = 0;
   #shortLived = 0;
+  #replaced = 0;
   /** By the clock of `performance`. */
   #tryAgainAt = 0;
-  #isAway = false;
+  #isClosed = false;
 
   constructor(hub: string, nodeId: string, secret: string) {
     this.#hub = hub;
@@ -66,32 +84,35 @@ export class HubChannel {
   }
 
   get isOpen(): boolean {
-    return this.#open !== undefined;
+    return this.#open !== undefined && this.#open.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Another hub may answer next, which takes channels. */
-  forgetHub(): void {
-    this.#isAway = true;
+  /** Has it tried again at once: the hub was away, and what answers now may be another one. */
+  tryAgain(): void {
+    this.#tryAgainAt = 0;
+    this.#failures = 0;
   }
 
-  /** Opens the channel unless it is open or was refused not long ago. Answers when that is decided; never throws. */
+  /** Opens the channel unless it is open or was refused not long ago. Answers when that is decided, or takes long; never throws. */
   async ensureOpen(signal: AbortSignal): Promise<void> {
-    if (this.#open !== undefined || signal.aborted) return;
-    const now = performance.now();
-    if (!this.#isAway && now < this.#tryAgainAt) return;
-    this.#isAway = false;
-    try {
-      await this.#connect(signal);
-      this.#failures = 0;
-    } catch (error) {
-      this.#failures += 1;
-      // A hub that is away, or asks for time, is soon back; whoever else answers, or swallows what is asked, is in the way.
-      const isPassing =
-        error instanceof HubError
-          ? error.body !== undefined && (error.status === 429 || error.status >= 500)
-          : 'code' in (error as Error);
-      this.#tryAgainAt = performance.now() + (isPassing ? backoffMs(error, this.#failures) : obstructedMs);
-    }
+    if (this.isOpen || this.#isClosed || signal.aborted || this.#attempt !== undefined) return;
+    if (performance.now() < this.#tryAgainAt) return;
+    const patience = new AbortController();
+    this.#attempt = this.#connect(signal)
+      .then(
+        () => {
+          this.#failures = 0;
+        },
+        (error: unknown) => {
+          this.#failures += 1;
+          this.#tryAgainAt = performance.now() + pauseAfter(error, this.#failures);
+        },
+      )
+      .finally(() => {
+        this.#attempt = undefined;
+        patience.abort();
+      });
+    await delay(openPatienceMs, undefined, { signal: patience.signal }).catch(() => undefined);
   }
 
   /** Asks the hub; the answer is as over HTTP. @throws HubError when the channel ended first, or the signal's reason. */
@@ -100,18 +121,19 @@ export class HubChannel {
     { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
   ): Promise<HubAnswerFrame> {
     const open = this.#open;
-    if (open === undefined) throw this.#lost('its channel is closed');
+    if (open === undefined || !this.isOpen) throw this.#lost('its channel is closed');
     const id = this.#nextId;
     this.#nextId += 1;
     const { promise, resolve, reject } = Promise.withResolvers<HubAnswerFrame>();
     open.pending.set(id, { resolve, reject });
-    const onAbort = () => reject(signal.reason as HubError);
+    const giveUp = (error: Error) => {
+      reject(error as HubError);
+      // Commands that come for it now are taken by nobody: the hub has to know.
+      if (isForCommands(request)) open.socket.terminate();
+    };
+    const onAbort = () => giveUp(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
-    const timer = setTimeout(() => {
-      reject(this.#lost(`no answer within ${timeoutMs / 1000} s`));
-      // What does not answer is no channel.
-      open.socket.terminate();
-    }, timeoutMs);
+    const timer = setTimeout(() => giveUp(this.#lost(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
     try {
       if (signal.aborted) throw signal.reason;
       open.socket.send(JSON.stringify({ id, ...request }));
@@ -123,7 +145,9 @@ export class HubChannel {
     }
   }
 
+  /** Ends it for good; from now on everything goes by requests. */
   close(): void {
+    this.#isClosed = true;
     this.#open?.socket.terminate();
   }
 
@@ -149,8 +173,12 @@ export class HubChannel {
     socket.on('error', (error) => {
       problem = error;
     });
+    let connection: Socket | undefined;
+    socket.once('upgrade', (response) => {
+      connection = response.socket;
+    });
     socket.once('open', () => {
-      this.#adopt(socket);
+      this.#adopt(socket, connection as Socket);
       resolve();
     });
     socket.once('close', () => {
@@ -160,16 +188,19 @@ export class HubChannel {
     return promise;
   }
 
-  #adopt(socket: WebSocket): void {
+  #adopt(socket: WebSocket, connection: Socket): void {
     const open: OpenChannel = { socket, pending: new Map() };
     this.#open = open;
     const openedAt = performance.now();
     let problem: NodeJS.ErrnoException | undefined;
-    // The hub pings more often; a line that fell silent says nothing of it.
-    const silence = setTimeout(() => socket.terminate(), channelSilenceSeconds * 1000);
-    socket.on('ping', () => silence.refresh());
+    // The hub pings; a line on which no byte came for so long, of whatever, fell silent and says nothing of it.
+    let seen = -1;
+    let heardAt = openedAt;
+    const listening = setInterval(() => {
+      if (connection.bytesRead !== seen) [seen, heardAt] = [connection.bytesRead, performance.now()];
+      else if (performance.now() - heardAt > channelSilenceSeconds * 1000) socket.terminate();
+    }, listenEveryMs);
     socket.on('message', (data, isBinary) => {
-      silence.refresh();
       const frame = isBinary ? undefined : readFrame(data as Buffer);
       if (frame !== undefined) open.pending.get(frame.id)?.resolve(frame);
     });
@@ -177,27 +208,47 @@ export class HubChannel {
       problem = error;
     });
     socket.once('close', (code) => {
-      clearTimeout(silence);
+      clearInterval(listening);
       if (this.#open === open) this.#open = undefined;
+      const lastedMs = performance.now() - openedAt;
       // A hub says why it closes; whatever else cuts a line that pings kept busy is in its way.
-      const wasCut = code === 1006 && performance.now() - openedAt < shortLivedMs;
-      this.#shortLived = wasCut ? this.#shortLived + 1 : 0;
+      this.#shortLived = code === 1006 && lastedMs < shortLivedMs ? this.#shortLived + 1 : 0;
       if (this.#shortLived >= maxShortLived) {
         this.#shortLived = 0;
-        this.#tryAgainAt = performance.now() + obstructedMs;
+        this.#failures += 1;
+        this.#tryAgainAt = performance.now() + growing(obstructedMs, this.#failures);
       }
+      const isReplaced = code === channelCloseCodes.replaced;
+      this.#replaced = isReplaced ? this.#replaced + 1 : 0;
+      if (isReplaced) this.#tryAgainAt = performance.now() + growing(replacedMs, this.#replaced);
       const lost =
         problem?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
           ? new HubError(0, answerTooLarge, `The answer of ${this.#hub} has more than ${maxAnswerBytes} bytes.`)
-          : this.#lost('its channel was closed');
+          : isReplaced
+            ? this.#lost('another companion with the identity of this one took its place; unpair one of the two')
+            : this.#lost('its channel was closed', code === 1001 ? stopPauseSeconds : undefined);
       for (const { reject } of open.pending.values()) reject(lost);
     });
   }
 
-  #lost(reason: string): HubError {
-    return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}`);
+  #lost(reason: string, retryAfterSeconds?: number): HubError {
+    return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}`, { retryAfterSeconds });
   }
 }
+
+/** Whether commands may come for a request. */
+const isForCommands = ({ type, body }: ChannelRequest) => type === 'poll' && (body as { max?: number }).max !== 0;
+
+/** How long to wait after an attempt that failed, in milliseconds. */
+function pauseAfter(error: unknown, failures: number): number {
+  if (awayCodes.has((error as NodeJS.ErrnoException).code ?? '')) return backoffMs(error, failures);
+  const isBusy = error instanceof HubError && busyStatuses.has(error.status);
+  return isBusy ? Math.max(backoffMs(error, failures), growing(busyMs, failures)) : growing(obstructedMs, failures);
+}
+
+/** A pause that doubles each time, and that not all devices make alike. */
+const growing = ({ least, most }: { least: number; most: number }, times: number) =>
+  Math.min(most, least * 2 ** (times - 1)) * (0.5 + Math.random() / 2);
 
 function readFrame(data: Buffer): HubAnswerFrame | undefined {
   try {

@@ -27,6 +27,8 @@ export class HubConnection {
   isUp = false;
   lastError: string | null = null;
   #revocation: CompanionError | undefined;
+  /** Whether the hub did not answer to a request since it last did. */
+  #wasAway = false;
 
   constructor(options: HubConnectionOptions) {
     this.#options = options;
@@ -53,6 +55,8 @@ export class HubConnection {
 
   /** Says that the hub answered, which came by `by`. */
   established(by: 'channel' | 'poll'): void {
+    if (this.#wasAway) this.#channel?.tryAgain();
+    this.#wasAway = false;
     if (this.isUp) return;
     this.isUp = true;
     this.lastError = null;
@@ -68,7 +72,7 @@ export class HubConnection {
     this.isUp = false;
     this.lastError = reason;
     // Another hub may answer next; one that only lost our channel is the same.
-    if (!(error instanceof HubError) || error.code !== channelLost) this.#channel?.forgetHub();
+    if (!(error instanceof HubError) || error.code !== channelLost) this.#wasAway = true;
     this.sender.forgetHub();
     return waitMs;
   }
@@ -84,7 +88,8 @@ export class HubConnection {
     return true;
   }
 
-  close(): void {
+  /** Ends the channel; what is still to be said goes by requests. */
+  closeChannel(): void {
     this.#channel?.close();
   }
 }

@@ -70,7 +70,7 @@ export const rules: Rule[] = [
   {
     name: 'tests of the companion',
     from: 'node-agent/**/*.test.ts',
-    allowed: ['node-agent/**', 'shared/**', node, 'zod', ...testing],
+    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', ...testing],
     forbids: { from: 'node-agent/runtime/a.test.ts', target: 'hub/app.ts' },
   },
   {

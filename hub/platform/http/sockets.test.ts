@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as send } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -22,13 +23,19 @@ const operation: SocketRoute['operation'] = {
   response: z.never(),
 };
 
-async function serve(open: SocketRoute['open'], pingMs: number): Promise<string> {
+let sockets: Sockets | undefined;
+
+async function serve(
+  open: SocketRoute['open'],
+  pingMs: number,
+  authenticateDevice: ServingOptions['auth']['authenticateDevice'] = async (nodeId) => ({ nodeId, tenantId: 't' }),
+): Promise<string> {
   const serving = {
-    auth: { authenticateDevice: async (nodeId: string) => ({ nodeId, tenantId: 't' }) },
+    auth: { authenticateDevice },
     limitDevice: async () => undefined,
     trustedProxies: [],
   } as unknown as ServingOptions;
-  const sockets = new Sockets({
+  const served = new Sockets({
     serving,
     routes: [{ operation, open }],
     logger: pino({ level: 'silent' }),
@@ -36,12 +43,13 @@ async function serve(open: SocketRoute['open'], pingMs: number): Promise<string>
     pingMs,
     onFinished: () => undefined,
   });
-  const server = createServer({ shouldUpgradeCallback: (request) => sockets.isFor(request) });
-  sockets.serve(server);
+  const server = createServer({ shouldUpgradeCallback: (request) => served.isFor(request) });
+  sockets = served;
+  served.serve(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
-    sockets[Symbol.dispose]();
+    served[Symbol.dispose]();
     server.close();
   });
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/listen/1`;
@@ -100,6 +108,59 @@ test('a socket whose caller takes nothing is cut off before what waits for it fi
     () => 'it still waits',
   );
 });
+test('a socket on which bytes come is alive, however long its frame takes', async () => {
+  let text = '';
+  const url = await serve(({ socket }) => socket.on('message', (data: Buffer) => (text += data.toString())), 100);
+  const asked = send(url.replace('ws:', 'http:'), {
+    headers: {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      authorization: 'Bearer x',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'test',
+      'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+    },
+  }).end();
+  const [, line] = (await once(asked, 'upgrade')) as [unknown, Socket];
+  onTestFinished(() => {
+    line.destroy();
+  });
+  line.resume();
+  const payload = 'as slow as it may be'.repeat(4);
+  const frame = Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
+  for (const byte of frame) {
+    line.write(Buffer.from([byte]));
+    await delay(15);
+  }
+  await expect.poll(() => text).toBe(payload);
+});
+
+test('a socket that is not read on is not taken for dead', async () => {
+  const url = await serve(({ socket }) => socket.pause(), 50);
+  const waiting = await connect(url);
+  const dead = await connect(url, { autoPong: false });
+  await delay(500);
+  expect([waiting.closed(), dead.closed()]).toEqual([undefined, undefined]);
+});
+
+test('a socket that is still being asked about when all end does not outlive them', async () => {
+  const asked = Promise.withResolvers<void>();
+  const url = await serve(
+    () => undefined,
+    100,
+    () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    },
+  );
+  const socket = new WebSocket(url, 'test', { headers: { authorization: 'Bearer x' } });
+  let isClosed = false;
+  socket.on('error', () => undefined).on('close', () => (isClosed = true));
+  await asked.promise;
+  sockets?.[Symbol.dispose]();
+  await expect.poll(() => isClosed).toBe(true);
+});
+
 test('no socket is served whose callers could lose their right to it unseen', () => {
   const routes = [{ operation: { ...operation, callers: ['session'] as const }, open: () => undefined }];
   expect(() => new Sockets({ routes } as never)).toThrow('whose rights nobody watches');

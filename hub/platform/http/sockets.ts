@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
+import type { ServerOptions, WebSocket } from 'ws';
 import { z } from 'zod';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -11,7 +12,7 @@ import type { Logger } from '../logger.ts';
 import { authenticate, clientAddress } from './auth.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
-import type { Principal, PrincipalOf } from './principal.ts';
+import type { PrincipalOf } from './principal.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 
@@ -55,10 +56,20 @@ const noParams = z.strictObject({});
 const defaultPingMs = 20_000;
 /** Pings are spread over so many moments of their period. */
 const slices = 20;
+/** How long the other side has to close, too, in milliseconds. */
+const closeTimeoutMs = 2_000;
 /** What may wait for a reader that takes nothing, in bytes. */
 const maxUnsentBytes = 16 * 1024 * 1024;
 /** A request that was refused has so long to take its answer, in milliseconds. */
 const lingerMs = 1_000;
+
+/** A socket under watch, and how its connection stood at the last look. */
+interface Watched {
+  connection: Socket;
+  bytesRead: number;
+  /** What waited to be taken. */
+  unsent: number;
+}
 
 interface KnownRoute extends SocketRoute {
   pattern: RegExp;
@@ -69,8 +80,10 @@ interface KnownRoute extends SocketRoute {
 export class Sockets implements Disposable {
   readonly #options: SocketsOptions;
   readonly #routes: readonly KnownRoute[];
-  /** All that are open, by the slice in which they are pinged, with whether they were heard since. */
-  readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, boolean>());
+  /** All that are open, by the slice in which they are pinged. */
+  readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, Watched>());
+  /** Connections of which it is not known yet whether they become one. */
+  readonly #asking = new Set<Duplex>();
   readonly #timer: NodeJS.Timeout;
   #next = 0;
   #tick = 0;
@@ -91,9 +104,16 @@ export class Sockets implements Disposable {
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
           handleProtocols: () => protocol,
-        }),
+          closeTimeout: closeTimeoutMs,
+        } as ServerOptions),
       };
     });
+    for (const { operation, server } of this.#routes)
+      server.on('wsClientError', (_error, socket) => {
+        const { status, headers, body } = answerToError(upgradeRequired(operation), randomUUID(), options.logger);
+        refuse(socket, status, headers, JSON.stringify(body));
+        options.onFinished(operation.id, status, 0);
+      });
     this.#timer = setInterval(() => this.#pingSlice(), (options.pingMs ?? defaultPingMs) / slices);
     this.#timer.unref();
   }
@@ -117,13 +137,15 @@ export class Sockets implements Disposable {
     server.on('upgrade', (request, socket, head) => {
       // Whoever is gone needs no answer.
       socket.on('error', () => socket.destroy());
-      void this.#upgrade(request, socket, head);
+      this.#asking.add(socket);
+      void this.#upgrade(request, socket as Socket, head).finally(() => this.#asking.delete(socket));
     });
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     for (const slice of this.#open) for (const socket of slice.keys()) socket.terminate();
+    for (const socket of this.#asking) socket.destroy();
   }
 
   #find(request: IncomingMessage): { route: KnownRoute; params: Record<string, string> } | null {
@@ -135,7 +157,7 @@ export class Sockets implements Disposable {
     return null;
   }
 
-  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { serving, logger, stopping, onFinished } = this.#options;
     const startedAt = performance.now();
     const requestId = randomUUID();
@@ -155,14 +177,17 @@ export class Sockets implements Disposable {
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
-      const check = (): Promise<Principal> => authenticate(serving.auth, operation, request, address, params);
-      const principal = await check();
+      const principal = await authenticate(serving.auth, operation, request, address, params);
+      // As long as the socket is open nothing of its request is kept but what proves who asked.
+      const { authorization } = request.headers;
+      const proof = { headers: { authorization } } as IncomingMessage;
+      const check = () => authenticate(serving.auth, operation, proof, address, params);
       const limit = () => limitCaller(serving, principal, () => undefined);
       await limit();
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (!offered.includes(operation.socket.protocol)) throw upgradeRequired(operation);
-      route.server.handleUpgrade(request, socket as never, head, (opened) => {
-        this.#watch(opened);
+      route.server.handleUpgrade(request, socket, head, (opened) => {
+        this.#watch(opened, socket);
         finished(101);
         route.open({ socket: opened, principal: principal as never, requestId, authenticate: check, limit, stopping });
       });
@@ -173,13 +198,10 @@ export class Sockets implements Disposable {
     }
   }
 
-  #watch(socket: WebSocket): void {
-    const slice = this.#open[this.#next] as Map<WebSocket, boolean>;
+  #watch(socket: WebSocket, connection: Socket): void {
+    const slice = this.#open[this.#next] as Map<WebSocket, Watched>;
     this.#next = (this.#next + 1) % slices;
-    slice.set(socket, true);
-    const isHeard = () => slice.has(socket) && slice.set(socket, true);
-    socket.on('pong', isHeard);
-    socket.on('message', isHeard);
+    slice.set(socket, { connection, bytesRead: -1, unsent: 0 });
     // What went wrong is told by the close that follows.
     socket.on('error', () => undefined);
     socket.once('close', () => slice.delete(socket));
@@ -187,13 +209,17 @@ export class Sockets implements Disposable {
 
   #pingSlice(): void {
     this.#tick = (this.#tick + 1) % slices;
-    const slice = this.#open[this.#tick] as Map<WebSocket, boolean>;
-    for (const [socket, wasHeard] of slice) {
-      if (!wasHeard || socket.bufferedAmount > maxUnsentBytes) {
+    const slice = this.#open[this.#tick] as Map<WebSocket, Watched>;
+    for (const [socket, watched] of slice) {
+      const { bytesRead, writableLength: unsent } = watched.connection;
+      // Any byte is a sign of life, also one of a frame that takes long, either way; and nobody is heard who is not listened to.
+      const isAlive = bytesRead !== watched.bytesRead || unsent < watched.unsent || socket.isPaused;
+      if (!isAlive || unsent > maxUnsentBytes) {
         socket.terminate();
         continue;
       }
-      slice.set(socket, false);
+      watched.bytesRead = bytesRead;
+      watched.unsent = unsent;
       socket.ping();
     }
   }
@@ -202,7 +228,7 @@ export class Sockets implements Disposable {
 const upgradeRequired = ({ socket }: SocketRoute['operation']) =>
   new AppError(
     'upgrade_required',
-    `This is a WebSocket: ask with Upgrade: websocket and Sec-WebSocket-Protocol: ${socket.protocol}.`,
+    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key and Sec-WebSocket-Protocol: ${socket.protocol}.`,
     { headers: { Upgrade: 'websocket' } },
   );
 

@@ -64,7 +64,7 @@ export function createNodes(
       }),
       ...artifactRoutes(artifacts),
     ],
-    sockets: [new NodeChannels({ devices, results, logger }).route],
+    sockets: [new NodeChannels({ devices, results, events, logger }).route],
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },

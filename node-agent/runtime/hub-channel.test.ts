@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import { channelProtocol } from '../../shared/contract/nodes/channel.ts';
+import { HubChannel } from './hub-channel.ts';
+
+/** A hub that takes channels and says nothing by itself. */
+async function openChannel(): Promise<{ channel: HubChannel; hubSide: WebSocket; asked: () => number }> {
+  const server = createServer();
+  const sockets = new WebSocketServer({ server, handleProtocols: () => channelProtocol });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(sockets, 'connection') as Promise<[WebSocket]>;
+  const hub = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const channel = new HubChannel(hub, crypto.randomUUID(), 'secret');
+  await channel.ensureOpen(new AbortController().signal);
+  const [hubSide] = await accepted;
+  let asked = 0;
+  hubSide.on('message', () => {
+    asked += 1;
+  });
+  onTestFinished(() => {
+    channel.close();
+    sockets.close();
+    server.close();
+  });
+  return { channel, hubSide, asked: () => asked };
+}
+
+const never = 600_000;
+
+test('a poll for commands that is given up takes the channel along, so that the hub sends none to nobody', async () => {
+  const { channel, hubSide, asked } = await openChannel();
+  const stop = new AbortController();
+  const poll = channel.ask({ type: 'poll', body: { max: 4 } }, { signal: stop.signal, timeoutMs: never });
+  await expect.poll(asked).toBe(1);
+  const closed = once(hubSide, 'close');
+  stop.abort(new Error('the companion stops'));
+  await expect(poll).rejects.toThrow('the companion stops');
+  await closed;
+  expect(channel.isOpen).toBe(false);
+});
+
+test('one that could bring none leaves it as it is, and so does a request that is late', async () => {
+  const { channel, asked } = await openChannel();
+  const stop = new AbortController();
+  const poll = channel.ask({ type: 'poll', body: { max: 0 } }, { signal: stop.signal, timeoutMs: never });
+  await expect.poll(asked).toBe(1);
+  stop.abort(new Error('there is a place'));
+  await expect(poll).rejects.toThrow('there is a place');
+  const beat = channel.ask({ type: 'heartbeat', body: {} }, { signal: new AbortController().signal, timeoutMs: 50 });
+  await expect(beat).rejects.toThrow('no answer within');
+  expect(channel.isOpen).toBe(true);
+});
+
+test('a channel that was closed is not opened again', async () => {
+  const { channel } = await openChannel();
+  channel.close();
+  await channel.ensureOpen(new AbortController().signal);
+  expect(channel.isOpen).toBe(false);
+});
+
+test('a place that another companion took is not taken back at once, and its owner is told why', async () => {
+  const { channel, hubSide } = await openChannel();
+  const poll = channel.ask(
+    { type: 'poll', body: { max: 1 } },
+    { signal: new AbortController().signal, timeoutMs: never },
+  );
+  hubSide.close(4409, 'another channel of this device took its place');
+  await expect(poll).rejects.toThrow('another companion with the identity of this one');
+  await channel.ensureOpen(new AbortController().signal);
+  expect(channel.isOpen).toBe(false);
+});
