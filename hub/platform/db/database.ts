@@ -24,6 +24,8 @@ export interface DatabaseOptions {
 }
 
 export interface TransactionOptions {
+  /** Whether it only reads; a write fails. */
+  readOnly?: boolean;
   /**
    * False for writes that repair themselves after a crash, such as claims and counters: their commit does not wait for the
    * disk. Never false for what was promised to a caller.
@@ -70,6 +72,8 @@ export class Database implements AsyncDisposable {
         statement_timeout: options.statementTimeoutMs ?? defaultStatementTimeoutMs,
         query_timeout: options.queryTimeoutMs ?? defaultQueryTimeoutMs,
         idle_in_transaction_session_timeout: 60_000,
+        // A statement does not wait for the answer to what was sent before it.
+        pipeline: true,
         options: settings,
       });
       // Connections that end while the pool does are no news.
@@ -101,6 +105,15 @@ export class Database implements AsyncDisposable {
     return joined === undefined
       ? this.#transaction(scope, work, options)
       : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
+  }
+
+  /**
+   * Runs `work`, which only reads, in a transaction that sees the rows of one workspace. What it answers is there one round trip sooner than
+   * by `workspace`, since nothing has to be committed.
+   * @throws as `workspace`; a write fails.
+   */
+  read<Result>(tenantId: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    return this.workspace(tenantId, work, { readOnly: true });
   }
 
   /** Runs `work`, as `workspace` does, in a transaction that sees every workspace. Only for what belongs to no single one. */
@@ -186,11 +199,10 @@ export class Database implements AsyncDisposable {
   #transaction<Result>(
     scope: string,
     work: (tx: Transaction) => Promise<Result>,
-    { durable = true }: TransactionOptions,
+    { durable = true, readOnly = false }: TransactionOptions,
   ): Promise<Result> {
-    return this.#repeat(() =>
-      this.#once(`BEGIN; ${scope}${durable ? '' : '; SET LOCAL synchronous_commit = off'}`, work),
-    );
+    const begin = `BEGIN${readOnly ? ' READ ONLY' : ''}; ${scope}${durable || readOnly ? '' : '; SET LOCAL synchronous_commit = off'}`;
+    return this.#repeat(() => this.#once(begin, work, readOnly));
   }
 
   /** Tries again what others got in the way of, a few times, each a little later. */
@@ -209,7 +221,7 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  async #once<Result>(begin: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  async #once<Result>(begin: string, work: (tx: Transaction) => Promise<Result>, readOnly: boolean): Promise<Result> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw toOutage(error) ?? new DatabaseOutage('The database is out of reach; try again shortly.', error);
     });
@@ -219,30 +231,46 @@ export class Database implements AsyncDisposable {
       broken = error;
     };
     client.on('error', onError);
+    const release = () => {
+      client.off('error', onError);
+      client.release(broken ?? false);
+    };
+    let isReleasedLater = false;
     try {
-      await client.query(begin);
+      // The first statement goes out right behind it. Had it failed, that one would see no workspace, and so no row.
+      const begun = client.query(begin).catch((error: Error) => {
+        broken = error;
+        throw error;
+      });
+      begun.catch(() => undefined);
       const tx = Object.assign(drizzle({ client }), {
         query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
       });
       const result = await work(tx);
-      const { command } = await client.query('COMMIT');
+      await begun;
+      const committed = client.query('COMMIT');
+      if (readOnly) {
+        // Nothing hangs on how it ends but the connection.
+        isReleasedLater = true;
+        void committed.catch((error: Error) => (broken = error)).finally(release);
+        return result;
+      }
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
-      if (command !== 'COMMIT')
+      if ((await committed).command !== 'COMMIT')
         throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of writtenIn(tx)) this.#tellWritten(topic);
       return result;
     } catch (error) {
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
-      } else {
+      } else if (broken === undefined) {
         await client.query('ROLLBACK').catch((rollbackError: Error) => {
           broken = rollbackError;
         });
       }
       throw error;
     } finally {
-      client.off('error', onError);
-      client.release(broken ?? false);
+      if (!isReleasedLater) release();
     }
   }
 

@@ -31,7 +31,7 @@ export class CampaignMailing {
   async send(campaignId: string, context: EmailContext): Promise<EmailOutcome> {
     const { db, mailer } = this.#deps;
     const { tenantId, runId, stepIndex, environment } = context;
-    const [found] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
+    const [found] = await db.read(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
     if (found === undefined) throw notFound('campaign', campaignId);
     const campaign = found.row;
     if (mailer === null && environment === 'live')
@@ -39,7 +39,7 @@ export class CampaignMailing {
     const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
     let after: string | undefined;
     for (;;) {
-      const batch = await db.workspace(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
+      const batch = await db.read(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
       for (const contact of batch) {
         context.signal.throwIfAborted();
         after = contact.id;
@@ -49,7 +49,7 @@ export class CampaignMailing {
       }
       if (batch.length < batchSize) break;
     }
-    const [now] = await db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
+    const [now] = await db.read(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
     const output = { campaignId, ...counts, total: { ...(now as NonNullable<typeof now>).mails } };
     return {
       output,

@@ -27,7 +27,7 @@ export class Campaigns {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
   }
 

@@ -24,7 +24,7 @@ export class ContactLists {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listLists(tx, tenantId, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listLists(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `contact-lists:${tenantId}`, query, read, dated);
   }
 
@@ -77,7 +77,7 @@ export class ContactLists {
   /** @throws AppError `not_found`. */
   listContacts(tenantId: string, listId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, async (tx) => {
+      this.#deps.db.read(tenantId, async (tx) => {
         await assertList(tx, tenantId, listId);
         return listContacts(tx, tenantId, listId, limit, before);
       });

@@ -29,7 +29,7 @@ export class Artifacts {
 
   /** @throws AppError `not_found`. */
   async find(tenantId: string, id: string): Promise<ArtifactContent> {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+    const [row] = await this.#deps.db.read(tenantId, (tx) =>
       tx
         .select()
         .from(artifacts)

@@ -24,7 +24,7 @@ export class NodeHistory {
   /** The commands of a node, newest first, without what they were given and what they answered. @throws AppError `not_found`, `invalid_cursor`. */
   commands(tenantId: string, nodeId: string, query: CommandsQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#db.workspace(tenantId, async (tx) => {
+      this.#db.read(tenantId, async (tx) => {
         await assertNode(tx, tenantId, nodeId);
         return tx
           .select({
@@ -63,7 +63,7 @@ export class NodeHistory {
   /** What a node said of itself whenever that changed, newest first. @throws AppError `not_found`, `invalid_cursor`. */
   facts(tenantId: string, nodeId: string, query: FactsQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#db.workspace(tenantId, async (tx) => {
+      this.#db.read(tenantId, async (tx) => {
         await assertNode(tx, tenantId, nodeId);
         return tx
           .select({ id: nodeFacts.id, at: nodeFacts.at, facts: nodeFacts.facts })

@@ -83,7 +83,7 @@ export class CommandResults {
     files: UploadedFile[],
   ): Promise<Answer> {
     const { tenantId } = device;
-    const { command, incoming } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { command, incoming } = await this.#deps.db.read(tenantId, async (tx) => {
       const found = await readDeviceCommand(tx, device, commandId);
       return {
         command: found,
@@ -115,7 +115,7 @@ export class CommandResults {
    * @throws AppError `not_found`.
    */
   async ended(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
-    return (await this.#deps.db.workspace(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
+    return (await this.#deps.db.read(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
   }
 
   /** What a result brings along; nothing for a failure, which nobody looks at. */

@@ -46,7 +46,7 @@ export class Nodes {
 
   list(tenantId: string, query: ListQuery) {
     const read = async (limit: number, before: string | undefined) => {
-      const rows = await this.#deps.db.workspace(tenantId, (tx) =>
+      const rows = await this.#deps.db.read(tenantId, (tx) =>
         listNodes(tx, tenantId, query.status, this.#deps.heartbeatSeconds, limit, before),
       );
       return rows.map(({ row, status }) => ({ id: row.id, row, status }));

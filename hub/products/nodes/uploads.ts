@@ -52,7 +52,7 @@ export class ArtifactUploads {
 
   /** How much of an artefact is here. @throws AppError `not_found`, `command_ended`. */
   async state(device: DeviceIdentity, commandId: string, name: string): Promise<Answer> {
-    const row = await this.#deps.db.workspace(device.tenantId, async (tx) => {
+    const row = await this.#deps.db.read(device.tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
       return findUpload(tx, commandId, name);
     });

@@ -152,7 +152,7 @@ export class Ai {
   }
 
   async #read(tenantId: string) {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+    const [row] = await this.#deps.db.read(tenantId, (tx) =>
       tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)),
     );
     return row;

@@ -28,7 +28,7 @@ export class Agents {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(agents)

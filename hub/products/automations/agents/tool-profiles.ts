@@ -32,7 +32,7 @@ export class ToolProfiles {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(toolProfiles)
@@ -83,7 +83,7 @@ export class ToolProfiles {
     body: z.output<typeof patchToolProfileBody>,
     actor: string,
   ): Promise<ToolProfile> {
-    const before = await this.#deps.db.workspace(tenantId, (tx) => findToolProfile(tx, tenantId, id));
+    const before = await this.#deps.db.read(tenantId, (tx) => findToolProfile(tx, tenantId, id));
     if (before === null) throw notFound('tool profile', id);
     return this.put(
       tenantId,

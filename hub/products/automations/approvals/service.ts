@@ -46,7 +46,7 @@ export class Approvals {
   }
 
   list(tenantId: string, query: ListQuery) {
-    return this.#deps.db.workspace(tenantId, (tx) =>
+    return this.#deps.db.read(tenantId, (tx) =>
       readPage(
         this.#deps.cursors,
         `approvals:${tenantId}`,
@@ -71,14 +71,11 @@ export class Approvals {
   }
 
   async countPending(tenantId: string): Promise<number> {
-    const [row] = await this.#deps.db.workspace(
-      tenantId,
-      (tx) =>
-        tx
-          .select({ count: sql<number>`count(*)::int` })
-          .from(approvals)
-          .where(and(eq(approvals.tenantId, tenantId), eq(approvals.status, 'pending'))),
-      { durable: false },
+    const [row] = await this.#deps.db.read(tenantId, (tx) =>
+      tx
+        .select({ count: sql<number>`count(*)::int` })
+        .from(approvals)
+        .where(and(eq(approvals.tenantId, tenantId), eq(approvals.status, 'pending'))),
     );
     return row?.count ?? 0;
   }

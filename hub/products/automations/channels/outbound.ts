@@ -34,7 +34,7 @@ export async function pickOpened(
   request: DeliverRequest,
   tenantId: string,
 ): Promise<PickedChannel> {
-  const channel = await deps.db.workspace(tenantId, async (tx) => {
+  const channel = await deps.db.read(tenantId, async (tx) => {
     const picked = await pickChannel(tx, tenantId, request);
     if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email)
       throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');

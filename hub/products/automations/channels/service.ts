@@ -38,7 +38,7 @@ export class Channels {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(channels)
@@ -101,7 +101,7 @@ export class Channels {
     body: { name?: string | undefined; active?: boolean | undefined; config?: JsonObject | undefined },
     actor: string,
   ): Promise<Channel> {
-    const before = await this.#deps.db.workspace(tenantId, (tx) => findChannel(tx, tenantId, id));
+    const before = await this.#deps.db.read(tenantId, (tx) => findChannel(tx, tenantId, id));
     if (before === null) throw notFound('channel', id);
     return this.put(
       tenantId,
@@ -149,7 +149,7 @@ export class Channels {
     const channel =
       caller === null
         ? await this.#findAnywhere(id)
-        : await this.#deps.db.workspace(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
+        : await this.#deps.db.read(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
     if (channel === null) throw caller === null ? secretInvalid() : notFound('channel', id);
     const adapter = channel.provider === 'email' ? null : adapters[channel.provider];
     if (caller === null) {
@@ -160,11 +160,7 @@ export class Channels {
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
     if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
-    const { automations } = await this.#deps.db.workspace(
-      channel.tenantId,
-      (tx) => readEntitlements(tx, channel.tenantId),
-      { durable: false },
-    );
+    const { automations } = await this.#deps.db.read(channel.tenantId, (tx) => readEntitlements(tx, channel.tenantId));
     if (!automations) throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
     const messages = adapter === null ? parsePlain(call.body) : adapter.parse(call.body);
     return receiveMessages(

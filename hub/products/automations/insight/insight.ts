@@ -104,7 +104,7 @@ export class Insight {
 
   /** What the workspace has, what it lacks, and the request that does the next thing. */
   onboarding(tenantId: string): Promise<Onboarding> {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.read(tenantId, async (tx) => {
       const count = async (table: typeof agents | typeof channels | typeof packInstalls) => {
         const [row] = await tx
           .select({ count: sql<number>`count(*)::int` })

@@ -81,7 +81,7 @@ export class Logs {
 
   listMessages(tenantId: string, query: MessageQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(messages)
@@ -101,7 +101,7 @@ export class Logs {
 
   listLogs(tenantId: string, query: LogQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(runLogs)
@@ -131,31 +131,25 @@ export class Logs {
 
   /** Messages with ids greater than one, oldest first. */
   readMessagesAfter(tenantId: string, filter: MessageFilter, afterId: string, limit: number): Promise<MessageRow[]> {
-    return this.#deps.db.workspace(
-      tenantId,
-      (tx) =>
-        tx
-          .select()
-          .from(messages)
-          .where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId)))
-          .orderBy(asc(messages.id))
-          .limit(limit),
-      { durable: false },
+    return this.#deps.db.read(tenantId, (tx) =>
+      tx
+        .select()
+        .from(messages)
+        .where(and(eq(messages.tenantId, tenantId), matchesMessage(filter), gt(messages.id, afterId)))
+        .orderBy(asc(messages.id))
+        .limit(limit),
     );
   }
 
   /** Log lines with ids greater than one, oldest first. */
   readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
-    return this.#deps.db.workspace(
-      tenantId,
-      (tx) =>
-        tx
-          .select()
-          .from(runLogs)
-          .where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId)))
-          .orderBy(asc(runLogs.id))
-          .limit(limit),
-      { durable: false },
+    return this.#deps.db.read(tenantId, (tx) =>
+      tx
+        .select()
+        .from(runLogs)
+        .where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId)))
+        .orderBy(asc(runLogs.id))
+        .limit(limit),
     );
   }
 }

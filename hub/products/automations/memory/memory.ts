@@ -48,7 +48,7 @@ export class Memory {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(memoryEntries)
@@ -77,7 +77,7 @@ export class Memory {
 
   /** What was remembered and has not expired, or null. */
   read(tenantId: string, { key, sessionId }: MemoryKey): Promise<JsonValue> {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.read(tenantId, async (tx) => {
       const rows = await tx
         .select({ value: memoryEntries.value })
         .from(memoryEntries)

@@ -56,7 +56,7 @@ export class Packs {
 
   /** The newest version of every pack that the workspace can see, by name. */
   async list(tenantId: string, query: ListQuery) {
-    const { known, installs } = await this.#deps.db.workspace(tenantId, async (tx) => ({
+    const { known, installs } = await this.#deps.db.read(tenantId, async (tx) => ({
       known: await this.#known(tx, tenantId),
       installs: await readInstalls(tx, tenantId),
     }));
@@ -116,7 +116,7 @@ export class Packs {
 
   /** Makes a workflow of the version that is installed. @throws AppError `not_found`, `pack_not_installed`, `validation_failed`, and what a workflow's creation answers. */
   async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, caller: RunCaller): Promise<Workflow> {
-    const pack = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const pack = await this.#deps.db.read(tenantId, async (tx) => {
       const version = (await readInstalls(tx, tenantId)).get(packId);
       if (version !== undefined) return this.#find(tx, tenantId, packId, version);
       await this.#find(tx, tenantId, packId, undefined);

@@ -36,7 +36,7 @@ export class Policies {
   }
 
   get(tenantId: string): Promise<Policy> {
-    return this.#deps.db.workspace(tenantId, (tx) => readPolicy(tx, tenantId));
+    return this.#deps.db.read(tenantId, (tx) => readPolicy(tx, tenantId));
   }
 
   /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */

@@ -74,9 +74,7 @@ export class Runs {
       to: query.to === undefined ? undefined : new Date(query.to),
     };
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
-        listRuns(tx, tenantId, this.#deps.heartbeatSeconds, filter, limit, before),
-      );
+      this.#deps.db.read(tenantId, (tx) => listRuns(tx, tenantId, this.#deps.heartbeatSeconds, filter, limit, before));
     return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, presentSummary);
   }
 
@@ -207,13 +205,13 @@ export class Runs {
   /** A page of flows, newest first. */
   listFlows(tenantId: string, query: FlowListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listFlows(tx, tenantId, query.workflowId, limit, before));
     return readPage(this.#deps.cursors, `flows:${tenantId}`, query, read, presentFlow);
   }
 
   /** A flow with its runs, first attempt first. @throws AppError `not_found`. */
   async getFlow(tenantId: string, flowId: string) {
-    const found = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const found = await this.#deps.db.read(tenantId, async (tx) => {
       const [flow] = await listFlows(tx, tenantId, undefined, 1, undefined, flowId);
       return flow === undefined
         ? null
@@ -225,17 +223,14 @@ export class Runs {
 
   /** How many runs are under way, by state. */
   async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
-    const { rows } = await this.#deps.db.workspace(
-      tenantId,
-      (tx) =>
-        tx.query<{ queued: number; running: number; waiting: number }>(
-          'count_open_runs',
-          `SELECT (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'queued') AS queued,
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<{ queued: number; running: number; waiting: number }>(
+        'count_open_runs',
+        `SELECT (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'queued') AS queued,
              (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'running') AS running,
              (SELECT count(*)::int FROM runs WHERE tenant_id = $1 AND status = 'waiting_approval') AS waiting`,
-          [tenantId],
-        ),
-      { durable: false },
+        [tenantId],
+      ),
     );
     const row = rows[0];
     return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
@@ -247,9 +242,7 @@ export class Runs {
   }
 
   async #read(tenantId: string, runId: string): Promise<Run> {
-    const found = await this.#deps.db.workspace(tenantId, (tx) =>
-      readRun(tx, tenantId, this.#deps.heartbeatSeconds, runId),
-    );
+    const found = await this.#deps.db.read(tenantId, (tx) => readRun(tx, tenantId, this.#deps.heartbeatSeconds, runId));
     if (found === null) throw notFound('run', runId);
     return presentRun(found);
   }

@@ -38,7 +38,7 @@ export class Sequences {
   }
 
   async list(tenantId: string, query: ListQuery) {
-    return this.#deps.db.workspace(tenantId, (tx) =>
+    return this.#deps.db.read(tenantId, (tx) =>
       readPage(
         this.#deps.cursors,
         `sequences:${tenantId}`,

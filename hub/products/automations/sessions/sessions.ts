@@ -113,7 +113,7 @@ export class Sessions {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(automationSessions)
@@ -140,7 +140,7 @@ export class Sessions {
 
   /** @throws AppError `not_found`, `invalid_cursor`. */
   async get(tenantId: string, id: string, query: GetQuery) {
-    return this.#deps.db.workspace(tenantId, async (tx) => {
+    return this.#deps.db.read(tenantId, async (tx) => {
       const session = await findSession(tx, tenantId, id);
       if (session === null) throw notFound('session', id);
       const read = (limit: number, after: string | undefined) =>

@@ -66,7 +66,7 @@ async function resolveByKey(
   tenantId: string,
   body: InboundBody,
 ): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
-  return db.workspace(tenantId, async (tx) => {
+  return db.read(tenantId, async (tx) => {
     const entitlements = await readEntitlements(tx, tenantId);
     if (body.workflowId === undefined) {
       const workflows = await listWebhookWorkflows(tx, tenantId);
@@ -179,7 +179,7 @@ export async function startInbound(
   } catch (error) {
     if (!(error instanceof DuplicateKey)) throw error;
     const runId = error.runIds[0] as string;
-    const [row] = await db.workspace(tenantId, (tx) =>
+    const [row] = await db.read(tenantId, (tx) =>
       tx
         .select({ status: runs.status })
         .from(runs)

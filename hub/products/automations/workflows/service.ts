@@ -64,7 +64,7 @@ export class Workflows {
   list(tenantId: string, query: ListQuery) {
     const active = query.active === undefined ? undefined : query.active === 'true';
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
     return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) =>
       presentWorkflow(this.#deps.secrets, row),
     );
@@ -72,7 +72,7 @@ export class Workflows {
 
   /** @throws AppError `not_found`. */
   async get(tenantId: string, id: string): Promise<Workflow> {
-    const row = await this.#deps.db.workspace(tenantId, (tx) => findWorkflow(tx, tenantId, id));
+    const row = await this.#deps.db.read(tenantId, (tx) => findWorkflow(tx, tenantId, id));
     if (row === null) throw notFound('workflow', id);
     return presentWorkflow(this.#deps.secrets, row);
   }

@@ -19,7 +19,7 @@ export async function readVersions(
   query: VersionsQuery,
 ) {
   const read = (limit: number, before: string | undefined) =>
-    deps.db.workspace(tenantId, async (tx) => {
+    deps.db.read(tenantId, async (tx) => {
       if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound('workflow', id);
       const rows = await listVersions(
         tx,
@@ -40,7 +40,7 @@ export async function readVersion(
   id: string,
   version: number,
 ): Promise<WorkflowVersion> {
-  const row = await deps.db.workspace(tenantId, async (tx) => {
+  const row = await deps.db.read(tenantId, async (tx) => {
     if ((await findWorkflow(tx, tenantId, id)) === null) throw notFound('workflow', id);
     return findVersion(tx, tenantId, id, version);
   });

@@ -38,7 +38,7 @@ export class Audit {
 
   list(tenantId: string, query: z.output<typeof resource.listAuditLog.query>) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) =>
+      this.#deps.db.read(tenantId, (tx) =>
         tx
           .select()
           .from(auditLog)

@@ -48,16 +48,13 @@ const readStatement = `WITH asked AS MATERIALIZED (
   FROM asked a, tenants t WHERE t.id = $1`;
 
 async function read(db: Database, tenantId: string, position: Position | null, target: Snapshot | null) {
-  const { rows } = await db.workspace(
-    tenantId,
-    (tx) =>
-      tx.query<ReadRow>('read_workspace_events', readStatement, [
-        tenantId,
-        position?.seen ?? null,
-        position?.partial?.upTo ?? target,
-        position?.partial?.seq ?? 0,
-      ]),
-    { durable: false },
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<ReadRow>('read_workspace_events', readStatement, [
+      tenantId,
+      position?.seen ?? null,
+      position?.partial?.upTo ?? target,
+      position?.partial?.seq ?? 0,
+    ]),
   );
   const row = rows[0];
   if (row === undefined) throw new Error(`no workspace ${tenantId}`);

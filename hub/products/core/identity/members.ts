@@ -52,7 +52,7 @@ export class Members {
   /** The people of a workspace, newest first; when each last signed in is for admins. */
   list(tenantId: string, query: ListQuery, role: Role) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listMembers(tx, tenantId, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listMembers(tx, tenantId, limit, before));
     return readPage(
       this.#deps.cursors,
       `members:${tenantId}`,

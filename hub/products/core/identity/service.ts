@@ -151,7 +151,7 @@ export class Identity {
   }
 
   async readEntitlements(tenantId: string): Promise<Entitlements> {
-    const [row] = await this.#deps.db.workspace(tenantId, (tx) =>
+    const [row] = await this.#deps.db.read(tenantId, (tx) =>
       tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId)),
     );
     if (row === undefined) throw new AppError('not_found', `There is no workspace ${tenantId}.`);

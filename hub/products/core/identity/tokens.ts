@@ -65,7 +65,7 @@ export class Tokens {
 
   list(tenantId: string, query: ListQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.workspace(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
+      this.#deps.db.read(tenantId, (tx) => listTokens(tx, tenantId, limit, before));
     return readPage(this.#deps.cursors, `tokens:${tenantId}`, query, read, presentToken);
   }
 
