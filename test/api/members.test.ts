@@ -98,7 +98,7 @@ describe('a member who is removed', () => {
     expect(stream.status).toBe(200);
     const answer = await remove(workspace.jwt, id);
     expect(answer).toMatchObject({ status: 200, body: { id, deleted: true, keys: [] } });
-    expect(await stream.text()).toMatch(/event: end\ndata: \{"code":"unauthenticated"/);
+    expect(await stream.text()).toMatch(/event: end\ndata: \{"type":"end","code":"unauthenticated"/);
     await expect(client.call('readMe', {})).rejects.toMatchObject({ status: 401 });
     await expect(hub.client().call('logIn', { body: { email, password } })).rejects.toMatchObject({ status: 401 });
     expect((await remove(workspace.jwt, id)).status).toBe(404);

@@ -53,7 +53,7 @@ describe('a live stream', () => {
 
   async function expectEnd(stream: { text: string; ended: boolean }, code: string): Promise<void> {
     await expect.poll(() => stream.ended).toBe(true);
-    expect(stream.text).toMatch(new RegExp(`event: end\\ndata: \\{"code":"${code}"`));
+    expect(stream.text).toMatch(new RegExp(`event: end\\ndata: \\{"type":"end","code":"${code}"`));
   }
 
   test('ends when its key is revoked, on whichever process, and no other stream does', async () => {

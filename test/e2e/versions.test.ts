@@ -150,6 +150,14 @@ describe('a companion', () => {
           if (isKnown(searchParams.keys(), ['wait', 'max', 'running']))
             reply(200, { commands: waiting.splice(0, Number(searchParams.get('max'))), withdrawn: [] });
           else reply(400, refusal(isPoll).answer);
+        } else if (pathname.endsWith('/channel')) {
+          reply(404, {
+            statusCode: 404,
+            error: 'Not Found',
+            message: `There is nothing at ${pathname}; /docs lists every operation.`,
+            requestId: 'r',
+            code: 'not_found',
+          });
         } else {
           const id = pathname.split('/').at(-2) as string;
           if (isKnown(Object.keys(body), ['status', 'output', 'error', 'artifacts'])) results.set(id, body);

@@ -45,8 +45,7 @@ export class LeasingRateLimiter implements RateLimiter {
     const refill = this.#refills.get(key);
     const lease = refill === undefined ? this.#current(key) : undefined;
     if (lease !== undefined && lease.left > 0) {
-      lease.left -= 1;
-      return Promise.resolve(stateOf(lease, lease.count - lease.left, limit));
+      return Promise.resolve(this.#use(lease, limit));
     }
     // Not when less is let through while the store is away: it may be back.
     if (lease !== undefined && lease.count >= limit.limit)
@@ -82,13 +81,22 @@ export class LeasingRateLimiter implements RateLimiter {
     return lease !== undefined && this.#now() < lease.endsAt ? lease : undefined;
   }
 
+  #use(lease: Lease, limit: RateLimit): RateLimitState {
+    lease.left -= 1;
+    return stateOf(lease, lease.count - lease.left, limit);
+  }
+
   /** Counts for all who wait, one request after another, until nobody does. */
   async #refill(key: string, limit: RateLimit, refill: Refill): Promise<void> {
     const largest = Math.max(1, Math.min(largestLease, Math.floor(limit.limit * largestShare)));
     try {
       while (refill.waiting.length > 0) {
-        const size = Math.min(largest, (this.#current(key)?.size ?? 0) * 2 || 1);
+        const known = this.#current(key);
+        // What came while it was asked is let through by what that brought.
+        for (const settle of refill.waiting.splice(0, known?.left ?? 0)) settle(this.#use(known as Lease, limit));
         const served = refill.waiting.splice(0);
+        if (served.length === 0) break;
+        const size = Math.min(largest, (known?.size ?? 0) * 2 || 1);
         const amount = Math.max(size, served.length);
         // From before it was asked, so that what is left of a window is never used in the next one.
         const askedAt = this.#now();

@@ -96,10 +96,11 @@ test('the bytes of an artefact stay when the connection breaks between the commi
   const { tenantId, nodeId, commandId } = await handOut();
   let transactions = 0;
   const breaking = {
+    read: (...given: Parameters<Database['read']>) => db.read(...given),
     workspace: async (...given: Parameters<Database['workspace']>) => {
       const result = await db.workspace(...given);
       transactions += 1;
-      if (transactions === 2)
+      if (transactions === 1)
         throw new DatabaseOutage(
           'The database is out of reach; try again shortly.',
           new Error('Connection terminated unexpectedly'),

@@ -316,7 +316,7 @@ describe('the events of a workspace', () => {
     let reads = 0;
     const counted = new Proxy(db, {
       get(target, name) {
-        if (name === 'workspace') reads += 1;
+        if (name === 'read') reads += 1;
         const member: unknown = Reflect.get(target, name);
         return typeof member === 'function' ? (member as (...parameters: unknown[]) => unknown).bind(target) : member;
       },
