@@ -47,6 +47,10 @@ const front = createServer((request, response) => {
   request.on('close', () => request.complete || upstream.destroy());
   request.pipe(upstream);
 });
+// It lets no channel through, so that polls and uploads share the line.
+front.on('upgrade', (_request, socket) =>
+  socket.end('HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'),
+);
 
 let folder: string;
 let database: TestDatabase;
