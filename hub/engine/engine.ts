@@ -182,18 +182,20 @@ export class Engine {
   /** Writes a new state of a step that goes on at once. */
   async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
     await held.write(async (tx) => {
-      await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-      await writeStep(tx, held, {
-        index,
-        status: 'running',
-        attempts: attempt,
-        wait: null,
-        state,
-        output: null,
-        outputText: null,
-        error: null,
-        finished: false,
-      });
+      await Promise.all([
+        advanceRun(tx, held, { nextStep: index, ends: null, error: null }),
+        writeStep(tx, held, {
+          index,
+          status: 'running',
+          attempts: attempt,
+          wait: null,
+          state,
+          output: null,
+          outputText: null,
+          error: null,
+          finished: false,
+        }),
+      ]);
     });
     held.results.set(index, {
       index,
@@ -284,7 +286,6 @@ export class Engine {
         if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
         const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
         if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
-        await advanceRun(tx, held, advance);
         const record: StepRecord = {
           index,
           status: outcome.kind,
@@ -297,13 +298,17 @@ export class Engine {
           error,
           finished: true,
         };
-        let othersMayWait = false;
-        if (ends === null) await writeStep(tx, held, record);
-        else ({ othersMayWait } = await writeLastStep(tx, held, record));
-        if (outcome.kind === 'succeeded') {
-          if (outcome.effect !== 'pure') await writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 });
-          await outcome.persist?.(tx);
-        }
+        const succeeded = outcome.kind === 'succeeded' ? outcome : null;
+        // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
+        const [, last] = await Promise.all([
+          advanceRun(tx, held, advance),
+          ends === null ? writeStep(tx, held, record) : writeLastStep(tx, held, record),
+          succeeded !== null && succeeded.effect !== 'pure'
+            ? writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 })
+            : undefined,
+          (async () => succeeded?.persist?.(tx))(),
+        ]);
+        const othersMayWait = last?.othersMayWait === true;
         if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
         if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
         return { jobs, after };
@@ -475,8 +480,8 @@ export class Engine {
       tries += 1;
       if (tries > 1 && (await isSuspended(tx, held))) return [];
       await outcome.lockFirst?.(tx);
-      const woken = await suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds });
-      const wait = await outcome.begin(tx);
+      const until = { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds };
+      const [woken, wait] = await Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       await writeStep(tx, held, {
         index,

@@ -61,10 +61,11 @@ export function dispatch(
     status: 'running',
     wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
     begin: async (tx) => {
-      await deps.nodes.assertUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
+      const usable = deps.nodes.assertUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
         throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
       });
-      const { commandId } = await deps.nodes.dispatch(tx, {
+      // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
+      const dispatched = deps.nodes.dispatch(tx, {
         tenantId: run.tenant_id,
         nodeId,
         runId: run.id,
@@ -77,6 +78,7 @@ export function dispatch(
         deadlineAt,
         approval,
       });
+      const [, { commandId }] = await Promise.all([usable, dispatched]);
       return { kind: 'node_command', commandId };
     },
     committed: () => deps.nodes.announce(nodeId),

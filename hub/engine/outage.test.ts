@@ -134,7 +134,6 @@ test.each(['pure', 'keyed', 'once'] as const)(
   'what became of a step whose effect is %s is written once the database takes it, and the step is not done again',
   async (effect) => {
     let calls = 0;
-    let tries = 0;
     const reached = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const skill = defineSkill({
@@ -145,7 +144,16 @@ test.each(['pure', 'keyed', 'once'] as const)(
         calls += 1;
         reached.resolve();
         await go.promise;
-        return { output: 'done', persist: async () => void (tries += 1) };
+        return {
+          output: 'done',
+          persist: async (tx) => {
+            await tx.query(
+              'log_outcome',
+              `INSERT INTO run_logs (id, tenant_id, run_id, step_index, workflow_id, level, message) SELECT gen_random_uuid(), tenant_id, id, 0, workflow_id, 'info', 'done' FROM runs WHERE id = $1`,
+              [runId],
+            );
+          },
+        };
       },
     });
     const runId = await accept([call(skill.id)]);
@@ -167,7 +175,9 @@ test.each(['pure', 'keyed', 'once'] as const)(
       lease_expires_at: null,
     });
     expect(calls).toBe(1);
-    expect(tries).toBe(1);
+    expect(await database.query('select message from run_logs where run_id = $1', [runId])).toEqual([
+      { message: 'done' },
+    ]);
   },
 );
 

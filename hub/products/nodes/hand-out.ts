@@ -54,6 +54,9 @@ interface Refusal {
   message: string;
 }
 
+/** Undoes a look of a device that is not paired any more. */
+class Revoked extends Error {}
+
 /**
  * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
  * What its owner switched off at the hub meanwhile fails instead. Nothing is leased once `signal` says that nobody listens.
@@ -65,30 +68,27 @@ export async function handOut(
   signal: AbortSignal,
 ): Promise<HandOut | null> {
   const { tenantId, nodeId } = device;
-  const look = async (tx: Transaction): Promise<(HandOut & { refused: Refusal[] }) | null> => {
-    const { rows: seen } = await tx.query<{
-      allow_system: boolean;
-      allow_browser: boolean;
-      online: boolean;
-      stale: boolean;
-    }>(
-      'poll_node',
-      `SELECT allow_system, allow_browser, online, coalesce(last_seen_at < now() - interval '5 seconds', true) OR NOT online AS stale FROM nodes WHERE id = $1 AND revoked_at IS NULL`,
-      [nodeId],
-    );
-    const node = seen[0];
-    if (node === undefined) return null;
-    if (node.stale)
-      await tx.query(
-        'touch_node',
-        'UPDATE nodes SET last_seen_at = now(), online = true WHERE id = $1 AND revoked_at IS NULL',
+  const look = async (tx: Transaction): Promise<HandOut & { refused: Refusal[] }> => {
+    // One behind the other without waiting. Leases are extended before more are given: that waits for nobody, so that no two transactions wait
+    // for each other.
+    const [{ rows: seen }, withdrawn, , leased] = await Promise.all([
+      tx.query<{ allow_system: boolean; allow_browser: boolean; was_online: boolean }>(
+        'poll_node',
+        `WITH seen AS (SELECT id, allow_system, allow_browser, online AS was_online, last_seen_at FROM nodes WHERE id = $1 AND revoked_at IS NULL),
+           touched AS (
+             UPDATE nodes SET last_seen_at = now(), online = true FROM seen
+             WHERE nodes.id = seen.id AND nodes.revoked_at IS NULL AND (coalesce(seen.last_seen_at < now() - interval '5 seconds', true) OR NOT was_online)
+           )
+         SELECT allow_system, allow_browser, was_online FROM seen`,
         [nodeId],
-      );
-    if (!node.online) noteWorkspaceChange(tx, tenantId);
-    // Before more are leased: that waits for nobody, so that no two transactions wait for each other.
-    const withdrawn = await extendLeases(tx, nodeId, running);
-    if (isRunningComplete) await giveAgain(tx, nodeId, running);
-    const leased = max === 0 || signal.aborted ? [] : await lease(tx, nodeId, max);
+      ),
+      extendLeases(tx, nodeId, running),
+      isRunningComplete ? giveAgain(tx, nodeId, running) : undefined,
+      lease(tx, nodeId, signal.aborted ? 0 : max),
+    ]);
+    const [node] = seen;
+    if (node === undefined) throw new Revoked();
+    if (!node.was_online) noteWorkspaceChange(tx, tenantId);
     const allowed: typeof leased = [];
     const refused: Refusal[] = [];
     for (const row of leased) {
@@ -123,7 +123,10 @@ export async function handOut(
       refused,
     };
   };
-  const seen = await deps.db.workspace(tenantId, look, { durable: false });
+  const seen = await deps.db.workspace(tenantId, look, { durable: false }).catch((error: unknown) => {
+    if (error instanceof Revoked) return null;
+    throw error;
+  });
   if (seen === null) return null;
   const { refused, ...handedOut } = seen;
   if (refused.length > 0) {
@@ -212,17 +215,20 @@ async function refuse(deps: HandOutDependencies, tenantId: string, refused: Refu
   deps.dispatch(jobs);
 }
 
-async function lease(tx: Transaction, nodeId: string, max: number) {
-  const { rows } = await tx.query<{
-    id: string;
-    run_id: string;
-    type: string;
-    acts: boolean;
-    input: JsonObject;
-    expires_at: Date;
-    handed_out_at: string;
-    approval: NodeCommandRow['approval'];
-  }>(
+interface LeasedRow {
+  id: string;
+  run_id: string;
+  type: string;
+  acts: boolean;
+  input: JsonObject;
+  expires_at: Date;
+  handed_out_at: string;
+  approval: NodeCommandRow['approval'];
+}
+
+async function lease(tx: Transaction, nodeId: string, max: number): Promise<LeasedRow[]> {
+  if (max === 0) return [];
+  const { rows } = await tx.query<LeasedRow>(
     'lease_commands',
     // Materialized, because a plan may run a subquery once for each row, and take as many anew each time.
     `WITH taken AS MATERIALIZED (

@@ -188,8 +188,8 @@ export class CommandResults {
     { acts, hasUploads, runId }: DeviceCommand,
   ) {
     const record = async (tx: Transaction) => {
-      await lockRuns(tx, [runId]);
-      const [found] = await tx
+      const locked = lockRuns(tx, [runId]);
+      const read = tx
         .select({
           row: nodeCommands,
           elapsedMs: sql<number>`coalesce(extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000, 0)`,
@@ -197,6 +197,7 @@ export class CommandResults {
         .from(nodeCommands)
         .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)))
         .for('update');
+      const [, [found]] = await Promise.all([locked, read]);
       if (found === undefined) throw unknownCommand(commandId);
       const { row, elapsedMs } = found;
       const isOpen = row.status === 'pending' || row.status === 'leased';
