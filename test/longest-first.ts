@@ -1,0 +1,44 @@
+import { relative } from 'node:path';
+import { BaseSequencer } from 'vitest/node';
+import type { TestSpecification } from 'vitest/node';
+
+/**
+ * Files that take longest, the longest first. Begun last, one of them would keep a single worker busy when all others are done; in a fresh clone
+ * nothing but their sizes is known of files, and that says little of those that wait for processes.
+ */
+const longest = [
+  'test/chaos/crash.test.ts',
+  'test/e2e/capture-browser.test.ts',
+  'test/e2e/start.test.ts',
+  'test/e2e/stop.test.ts',
+  'test/e2e/companion.test.ts',
+  'test/chaos/backlog.test.ts',
+  'test/chaos/readers.test.ts',
+  'test/e2e/workflow-files.test.ts',
+  'test/chaos/workspace-events.test.ts',
+  'test/chaos/schedules.test.ts',
+  'test/e2e/launcher.test.ts',
+  'test/e2e/uploads.test.ts',
+  'test/chaos/database.test.ts',
+  'test/chaos/deadly-run.test.ts',
+  'test/e2e/dev.test.ts',
+  'test/e2e/channel.test.ts',
+  'test/e2e/command-line.test.ts',
+  'test/e2e/sleep.test.ts',
+  'test/api/plans.test.ts',
+  'test/api/hostile.test.ts',
+  'test/api/streams.test.ts',
+  'test/api/contract.test.ts',
+  'test/api/poison.test.ts',
+];
+
+/** Begins the longest files first, and the others as ever. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = longest.indexOf(relative(process.cwd(), moduleId));
+      return at === -1 ? longest.length : at;
+    };
+    return (await super.sort(files)).toSorted((left, right) => rank(left) - rank(right));
+  }
+}
