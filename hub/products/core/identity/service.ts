@@ -184,16 +184,15 @@ export class Identity {
   /** @throws AppError `unauthenticated` when the JWT is not ours, too old or signed out. */
   async authenticateSession(token: string): Promise<SessionIdentity> {
     const sessionId = await this.#verify(token);
-    const found = await this.#deps.db.system((tx) => findSession(tx, sessionId), { durable: false });
+    const found = await findSession(this.#deps.db, sessionId);
     if (found === null) throw notSignedIn();
-    const { id, email, role, tenantId } = found.user;
     return {
       sessionId,
-      tenantId,
-      workspaceName: found.workspaceName,
-      user: { id, email, role },
+      tenantId: found.tenant_id,
+      workspaceName: found.workspace_name,
+      user: { id: found.user_id, email: found.email, role: found.role },
       entitlements: found.entitlements,
-      expiresAt: found.expiresAt,
+      expiresAt: found.expires_at,
     };
   }
 

@@ -190,26 +190,26 @@ export async function useToken(db: Database, hash: Buffer): Promise<FoundToken |
   return rows[0] ?? null;
 }
 
+/** What one request needs to know of its session. */
+export interface FoundSession {
+  [column: string]: unknown;
+  tenant_id: string;
+  workspace_name: string;
+  entitlements: Entitlements;
+  expires_at: Date;
+  user_id: string;
+  email: string;
+  role: Role;
+}
+
 /** Who a session that still counts belongs to. */
-export async function findSession(
-  tx: Transaction,
-  id: string,
-): Promise<{
-  user: UserRow;
-  workspaceName: string;
-  entitlements: Record<Entitlement, boolean>;
-  expiresAt: Date;
-} | null> {
-  const [row] = await tx
-    .select({
-      user: users,
-      workspaceName: tenants.name,
-      entitlements: tenants.entitlements,
-      expiresAt: sessions.expiresAt,
-    })
-    .from(sessions)
-    .innerJoin(users, eq(users.id, sessions.userId))
-    .innerJoin(tenants, eq(tenants.id, sessions.tenantId))
-    .where(and(eq(sessions.id, id), isNull(sessions.revokedAt), gt(sessions.expiresAt, sql`now()`)));
-  return row ?? null;
+export async function findSession(db: Database, id: string): Promise<FoundSession | null> {
+  const rows = await db.systemStatement<FoundSession>(
+    'find_session',
+    `SELECT u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role
+     FROM sessions s JOIN users u ON u.id = s.user_id JOIN tenants t ON t.id = s.tenant_id
+     WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > now()`,
+    [id],
+  );
+  return rows[0] ?? null;
 }
