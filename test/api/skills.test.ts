@@ -175,10 +175,11 @@ describe('a skill that is called by itself', () => {
     // Once it is there, a call writes its run and nothing else.
     using recorder = new StatementRecorder(50);
     const { runId } = await call('log.write', { input: { message: 'x' } });
-    const sent = recorder.statements
-      .filter(({ tenantId }) => tenantId === workspace.tenantId)
-      .map(({ text, name }) => name ?? text.slice(0, 6));
-    expect(sent.slice(0, 3).filter((name) => name !== 'count_queued_runs')).toEqual(['select', 'accept_runs']);
+    const sent = recorder.statements.filter(({ tenantId }) => tenantId === workspace.tenantId).map(({ name }) => name);
+    expect(sent.slice(0, 3).filter((name) => name !== 'count_queued_runs')).toEqual([
+      'find_startable_by_origin',
+      'accept_runs',
+    ]);
     await settled(runId);
   });
 

@@ -85,5 +85,7 @@ export async function ensureDerived(
   return before.id;
 }
 
-const isAsDerived = ({ name, active, steps }: WorkflowRow, derived: DerivedWorkflow) =>
-  name === derived.name && active && canonicalJson(steps) === canonicalJson(derived.steps);
+const isAsDerived = (
+  { name, active, steps }: Pick<WorkflowRow, 'name' | 'active' | 'steps'>,
+  derived: DerivedWorkflow,
+) => name === derived.name && active && canonicalJson(steps) === canonicalJson(derived.steps);

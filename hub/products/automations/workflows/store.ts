@@ -6,7 +6,6 @@ import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, isNull, lt, sql } from '../../../platform/db/orm.ts';
-import { tenants } from '../../../platform/db/tenancy.ts';
 import { insertVersion, pruneVersions } from './version-rows.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
@@ -49,18 +48,37 @@ export async function findWorkflow(
   return row ?? null;
 }
 
+/** What a start must know of a workflow. */
+interface Startable {
+  workflow: Pick<
+    WorkflowRow,
+    'id' | 'tenantId' | 'name' | 'active' | 'version' | 'steps' | 'limits' | 'inputs' | 'environment'
+  >;
+  entitlements: Record<Entitlement, boolean>;
+}
+
+interface StartableRow {
+  [column: string]: unknown;
+  id: string;
+  name: string;
+  active: boolean;
+  version: number;
+  steps: Step[];
+  limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
+  environment: 'live' | 'test';
+  entitlements: Record<Entitlement, boolean>;
+}
+
 /** A workflow with what its workspace is entitled to, in one round trip. */
-export async function findStartable(
-  tx: Transaction,
-  tenantId: string,
-  id: string,
-): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
-  const [row] = await tx
-    .select({ workflow: workflows, entitlements: tenants.entitlements })
-    .from(workflows)
-    .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
-    .where(and(live(tenantId), eq(workflows.id, id)));
-  return row ?? null;
+export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<Startable | null> {
+  const { rows } = await tx.query<StartableRow>(
+    'find_startable',
+    `SELECT w.id, w.name, w.active, w.version, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+     WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.id = $2`,
+    [tenantId, id],
+  );
+  return toStartable(tenantId, rows[0]);
 }
 
 /** The same of the workflow that something else made; locks nothing. */
@@ -68,15 +86,20 @@ export async function findStartableByOrigin(
   tx: Transaction,
   tenantId: string,
   { kind, id }: NonNullable<WorkflowRow['origin']>,
-): Promise<{ workflow: WorkflowRow; entitlements: Record<Entitlement, boolean> } | null> {
-  const [row] = await tx
-    .select({ workflow: workflows, entitlements: tenants.entitlements })
-    .from(workflows)
-    .innerJoin(tenants, eq(tenants.id, workflows.tenantId))
-    .where(and(live(tenantId), sql`${workflows.origin}->>'kind' = ${kind}`, sql`${workflows.origin}->>'id' = ${id}`))
-    .orderBy(workflows.id)
-    .limit(1);
-  return row ?? null;
+): Promise<Startable | null> {
+  const { rows } = await tx.query<StartableRow>(
+    'find_startable_by_origin',
+    `SELECT w.id, w.name, w.active, w.version, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+     WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.origin->>'kind' = $2 AND w.origin->>'id' = $3 ORDER BY w.id LIMIT 1`,
+    [tenantId, kind, id],
+  );
+  return toStartable(tenantId, rows[0]);
+}
+
+function toStartable(tenantId: string, row: StartableRow | undefined): Startable | null {
+  if (row === undefined) return null;
+  const { entitlements, ...workflow } = row;
+  return { workflow: { tenantId, ...workflow }, entitlements };
 }
 
 /** The most workflows that one call of the inbound hook starts. */
