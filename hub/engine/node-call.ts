@@ -78,7 +78,10 @@ export function dispatch(
         deadlineAt,
         approval,
       });
-      const [, { commandId }] = await Promise.all([usable, dispatched]);
+      dispatched.catch(() => undefined);
+      // What is wrong with the node is said first, also when both answers come at once.
+      await usable;
+      const { commandId } = await dispatched;
       return { kind: 'node_command', commandId };
     },
     committed: () => deps.nodes.announce(nodeId),
