@@ -111,10 +111,10 @@ describe('what a node said of itself', () => {
       await beat(body);
       return recorder.statements
         .filter(({ text, tenantId }) => tenantId === workspace.tenantId && /"?node/.test(text))
-        .map(({ text, name }) => name ?? text.slice(0, 14));
+        .map(({ text, name }) => name ?? text);
     };
-    expect(await count({})).toEqual(['update "nodes"']);
-    expect(await count({ paused: true })).toEqual(['update "nodes"', 'note_facts']);
+    expect(await count({})).toEqual(['hear_heartbeat']);
+    expect(await count({ paused: true })).toEqual(['hear_heartbeat', 'note_facts']);
   });
 
   test('is noted once by two heartbeats at the same time, and 200 entries are kept', async () => {

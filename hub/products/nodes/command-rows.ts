@@ -1,7 +1,7 @@
 import { lockRuns, wakeRun } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
+import { and, eq, inArray } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
 import { nodeCommands } from './schema.ts';
 
@@ -17,6 +17,70 @@ export function lockOpen(tx: Transaction, which: SQL | undefined) {
     .for('update');
 }
 
+/** A command whose result is recorded. */
+export interface LockedCommand extends Pick<
+  NodeCommandRow,
+  | 'id'
+  | 'tenantId'
+  | 'nodeId'
+  | 'runId'
+  | 'stepIndex'
+  | 'attempt'
+  | 'call'
+  | 'type'
+  | 'status'
+  | 'deadlineAt'
+  | 'error'
+  | 'overdue'
+> {
+  /** Since it was handed out, in milliseconds. */
+  elapsedMs: number;
+}
+
+interface LockedRow {
+  id: string;
+  tenant_id: string;
+  node_id: string;
+  run_id: string;
+  step_index: number;
+  attempt: number;
+  call: number;
+  type: string;
+  status: NodeCommandRow['status'];
+  deadline_at: Date | null;
+  error: NodeCommandRow['error'];
+  overdue: boolean;
+  elapsed_ms: number;
+}
+
+/** Locks a command of a node, whose run is locked already, to record its result; null when there is none. */
+export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
+  const { rows } = await tx.query<LockedRow>(
+    'lock_command',
+    `SELECT id, tenant_id, node_id, run_id, step_index, attempt, call, type, status, deadline_at, error, overdue,
+       coalesce(extract(epoch from clock_timestamp() - handed_out_at)::float8 * 1000, 0) AS elapsed_ms
+     FROM node_commands WHERE id = $1 AND node_id = $2 FOR UPDATE`,
+    [id, nodeId],
+  );
+  const row = rows[0];
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    nodeId: row.node_id,
+    runId: row.run_id,
+    stepIndex: row.step_index,
+    attempt: row.attempt,
+    call: row.call,
+    type: row.type,
+    status: row.status,
+    deadlineAt: row.deadline_at,
+    error: row.error,
+    overdue: row.overdue,
+    elapsedMs: row.elapsed_ms,
+  };
+}
+
 /** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
 export async function endCommand(
   tx: Transaction,
@@ -24,20 +88,22 @@ export async function endCommand(
   status: 'succeeded' | 'failed',
   outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']>; overdue?: boolean },
 ): Promise<PromisedJob[]> {
-  const [row] = await tx
-    .update(nodeCommands)
-    .set({
+  const { output = null, error = null, overdue = false } = outcome;
+  const { rows } = await tx.query<{ run_id: string }>(
+    'end_command',
+    `UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = $5, finished_at = now(), lease_expires_at = NULL
+     WHERE id = $1 AND status IN ('pending', 'leased') RETURNING run_id`,
+    [
+      commandId,
       status,
-      output: outcome.output ?? null,
-      error: outcome.error ?? null,
-      overdue: outcome.overdue === true,
-      finishedAt: sql`now()`,
-      leaseExpiresAt: null,
-    })
-    .where(and(eq(nodeCommands.id, commandId), inArray(nodeCommands.status, ['pending', 'leased'])))
-    .returning({ runId: nodeCommands.runId });
+      output === null ? null : JSON.stringify(output),
+      error === null ? null : JSON.stringify(error),
+      overdue,
+    ],
+  );
+  const row = rows[0];
   if (row === undefined) return [];
-  const job = await wakeRun(tx, row.runId);
+  const job = await wakeRun(tx, row.run_id);
   return job === null ? [] : [job];
 }
 

@@ -53,25 +53,31 @@ export class NodeCommands {
 
   /** Writes a command, once for each try of a step; `announce` its node after the commit. */
   async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; expiresAt: Date }> {
-    const { command, waitMs, ...values } = request;
-    const { timeoutMs = command.timeoutMs } = request.input as { timeoutMs?: number };
-    const [row] = await tx
-      .insert(nodeCommands)
-      .values({
-        id: newId(),
-        ...values,
-        type: command.type,
-        acts: command.acts,
-        status: 'pending',
+    const { command, input } = request;
+    const { timeoutMs = command.timeoutMs } = input as { timeoutMs?: number };
+    const { rows } = await tx.query<{ id: string; expires_at: Date }>(
+      'dispatch_command',
+      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, least(now() + make_interval(secs => $14), coalesce($13::timestamptz, 'infinity')))
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at`,
+      [
+        newId(),
+        request.tenantId,
+        request.nodeId,
+        request.runId,
+        request.stepIndex,
+        request.attempt,
+        request.call,
+        command.type,
+        JSON.stringify(input),
+        request.approval === null ? null : JSON.stringify(request.approval),
+        command.acts,
         timeoutMs,
-        expiresAt: sql`least(now() + make_interval(secs => ${waitMs / 1000}), ${values.deadlineAt?.toISOString() ?? 'infinity'}::timestamptz)`,
-      })
-      .onConflictDoUpdate({
-        target: [nodeCommands.runId, nodeCommands.stepIndex, nodeCommands.attempt, nodeCommands.call],
-        set: { runId: sql`excluded.run_id` },
-      })
-      .returning({ id: nodeCommands.id, expiresAt: nodeCommands.expiresAt });
-    const { id, expiresAt } = row as { id: string; expiresAt: Date };
+        request.deadlineAt?.toISOString() ?? null,
+        request.waitMs / 1000,
+      ],
+    );
+    const { id, expires_at: expiresAt } = rows[0] as { id: string; expires_at: Date };
     return { commandId: id, expiresAt };
   }
 

@@ -1,8 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
-import { and, eq, sql } from '../../platform/db/orm.ts';
 import type { NodeCommandRow } from './command-rows.ts';
-import { nodeCommands } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
 
 /** A command as the device that has it may see it. */
@@ -22,25 +20,30 @@ export function unknownCommand(commandId: string): AppError {
   });
 }
 
+interface FoundCommand {
+  status: NodeCommandRow['status'];
+  overdue: boolean;
+  handed_out: boolean;
+  acts: boolean;
+  run_id: string;
+  has_uploads: boolean;
+}
+
 /** A command that was handed out to a device. @throws AppError `not_found` for any other. */
 export async function readDeviceCommand(
   tx: Transaction,
   { nodeId }: DeviceIdentity,
   commandId: string,
 ): Promise<DeviceCommand> {
-  const [row] = await tx
-    .select({
-      status: nodeCommands.status,
-      overdue: nodeCommands.overdue,
-      handedOutAt: nodeCommands.handedOutAt,
-      acts: nodeCommands.acts,
-      runId: nodeCommands.runId,
-      hasUploads: sql<boolean>`exists (select 1 from artifact_uploads u where u.command_id = node_commands.id)`,
-    })
-    .from(nodeCommands)
-    .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)));
+  const { rows } = await tx.query<FoundCommand>(
+    'read_device_command',
+    `SELECT status, overdue, handed_out_at IS NOT NULL AS handed_out, acts, run_id, EXISTS (SELECT 1 FROM artifact_uploads u WHERE u.command_id = node_commands.id) AS has_uploads
+     FROM node_commands WHERE id = $1 AND node_id = $2`,
+    [commandId, nodeId],
+  );
+  const row = rows[0];
   const isWanted = row !== undefined && (row.status === 'pending' || row.status === 'leased' || row.overdue);
   // That a command which reads was handed out is forgotten when the database crashes; the device that has its result was handed it.
-  if (row === undefined || (row.handedOutAt === null && !isWanted)) throw unknownCommand(commandId);
-  return { ended: isWanted ? null : row.status, acts: row.acts, runId: row.runId, hasUploads: row.hasUploads };
+  if (row === undefined || (!row.handed_out && !isWanted)) throw unknownCommand(commandId);
+  return { ended: isWanted ? null : row.status, acts: row.acts, runId: row.run_id, hasUploads: row.has_uploads };
 }

@@ -105,28 +105,20 @@ export class Devices {
     return this.#deps.db.workspace(
       tenantId,
       async (tx) => {
-        const [row] = await tx
-          .update(nodes)
-          .set({
-            lastSeenAt: sql`now()`,
-            online: true,
-            paused: body.paused,
-            ...(body.facts === undefined ? {} : { facts: body.facts as JsonObject }),
-            ...(body.device === undefined ? {} : { device: body.device as JsonObject }),
-          })
-          .where(and(eq(nodes.id, nodeId), isNull(nodes.revokedAt)))
-          .returning({
-            allowSystem: nodes.allowSystem,
-            allowBrowser: nodes.allowBrowser,
-            device: nodes.device,
-            facts: nodes.facts,
-            noted: sql<unknown>`(SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1)`,
-            wasOnline: sql<boolean>`(select before.online from nodes before where before.id = ${nodeId})`,
-          });
+        const { rows } = await tx.query<HeardNode>(
+          'hear_heartbeat',
+          `UPDATE nodes SET last_seen_at = now(), online = true, paused = $2, facts = coalesce($3, facts), device = coalesce($4, device)
+           WHERE id = $1 AND revoked_at IS NULL
+           RETURNING allow_system, allow_browser, device, facts,
+             (SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1) AS noted,
+             (SELECT before.online FROM nodes before WHERE before.id = $1) AS was_online`,
+          [nodeId, body.paused, json(body.facts), json(body.device)],
+        );
+        const row = rows[0];
         if (row === undefined) throw revoked();
-        const { allowSystem, allowBrowser, device: info, facts, noted, wasOnline } = row;
+        const { allow_system: allowSystem, allow_browser: allowBrowser, facts, noted, was_online: wasOnline } = row;
         if (!wasOnline) noteWorkspaceChange(tx, tenantId);
-        const known = { device: info, facts, paused: body.paused, allowSystem, allowBrowser } as KnownOfNode;
+        const known = { device: row.device, facts, paused: body.paused, allowSystem, allowBrowser } as KnownOfNode;
         const changed = changedFacts(known, noted);
         if (changed !== null) await noteFacts(tx, tenantId, nodeId, changed);
         const withdrawn = await this.#deps.commands.extendLeases(tx, nodeId, body.running);
@@ -230,6 +222,20 @@ export class Devices {
       return row.id;
     });
   }
+}
+
+/** A node after a heartbeat, and how it was before. */
+interface HeardNode {
+  allow_system: boolean;
+  allow_browser: boolean;
+  device: JsonObject | null;
+  facts: JsonObject | null;
+  noted: unknown;
+  was_online: boolean;
+}
+
+function json(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value);
 }
 
 /** A wait that a wake-up ends, also one that came before the wait began. */

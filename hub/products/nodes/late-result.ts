@@ -4,7 +4,7 @@ import type { PromisedJob } from '../../engine/index.ts';
 import type { RunFailure, StepWait } from '../../engine/schema.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { recordAudit } from '../core/audit/index.ts';
-import type { NodeCommandRow } from './command-rows.ts';
+import type { LockedCommand, NodeCommandRow } from './command-rows.ts';
 import { textOfOutput } from './output-text.ts';
 
 /** A run that failed longer ago is not taken up again: whoever saw it fail has gone on without it. */
@@ -35,7 +35,7 @@ interface Circumstances {
  */
 export async function takeLateResult(
   tx: Transaction,
-  row: NodeCommandRow,
+  row: LockedCommand,
   status: 'succeeded' | 'failed',
   outcome: Outcome,
 ): Promise<PromisedJob[]> {
@@ -75,7 +75,7 @@ export async function takeLateResult(
   return [];
 }
 
-async function readCircumstances(tx: Transaction, row: NodeCommandRow, code: string | null): Promise<Circumstances> {
+async function readCircumstances(tx: Transaction, row: LockedCommand, code: string | null): Promise<Circumstances> {
   const { rows } = await tx.query<Circumstances>(
     'late_result_circumstances',
     `SELECT r.status, r.flow_id, s.status AS step_status, s.attempts AS step_attempts, s.wait AS step_wait, s.error AS step_error,
@@ -94,7 +94,7 @@ async function readCircumstances(tx: Transaction, row: NodeCommandRow, code: str
 /** Shows at a step of a run that went on or stays ended what its command came to: a retry goes on after a step that succeeded. */
 async function correctStep(
   tx: Transaction,
-  { runId, stepIndex }: NodeCommandRow,
+  { runId, stepIndex }: LockedCommand,
   status: 'succeeded' | 'failed',
   { output, error }: Outcome,
 ): Promise<void> {

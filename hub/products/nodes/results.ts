@@ -15,16 +15,15 @@ import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { and, eq, sql } from '../../platform/db/orm.ts';
 import { commitDurably } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
-import { endCommand } from './command-rows.ts';
-import type { NodeCommandRow } from './command-rows.ts';
+import { endCommand, lockCommand } from './command-rows.ts';
+import type { LockedCommand, NodeCommandRow } from './command-rows.ts';
 import { readDeviceCommand, unknownCommand } from './device-command.ts';
 import type { DeviceCommand } from './device-command.ts';
 import { takeLateResult } from './late-result.ts';
-import { artifacts, nodeCommands } from './schema.ts';
+import { artifacts } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
 import { findVerified, forgetUpload, releaseUploads } from './upload-rows.ts';
 
@@ -188,23 +187,13 @@ export class CommandResults {
     { acts, hasUploads, runId }: DeviceCommand,
   ) {
     const record = async (tx: Transaction) => {
-      const locked = lockRuns(tx, [runId]);
-      const read = tx
-        .select({
-          row: nodeCommands,
-          elapsedMs: sql<number>`coalesce(extract(epoch from clock_timestamp() - ${nodeCommands.handedOutAt})::float8 * 1000, 0)`,
-        })
-        .from(nodeCommands)
-        .where(and(eq(nodeCommands.id, commandId), eq(nodeCommands.nodeId, nodeId)))
-        .for('update');
-      const [, [found]] = await Promise.all([locked, read]);
-      if (found === undefined) throw unknownCommand(commandId);
-      const { row, elapsedMs } = found;
+      const [, row] = await Promise.all([lockRuns(tx, [runId]), lockCommand(tx, nodeId, commandId)]);
+      if (row === null) throw unknownCommand(commandId);
       const isOpen = row.status === 'pending' || row.status === 'leased';
       if (!isOpen && !row.overdue) return { status: row.status, recorded: false, jobs: [], released: [] };
       // What comes late lets a run go on that people saw fail.
       if (!isOpen) await commitDurably(tx);
-      const outcome = judge(row, result, stored, elapsedMs);
+      const outcome = judge(row, result, stored);
       if (stored.length > 0) {
         if (newBytes > 0) {
           // Others may have taken the room while the bytes were written.
@@ -227,10 +216,9 @@ export class CommandResults {
 
 /** Decides what a device's word is worth: a success counts only when its output is what the command promises. */
 function judge(
-  row: NodeCommandRow,
+  row: LockedCommand,
   result: CommandResult,
   stored: StoredArtifact[],
-  elapsedMs: number,
 ): { output?: JsonValue; error?: { code: string; message: string } } {
   if (result.status === 'failed')
     return { error: result.error ?? { code: 'failed', message: 'The node gave no reason.' } };
@@ -264,7 +252,7 @@ function judge(
       return invalid('the checksum of the content differs');
   }
   if (row.type === 'node.ping' && isObject(output))
-    output = { ...output, latencyMs: Math.max(0, Math.round(elapsedMs * 1000) / 1000) };
+    output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };
   return { output };
 }
 

@@ -111,13 +111,15 @@ export async function assertNodeUsable(
   nodeId: string,
   command: CommandDefinition,
 ): Promise<void> {
-  const [row] = await tx
-    .select()
-    .from(nodes)
-    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
+  const { rows } = await tx.query<{ allow_system: boolean; allow_browser: boolean; paired: boolean }>(
+    'read_usable_node',
+    'SELECT allow_system, allow_browser, paired_at IS NOT NULL AS paired FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL',
+    [tenantId, nodeId],
+  );
+  const row = rows[0];
   if (row === undefined) throw notFound('node', nodeId);
-  if (row.pairedAt === null)
+  if (!row.paired)
     throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
-  const problem = gateProblem(row, command);
+  const problem = gateProblem({ allowSystem: row.allow_system, allowBrowser: row.allow_browser }, command);
   if (problem !== null) throw new AppError('node_flag_off', problem);
 }
