@@ -1,9 +1,7 @@
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { sql } from '../../../platform/db/orm.ts';
 import { noteWritten } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
-import { messages, runLogs } from './schema.ts';
 
 export interface MessageRecord {
   tenantId: string;
@@ -22,9 +20,21 @@ export const messagesTopic = (tenantId: string) => `messages:${tenantId}`;
 /** Keeps what left the platform, or would have. */
 export async function recordMessage(tx: Transaction, message: MessageRecord): Promise<void> {
   noteWritten(tx, messagesTopic(message.tenantId));
-  await tx
-    .insert(messages)
-    .values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${message.runId})`, ...message });
+  await tx.query(
+    'record_message',
+    `INSERT INTO messages (id, tenant_id, run_id, workflow_id, step_index, channel, recipient, status, summary)
+     VALUES ($1, $2, $3, (SELECT workflow_id FROM runs WHERE id = $3), $4, $5, $6, $7, $8)`,
+    [
+      newId(),
+      message.tenantId,
+      message.runId,
+      message.stepIndex,
+      message.channel,
+      message.recipient,
+      message.status,
+      JSON.stringify(message.summary),
+    ],
+  );
 }
 
 export interface LogLine {
@@ -41,7 +51,10 @@ export const logsTopic = (tenantId: string) => `logs:${tenantId}`;
 /** Adds a line to the log of a run, in the caller's transaction. */
 export async function insertLog(tx: Transaction, line: LogLine): Promise<void> {
   noteWritten(tx, logsTopic(line.tenantId));
-  await tx
-    .insert(runLogs)
-    .values({ id: newId(), workflowId: sql`(select workflow_id from runs where id = ${line.runId})`, ...line });
+  await tx.query(
+    'insert_log',
+    `INSERT INTO run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message)
+     VALUES ($1, $2, $3, (SELECT workflow_id FROM runs WHERE id = $3), $4, $5, $6)`,
+    [newId(), line.tenantId, line.runId, line.stepIndex, line.level, line.message],
+  );
 }
