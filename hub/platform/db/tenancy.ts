@@ -1,6 +1,6 @@
 import type { Entitlement } from '../../../shared/contract/define.ts';
 import type { Transaction } from './database.ts';
-import { customType, eq, pgPolicy, pgRole, pgTable, sql, text, timestamp, uniqueIndex, uuid } from './orm.ts';
+import { customType, pgPolicy, pgRole, pgTable, sql, text, timestamp, uniqueIndex, uuid } from './orm.ts';
 
 /**
  * What every table shares. A table of a workspace carries `tenant_id` and two policies: the role `outrigger_app` sees the rows of the
@@ -49,7 +49,12 @@ export const tenants = pgTable(
 
 /** What a workspace is entitled to now. */
 export async function readEntitlements(tx: Transaction, id: string): Promise<Record<Entitlement, boolean>> {
-  const [row] = await tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, id));
+  const { rows } = await tx.query<{ entitlements: Record<Entitlement, boolean> }>(
+    'read_entitlements',
+    'SELECT entitlements FROM tenants WHERE id = $1',
+    [id],
+  );
+  const row = rows[0];
   if (row === undefined) throw new Error(`no workspace ${id}`);
   return row.entitlements;
 }

@@ -22,6 +22,12 @@ export interface AiDependencies {
   own: { binding: ModelBinding; inference: Inference } | null;
 }
 
+interface ModelsRow {
+  models: (typeof modelConfigs.$inferSelect)['models'];
+  order: string[];
+  updated_at: Date;
+}
+
 interface Candidate {
   name: string;
   binding: ModelBinding;
@@ -47,7 +53,7 @@ export class Ai {
       models: (row?.models ?? []).map(({ sealedKey, ...model }) => ({ ...model, apiKeySet: sealedKey !== null })),
       order: row?.order ?? [],
       fallback: this.#deps.own === null ? null : { model: this.#deps.own.binding.model },
-      updatedAt: row?.updatedAt.toISOString() ?? null,
+      updatedAt: row?.updated_at.toISOString() ?? null,
     };
   }
 
@@ -151,10 +157,12 @@ export class Ai {
     return candidates.length > 0 || own === null ? candidates : [{ name: own.binding.model, ...own }];
   }
 
-  async #read(tenantId: string) {
-    const [row] = await this.#deps.db.read(tenantId, (tx) =>
-      tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)),
+  async #read(tenantId: string): Promise<ModelsRow | undefined> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<ModelsRow>('read_models', 'SELECT models, "order", updated_at FROM model_configs WHERE tenant_id = $1', [
+        tenantId,
+      ]),
     );
-    return row;
+    return rows[0];
   }
 }

@@ -12,12 +12,35 @@ import { automationPolicies } from './schema.ts';
 
 type PutBody = z.output<typeof resource.putAutomationPolicy.body>;
 
+interface PolicyRow {
+  standing_orders: string;
+  quiet_hours: Policy['quietHours'];
+  max_runs_per_hour: number | null;
+  approvals_required_for: string[];
+  error_workflow_id: string | null;
+  retention: Policy['retention'];
+  updated_at: Date;
+}
+
 /** The policy of a workspace in a transaction of its own; the defaults when none was set. */
 export async function readPolicy(tx: Transaction, tenantId: string): Promise<Policy> {
-  const [row] = await tx.select().from(automationPolicies).where(eq(automationPolicies.tenantId, tenantId));
+  const { rows } = await tx.query<PolicyRow>(
+    'read_policy',
+    `SELECT standing_orders, quiet_hours, max_runs_per_hour, approvals_required_for, error_workflow_id, retention, updated_at
+     FROM automation_policies WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  const row = rows[0];
   if (row === undefined) return { ...putPolicyBody.parse({}), updatedAt: null };
-  const { tenantId: _own, updatedAt, ...policy } = row;
-  return { ...policy, updatedAt: updatedAt.toISOString() };
+  return {
+    standingOrders: row.standing_orders,
+    quietHours: row.quiet_hours,
+    maxRunsPerHour: row.max_runs_per_hour,
+    approvalsRequiredFor: row.approvals_required_for,
+    errorWorkflowId: row.error_workflow_id,
+    retention: row.retention,
+    updatedAt: row.updated_at.toISOString(),
+  };
 }
 
 export interface PoliciesDependencies {
