@@ -6,15 +6,15 @@ import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts'
 import { AppError } from '../../../shared/errors.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
-import { and, eq, sql } from '../../platform/db/orm.ts';
+import { and, eq } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
 import { maxCommandBytes } from './artifact-room.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
 import { readDeviceCommand } from './device-command.ts';
 import { artifactUploads } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
-import { findUpload } from './upload-rows.ts';
-import type { UploadRow } from './upload-rows.ts';
+import { findUpload, markVerified, touchSame, touchUpload } from './upload-rows.ts';
+import type { ReservedUpload } from './upload-rows.ts';
 
 export interface ArtifactUploadsDependencies {
   db: Database;
@@ -82,12 +82,8 @@ export class ArtifactUploads {
     if (facts.offset > before)
       throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
     // Until it is whole its room is its own.
-    const touch = (tx: Transaction) =>
-      tx
-        .update(artifactUploads)
-        .set({ updatedAt: sql`now()` })
-        .where(eq(artifactUploads.id, id));
-    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, touch), {
+    const keep = (tx: Transaction) => touchUpload(tx, id);
+    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, keep), {
       maxBytes: bytes,
     });
     if (received < bytes) return present(row, received);
@@ -99,12 +95,7 @@ export class ArtifactUploads {
     }
     // What is said to be whole is never asked for again, so it must be there also after the machine went down.
     await blobs.partials.sync(id);
-    await db.workspace(device.tenantId, (tx) =>
-      tx
-        .update(artifactUploads)
-        .set({ verifiedAt: sql`now()` })
-        .where(eq(artifactUploads.id, id)),
-    );
+    await db.workspace(device.tenantId, (tx) => markVerified(tx, id));
     return { ...present(row, bytes), complete: true };
   }
 
@@ -136,30 +127,18 @@ export class ArtifactUploads {
   }
 
   /** The room for an upload, taken once; with other facts than before it begins anew. */
-  async #reserve(
-    device: DeviceIdentity,
-    commandId: string,
-    name: string,
-    { bytes, sha256, contentType }: UploadFacts,
-  ): Promise<UploadRow> {
+  async #reserve(device: DeviceIdentity, commandId: string, name: string, facts: UploadFacts): Promise<ReservedUpload> {
+    const { bytes, sha256, contentType } = facts;
     const { db, blobs, room } = this.#deps;
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
       await keepAlive(tx, commandId);
-      const touch = { updatedAt: sql`now()` };
-      const same = and(
-        eq(artifactUploads.commandId, commandId),
-        eq(artifactUploads.name, name),
-        eq(artifactUploads.bytes, bytes),
-        eq(artifactUploads.sha256, sha256),
-        eq(artifactUploads.contentType, contentType),
-      );
-      const [known] = await tx.update(artifactUploads).set(touch).where(same).returning();
-      if (known !== undefined) return { row: known, replaced: null };
+      const known = await touchSame(tx, commandId, name, facts);
+      if (known !== null) return { row: known, replaced: null };
       await room.lock(tx, tenantId);
-      const [meanwhile] = await tx.update(artifactUploads).set(touch).where(same).returning();
-      if (meanwhile !== undefined) return { row: meanwhile, replaced: null };
+      const meanwhile = await touchSame(tx, commandId, name, facts);
+      if (meanwhile !== null) return { row: meanwhile, replaced: null };
       const [old] = await tx
         .delete(artifactUploads)
         .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)))
@@ -170,7 +149,7 @@ export class ArtifactUploads {
         .insert(artifactUploads)
         .values({ id: newId(), tenantId, nodeId, commandId, name, contentType, bytes, sha256 })
         .returning();
-      return { row: made as UploadRow, replaced: old?.id ?? null };
+      return { row: made as ReservedUpload, replaced: old?.id ?? null };
     });
     if (replaced !== null) await blobs.partials.delete(replaced);
     return row;
@@ -264,7 +243,7 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
     );
 }
 
-function present(row: UploadRow, received: number): Answer {
+function present(row: ReservedUpload, received: number): Answer {
   const complete = row.verifiedAt !== null;
   return { name: row.name, received: complete ? row.bytes : received, bytes: row.bytes, complete };
 }
