@@ -81,8 +81,13 @@ export class Engine {
       read: (work) =>
         this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
-      write: (work, durable = true) =>
-        this.#through(runId, taken.signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable })),
+      write: async (work, durable = true) => {
+        const written = await this.#through(runId, taken.signal, () =>
+          this.#deps.db.workspace(run.tenant_id, work, { durable }),
+        );
+        held.trace?.written();
+        return written;
+      },
     };
     const renewal = setInterval(() => void this.#renew(held, taken), renewalSeconds * 1000);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {

@@ -36,6 +36,8 @@ export class RunTrace {
   readonly #context: TraceContext;
   readonly #parentSpanId: string | null;
   readonly #starts = new Map<number, number>();
+  /** Commands that ended, until what became of them is written: a visit that is cut off before is made again. */
+  #commands: (() => void)[] = [];
 
   constructor(tracing: Tracing, run: TracedRun) {
     const parent = parseTraceParent(run.trace_parent);
@@ -107,26 +109,33 @@ export class RunTrace {
     const endedAt = outcome.finishedAt ?? new Date();
     const measured =
       typeof output === 'object' && output !== null && !Array.isArray(output) ? output['durationMs'] : undefined;
-    this.#tracing.record({
-      name: outcome.type,
-      kind: 'client',
-      context: { ...this.#context, spanId: spanIdOf(commandId) },
-      parentSpanId: stepSpanId(this.#run.id, index),
-      startedAt: createdAt,
-      endedAt,
-      attributes: {
-        'outrigger.run_id': this.#run.id,
-        'outrigger.workspace': this.#run.tenant_id,
-        'outrigger.command_id': commandId,
-        'outrigger.node_id': outcome.nodeId,
-        'outrigger.command': outcome.type,
-        'outrigger.status': outcome.status,
-        'outrigger.command.waited_ms': (handedOutAt ?? endedAt).getTime() - createdAt.getTime(),
-        'outrigger.command.device_ms': typeof measured === 'number' ? measured : undefined,
-        'error.type': outcome.error?.code,
-      },
-      failed: outcome.status !== 'succeeded',
-    });
+    const record = () =>
+      this.#tracing.record({
+        name: outcome.type,
+        kind: 'client',
+        context: { ...this.#context, spanId: spanIdOf(commandId) },
+        parentSpanId: stepSpanId(this.#run.id, index),
+        startedAt: createdAt,
+        endedAt,
+        attributes: {
+          'outrigger.run_id': this.#run.id,
+          'outrigger.workspace': this.#run.tenant_id,
+          'outrigger.command_id': commandId,
+          'outrigger.node_id': outcome.nodeId,
+          'outrigger.command': outcome.type,
+          'outrigger.status': outcome.status,
+          'outrigger.command.waited_ms': (handedOutAt ?? endedAt).getTime() - createdAt.getTime(),
+          'outrigger.command.device_ms': typeof measured === 'number' ? measured : undefined,
+          'error.type': outcome.error?.code,
+        },
+        failed: outcome.status !== 'succeeded',
+      });
+    this.#commands.push(record);
+  }
+
+  /** Says that what the run did so far is written. */
+  written(): void {
+    for (const record of this.#commands.splice(0)) record();
   }
 
   #stepContext(index: number): TraceContext {
