@@ -53,9 +53,9 @@ export interface ChannelRequest {
   body: unknown;
 }
 
-/** Whether the hub takes a request through the channel, by its size; room is left for its number. */
+/** Whether a request is small enough to go through the channel, in which all else waits behind it. */
 export const fitsIntoFrame = (request: ChannelRequest): boolean =>
-  Buffer.byteLength(JSON.stringify(request)) <= maxChannelFrameBytes - 100;
+  Buffer.byteLength(JSON.stringify(request)) <= maxChannelFrameBytes / 8;
 
 /**
  * The channel to a hub: one WebSocket that is opened when it is wanted and may be. It never stands in the way: where a proxy or an older

@@ -177,18 +177,20 @@ describe('a channel', () => {
     const channel = await open(await pair());
     channel.socket.send(Buffer.from([1, 2, 3]), { binary: true });
     channel.ask('dance', { wildly: true });
+    channel.socket.send('{"type":"note"}');
     for (const [type, body, path] of [
       ['poll', { max: 17 }, 'body.max'],
       ['poll', { running: ['x'] }, 'body.running[0]'],
       ['heartbeat', { paused: 'no' }, 'body.paused'],
       ['result', pong, 'params.commandId'],
+      ['heartbeat', undefined, 'body'],
     ] as const) {
       const answer = await channel.answer(channel.ask(type, body));
       expect(answer).toMatchObject({ status: 400, body: { code: 'validation_failed', details: [{ path }] } });
     }
     const unknown = channel.ask('result', pong, crypto.randomUUID());
     expect(await channel.answer(unknown)).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    expect(channel.answers).toHaveLength(5);
+    expect(channel.answers).toHaveLength(6);
     const named = { status: 'failed', error: { code: 'not_found', message: '"__proto__" is not here' } };
     expect((await channel.answer(channel.ask('result', named, crypto.randomUUID()))).status).toBe(404);
     channel.socket.send('{"id":901,"type":"poll","body":{"__proto__":{}}}');
@@ -227,6 +229,24 @@ describe('a channel', () => {
     expect(await channel.answer(poll)).toMatchObject({ status: 401, body: { code: 'device_secret_invalid' } });
     await channel.ended();
     expect(channel.closed?.code).toBe(4401);
+  });
+
+  test('ends as soon as its node is revoked, also when its device asks for nothing', async () => {
+    const paired = await pair();
+    const channel = await open(paired);
+    await channel.answer(channel.ask('heartbeat', {}));
+    await workspace.api.call('deleteAutomationNode', { params: { id: paired.nodeId } });
+    await channel.ended();
+    expect(channel.closed?.code).toBe(4401);
+  });
+
+  test('counts frames that it does not know as well, and does not read on what comes faster than anybody speaks', async () => {
+    await using tight = await startHub({ NODE_RATE_LIMIT_PER_MINUTE: '20' });
+    const channel = await open(await pair(tight, await tight.workspace()), tight);
+    for (let index = 0; index < 60; index += 1) channel.socket.send('{"type":"hello"}');
+    await channel.ended();
+    expect(channel.closed?.code).toBe(4429);
+    expect(channel.answers).toEqual([]);
   });
 
   test('gives way to a newer one of the same device, which gets what was not handed out', async () => {

@@ -32,7 +32,7 @@ export const products: Record<string, readonly string[]> = {
 };
 const productLibraries: Record<string, readonly string[]> = {
   core: ['jose', '@node-rs/argon2'],
-  nodes: ['@fastify/busboy'],
+  nodes: ['@fastify/busboy', 'lru-cache'],
 };
 
 const testing = ['vitest', 'fast-check', 'test/fixtures/*.ts'];

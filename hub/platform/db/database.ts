@@ -76,6 +76,8 @@ export class Database implements AsyncDisposable {
         pipeline: true,
         options: settings,
       });
+      // One that ends while nobody listens to it, between its first word and its first use, would else end the process.
+      pool.on('connect', (client) => client.on('error', () => undefined));
       // Connections that end while the pool does are no news.
       pool.on('error', (error) => this.#closing || options.onError(error));
       return pool;
@@ -236,18 +238,22 @@ export class Database implements AsyncDisposable {
       client.release(broken ?? false);
     };
     let isReleasedLater = false;
-    try {
-      // The first statement goes out right behind it. Had it failed, that one would see no workspace, and so no row.
-      const begun = client.query(begin).catch((error: Error) => {
+    // The first statement goes out right behind it. Should it fail, that one sees no workspace, and so no row; what comes of that is no answer.
+    let beginFailure: Error | undefined;
+    const begun = client.query(begin).then(
+      () => undefined,
+      (error: Error) => {
+        beginFailure = error;
         broken = error;
-        throw error;
-      });
-      begun.catch(() => undefined);
+      },
+    );
+    try {
       const tx = Object.assign(drizzle({ client }), {
         query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
       });
       const result = await work(tx);
       await begun;
+      if (beginFailure !== undefined) throw beginFailure;
       const committed = client.query('COMMIT');
       if (readOnly) {
         // Nothing hangs on how it ends but the connection.
@@ -260,7 +266,9 @@ export class Database implements AsyncDisposable {
         throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of writtenIn(tx)) this.#tellWritten(topic);
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      await begun;
+      const error = beginFailure ?? thrown;
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
       } else if (broken === undefined) {

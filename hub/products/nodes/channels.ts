@@ -1,4 +1,11 @@
-import { channelCloseCodes, channelPoll, deviceRequest, nodeChannel } from '../../../shared/contract/nodes/channel.ts';
+import { LRUCache } from 'lru-cache';
+import {
+  channelCloseCodes,
+  channelPoll,
+  deviceRequest,
+  deviceRequestTypes,
+  nodeChannel,
+} from '../../../shared/contract/nodes/channel.ts';
 import type { DeviceRequest, HubAnswerFrame } from '../../../shared/contract/nodes/channel.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -7,8 +14,8 @@ import { answerToError, parsePart } from '../../platform/http/errors.ts';
 import { parseJsonText } from '../../platform/http/json-text.ts';
 import { implementSocket } from '../../platform/http/sockets.ts';
 import type { OpenedSocket, SocketRoute, WebSocket } from '../../platform/http/sockets.ts';
-import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { Channel, channelTopic, mostOfWorkspace, Second } from './channel.ts';
 import type { Devices } from './devices.ts';
 import type { CommandResults } from './results.ts';
 
@@ -21,91 +28,24 @@ export interface NodeChannelsDependencies {
 
 type Opened = OpenedSocket<typeof nodeChannel.connectAutomationNode>;
 
-/** Topic that tells of a new channel of a node. */
-const channelTopic = (nodeId: string) => `channel:${nodeId}`;
-
-/** Requests of a device that are worked on at once; the connection is not read on until there are fewer. */
-const maxAtOnce = 16;
-/** What one read of the connection may bring beyond that. */
-const maxRequests = 256;
-/** What a device may send in a second before the connection is not read on until that is over: so much as no companion ever has to say. */
-const mostASecond = { frames: 500, bytes: 4 * 1024 * 1024 };
-
-/** The channel of a device that is open here. */
-class Channel {
-  /** Later ones are greater, at whichever process they were opened. */
-  readonly id = newId();
-  readonly socket: WebSocket;
-  /** Aborts when nothing more is to be handed out through it. */
-  readonly ended = new AbortController();
-  #underWay = 0;
-  #isToClose = false;
-  #second = { endsAt: 0, frames: 0, bytes: 0 };
-
-  constructor(socket: WebSocket) {
-    this.socket = socket;
-  }
-
-  /** Counts a frame before anybody looks into it. */
-  arrived(bytes: number): void {
-    const now = performance.now();
-    const second = this.#second;
-    if (now >= second.endsAt) this.#second = { endsAt: now + 1_000, frames: 1, bytes };
-    else {
-      second.frames += 1;
-      second.bytes += bytes;
-    }
-    if (second.frames <= mostASecond.frames && second.bytes <= mostASecond.bytes) return;
-    if (this.socket.isPaused) return;
-    this.socket.pause();
-    setTimeout(() => this.#readOn(), Math.max(0, this.#second.endsAt - now)).unref();
-  }
-
-  begun(): void {
-    this.#underWay += 1;
-    if (this.#underWay > maxRequests) this.end(channelCloseCodes.tooMany, `more than ${maxRequests} requests at once`);
-    else if (this.#underWay >= maxAtOnce) this.socket.pause();
-  }
-
-  finished(): void {
-    this.#underWay -= 1;
-    if (this.#isToClose) this.#closeIfIdle();
-    else this.#readOn();
-  }
-
-  /** Ends polls empty, and closes as soon as what is under way was answered. */
-  stop(): void {
-    this.#isToClose = true;
-    this.ended.abort();
-    this.#closeIfIdle();
-  }
-
-  /** Closes at once; what still comes through it is thrown away. */
-  end(code: number, reason: string): void {
-    this.ended.abort();
-    this.socket.close(code, reason);
-    // The other side's word that it closes, too, could not be read else.
-    this.socket.resume();
-  }
-
-  #readOn(): void {
-    if (this.socket.isPaused && this.#underWay < maxAtOnce) this.socket.resume();
-  }
-
-  #closeIfIdle(): void {
-    if (this.#underWay === 0) this.end(1001, 'the hub stops');
-  }
-}
+const revokedReason = 'this device is not paired any more';
+const maxWorkspaces = 10_000;
+/** After events were missed all devices are looked at again, spread over so long for each of them, in milliseconds. */
+const lookAgainMs = 2.5;
 
 /** The open channels of devices: each request of theirs is carried out as the operation that it stands for. */
 export class NodeChannels {
   readonly #deps: NodeChannelsDependencies;
-  readonly #open = new Set<Channel>();
+  readonly #open = new Map<Channel, Opened>();
+  /** What the devices of each workspace send. */
+  readonly #seconds = new LRUCache<string, Second>({ max: maxWorkspaces });
   readonly #newest = new Map<string, Channel>();
   #stopping: AbortSignal | undefined;
 
   constructor(dependencies: NodeChannelsDependencies) {
     this.#deps = dependencies;
+    // Word of a revocation may have been missed, and a device that asks for nothing is not found out else.
+    dependencies.events.onReconnect(() => this.#lookAgain());
   }
 
   get route(): SocketRoute {
@@ -115,12 +55,12 @@ export class NodeChannels {
   #serve(opened: Opened): void {
     const { socket, principal, stopping } = opened;
     const { nodeId } = principal;
-    const channel = new Channel(socket);
-    this.#open.add(channel);
+    const channel = new Channel(socket, this.#secondOf(principal.tenantId));
+    this.#open.set(channel, opened);
     const heard = this.#replaceOlder(nodeId, channel);
     if (this.#stopping !== stopping) {
       this.#stopping = stopping;
-      stopping.addEventListener('abort', () => this.#open.forEach((one) => one.stop()), { once: true });
+      stopping.addEventListener('abort', () => this.#open.forEach((_opened, one) => one.stop()), { once: true });
     }
     socket.once('close', () => {
       heard[Symbol.dispose]();
@@ -137,12 +77,39 @@ export class NodeChannels {
         channel.end(channelCloseCodes.notUnderstood, 'frames are JSON objects with id and type');
         return;
       }
-      if (request === 'of another type') return;
+      if (request === 'of another type') {
+        // It is a request all the same, and whoever makes too many is sent away.
+        void opened.limit().catch(() => channel.end(channelCloseCodes.tooMany, 'too many requests'));
+        return;
+      }
       channel.begun();
       if (socket.readyState !== socket.OPEN) return;
       void this.#answer(opened, channel, request).finally(() => channel.finished());
     });
     if (stopping.aborted) channel.stop();
+  }
+
+  #secondOf(tenantId: string): Second {
+    const known = this.#seconds.get(tenantId);
+    if (known !== undefined) return known;
+    const second = new Second(mostOfWorkspace);
+    this.#seconds.set(tenantId, second);
+    return second;
+  }
+
+  /** Looks whether the devices of all channels are still paired, spread over a while. */
+  #lookAgain(): void {
+    const withinMs = this.#open.size * lookAgainMs;
+    for (const [channel, opened] of this.#open) {
+      const look = async () => {
+        if (!this.#open.has(channel)) return;
+        await opened.authenticate().catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'device_secret_invalid')
+            channel.end(channelCloseCodes.revoked, revokedReason);
+        });
+      };
+      setTimeout(() => void look(), Math.random() * withinMs).unref();
+    }
   }
 
   /** A device has one companion, and a connection that it gave up may not know it yet, here or at another process. */
@@ -153,8 +120,10 @@ export class NodeChannels {
     const older = this.#newest.get(nodeId);
     if (older !== undefined) replaced(older);
     this.#newest.set(nodeId, channel);
-    const heard = events.subscribe(channelTopic(nodeId), ({ channel: newer }) => {
-      if (typeof newer === 'string' && newer > channel.id) replaced(channel);
+    const heard = events.subscribe(channelTopic(nodeId), ({ channel: newer, revoked }) => {
+      // What is under way finds out by itself, and is answered so.
+      if (revoked === true && channel.isIdle) channel.end(channelCloseCodes.revoked, revokedReason);
+      else if (typeof newer === 'string' && newer > channel.id) replaced(channel);
     });
     void events.publish(channelTopic(nodeId), { channel: channel.id });
     return heard;
@@ -174,7 +143,7 @@ export class NodeChannels {
       const { status, body, retryAfterSeconds } = answerToError(error, requestId, this.#deps.logger);
       answer({ status, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
       if (error instanceof AppError && error.code === 'device_secret_invalid')
-        channel.end(channelCloseCodes.revoked, 'this device is not paired any more');
+        channel.end(channelCloseCodes.revoked, revokedReason);
     }
   }
 
@@ -228,7 +197,7 @@ function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not und
   }
   const parsed = deviceRequest.safeParse(frame);
   if (parsed.success) return parsed.data;
-  const isOther = isFrame(frame) && parsed.error.issues.every(({ path }) => path[0] === 'type');
+  const isOther = isFrame(frame) && !deviceRequestTypes.some((type) => type === frame.type);
   return isOther ? 'of another type' : 'not understood';
 }
 

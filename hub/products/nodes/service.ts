@@ -11,6 +11,7 @@ import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { channelTopic } from './channel.ts';
 import { failNodeCommands } from './command-rows.ts';
 import { nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
@@ -130,6 +131,7 @@ export class Nodes {
     });
     this.#deps.dispatch(jobs);
     void this.#deps.events.publish(nodeTopic(id), {});
+    void this.#deps.events.publish(channelTopic(id), { revoked: true });
     return { id, deleted: true };
   }
 

@@ -22,8 +22,9 @@ export type DeviceRequestType = (typeof deviceRequestTypes)[number];
 export const deviceRequest = z.object({
   id: z.int().min(0),
   type: z.enum(deviceRequestTypes),
-  commandId: id.optional().describe('With `result`'),
-  body: z.unknown(),
+  /** With `result`; judged with the rest of it. */
+  commandId: z.unknown().optional(),
+  body: z.unknown().optional(),
 });
 export type DeviceRequest = z.output<typeof deviceRequest>;
 

@@ -1,0 +1,101 @@
+import { channelCloseCodes } from '../../../shared/contract/nodes/channel.ts';
+import type { WebSocket } from '../../platform/http/sockets.ts';
+import { newId } from '../../platform/ids.ts';
+
+/** Topic that tells of a new channel of a node, or that it was revoked. */
+export const channelTopic = (nodeId: string) => `channel:${nodeId}`;
+
+/** Requests of a device that are worked on at once; the connection is not read on until there are fewer. */
+const maxAtOnce = 16;
+/** What one read of the connection may bring beyond that. */
+const maxRequests = 256;
+/** What a device may send in a second before its connection is not read on until that is over: more than any companion has to say. */
+const mostOfDevice = { frames: 500, bytes: 1024 * 1024 };
+/** And all devices of a workspace together, so that nobody else waits while their frames are looked into. */
+export const mostOfWorkspace = { frames: 5_000, bytes: 4 * 1024 * 1024 };
+
+/** What came in the second that is now. */
+export class Second {
+  readonly #most: { frames: number; bytes: number };
+  #endsAt = 0;
+  #frames = 0;
+  #bytes = 0;
+
+  constructor(most: { frames: number; bytes: number }) {
+    this.#most = most;
+  }
+
+  /** Counts a frame; answers how long no further one is to be read, in milliseconds. */
+  add(bytes: number, now: number): number {
+    if (now >= this.#endsAt) [this.#endsAt, this.#frames, this.#bytes] = [now + 1_000, 0, 0];
+    this.#frames += 1;
+    this.#bytes += bytes;
+    return this.#frames > this.#most.frames || this.#bytes > this.#most.bytes ? this.#endsAt - now : 0;
+  }
+}
+
+/** The channel of a device that is open here. */
+export class Channel {
+  /** Later ones are greater, at whichever process they were opened. */
+  readonly id = newId();
+  readonly socket: WebSocket;
+  /** Aborts when nothing more is to be handed out through it. */
+  readonly ended = new AbortController();
+  #underWay = 0;
+  #isToClose = false;
+  readonly #own = new Second(mostOfDevice);
+  readonly #shared: Second;
+
+  constructor(socket: WebSocket, shared: Second) {
+    this.socket = socket;
+    this.#shared = shared;
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay === 0;
+  }
+
+  /** Counts a frame before anybody looks into it. */
+  arrived(bytes: number): void {
+    const now = performance.now();
+    const waitMs = Math.max(this.#own.add(bytes, now), this.#shared.add(bytes, now));
+    if (waitMs === 0 || this.socket.isPaused) return;
+    this.socket.pause();
+    setTimeout(() => this.#readOn(), waitMs).unref();
+  }
+
+  begun(): void {
+    this.#underWay += 1;
+    if (this.#underWay > maxRequests) this.end(channelCloseCodes.tooMany, `more than ${maxRequests} requests at once`);
+    else if (this.#underWay >= maxAtOnce) this.socket.pause();
+  }
+
+  finished(): void {
+    this.#underWay -= 1;
+    if (this.#isToClose) this.#closeIfIdle();
+    else this.#readOn();
+  }
+
+  /** Ends polls empty, and closes as soon as what is under way was answered. */
+  stop(): void {
+    this.#isToClose = true;
+    this.ended.abort();
+    this.#closeIfIdle();
+  }
+
+  /** Closes at once; what still comes through it is thrown away. */
+  end(code: number, reason: string): void {
+    this.ended.abort();
+    this.socket.close(code, reason);
+    // The other side's word that it closes, too, could not be read else.
+    this.socket.resume();
+  }
+
+  #readOn(): void {
+    if (this.socket.isPaused && this.#underWay < maxAtOnce) this.socket.resume();
+  }
+
+  #closeIfIdle(): void {
+    if (this.#underWay === 0) this.end(1001, 'the hub stops');
+  }
+}
