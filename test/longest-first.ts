@@ -39,6 +39,9 @@ export class LongestFirst extends BaseSequencer {
       const at = longest.indexOf(relative(process.cwd(), moduleId));
       return at === -1 ? longest.length : at;
     };
-    return (await super.sort(files)).toSorted((left, right) => rank(left) - rank(right));
+    // The sequencer's own order, not an array's method.
+    // oxlint-disable-next-line unicorn/no-array-sort
+    const ordered = await super.sort(files);
+    return ordered.toSorted((left, right) => rank(left) - rank(right));
   }
 }

@@ -79,8 +79,7 @@ export class Database implements AsyncDisposable {
       // One that ends while nobody listens to it, between its first word and its first use, would else end the process.
       pool.on('connect', (client) => client.on('error', () => undefined));
       // Connections that end while the pool does are no news.
-      pool.on('error', (error) => this.#closing || options.onError(error));
-      return pool;
+      return pool.on('error', (error) => this.#closing || options.onError(error));
     };
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
     // As cheap as memory and flash make it: at the server's default, meant for spinning disks, the planner walks a whole table by its
