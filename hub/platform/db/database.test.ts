@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
-import { Database } from './database.ts';
+import { Database, isDatabaseUnavailable } from './database.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -148,4 +148,65 @@ test('a transaction that PostgreSQL did not commit is never taken for one that i
     await tx.query('no_such', 'SELECT no_such_column', []).catch(() => undefined);
   });
   await expect(swallowed).rejects.toThrow('not committed');
+});
+
+test('a transaction whose begin failed says that, and not what its work made of seeing no rows', async () => {
+  const role = `limited_${Date.now()}`;
+  await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' IN ROLE outrigger_app`);
+  const url = new URL(database.url);
+  [url.username, url.password] = [role, 'p'];
+  await using cleanUp = new AsyncDisposableStack();
+  cleanUp.defer(() => void database.query(`DROP ROLE ${role}`));
+  const limited = cleanUp.use(
+    new Database({
+      url: url.href,
+      maxConnections: 3,
+      applicationName: 'limited',
+      onError: () => undefined,
+    }),
+  );
+  const failure = await settle(
+    limited.system(async (tx) => {
+      const { rows } = await tx.query('any_tenant', 'SELECT id FROM tenants LIMIT 1', []);
+      if (rows.length === 0) throw new Error('there is no such workspace');
+    }),
+  );
+  expect(String(failure)).toContain('permission denied to set role');
+});
+
+test('what only reads can not write, and its connection is used again', async () => {
+  const tenantId = crypto.randomUUID();
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
+  const name = () => db.read(tenantId, (tx) => tx.query('own_name', 'SELECT name FROM tenants', []));
+  for (let index = 0; index < 20; index += 1) expect((await name()).rows).toEqual([{ name: tenantId }]);
+  const write = db.read(tenantId, (tx) => tx.query('rename', `UPDATE tenants SET name = 'x'`, []));
+  await expect(write).rejects.toThrow('a transaction that only reads wrote');
+  expect((await name()).rows).toEqual([{ name: tenantId }]);
+  expect(db.load.total).toBeLessThanOrEqual(6);
+});
+
+test('connections that the server ends at any moment fail what they were used for, and nothing else', async () => {
+  const ended = new AbortController();
+  const own = await database.query<{ name: string }>('SELECT current_database() AS name', []);
+  const ending = (async () => {
+    while (!ended.signal.aborted)
+      await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'test' AND random() < 0.5`,
+        [own[0]?.name],
+      );
+  })();
+  const until = performance.now() + 3_000;
+  const failures: unknown[] = [];
+  const use = async () => {
+    while (performance.now() < until) {
+      const failure = await settle(db.system((tx) => tx.query('one', 'SELECT 1', [])));
+      if (failure !== null) failures.push(failure);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, use));
+  ended.abort();
+  await ending;
+  expect(failures.length).toBeGreaterThan(0);
+  expect(failures.filter((failure) => !isDatabaseUnavailable(failure))).toEqual([]);
+  await expect.poll(() => settle(db.system((tx) => tx.query('one', 'SELECT 1', [])))).toBeNull();
 });

@@ -1,27 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'pg';
-import type { QueryConfig, QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
-import { DatabaseOutage, isConflict, isDatabaseUnavailable, isDiskFull, isForbidden, toOutage } from './errors.ts';
+import {
+  DatabaseOutage,
+  isConflict,
+  isDatabaseUnavailable,
+  isDiskFull,
+  isWriteRefused,
+  isForbidden,
+  toOutage,
+} from './errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
+import { openPool } from './open-pool.ts';
+import type { DatabaseOptions } from './open-pool.ts';
 import { drizzle } from './orm.ts';
 import { writtenIn } from './transaction.ts';
 import type { PreparedQuery, Transaction } from './transaction.ts';
 
 export { DatabaseOutage, isDatabaseUnavailable, TransactionConflict, violatedConstraint } from './errors.ts';
 export type { Transaction };
-
-export interface DatabaseOptions {
-  /** postgres:// URL of a user that owns the tables or is a member of both roles. */
-  url: string;
-  maxConnections: number;
-  applicationName: string;
-  /** Hears of connections that broke while idle; they are replaced by themselves. */
-  onError: (error: Error) => void;
-  lockTimeoutMs?: number;
-  statementTimeoutMs?: number;
-  queryTimeoutMs?: number;
-}
 
 export interface TransactionOptions {
   /** Whether it only reads; a write fails. */
@@ -34,12 +31,6 @@ export interface TransactionOptions {
 }
 
 const systemScope = 'SET LOCAL ROLE outrigger_system';
-
-/** What a lock is waited for at most, so that a blocked write lets go of what it holds long before a lease ends. */
-const defaultLockTimeoutMs = 10_000;
-const defaultStatementTimeoutMs = 30_000;
-/** A server that does not even end a statement that takes too long has fallen silent. */
-const defaultQueryTimeoutMs = 35_000;
 
 /** A connection that does not answer a ping within so long is given up, in milliseconds. */
 const pingTimeoutMs = 5_000;
@@ -59,28 +50,8 @@ export class Database implements AsyncDisposable {
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
-    const open = (max: number, settings: string) => {
-      const pool = new Pool({
-        connectionString: options.url,
-        max,
-        application_name: options.applicationName,
-        connectionTimeoutMillis: 10_000,
-        idleTimeoutMillis: 60_000,
-        keepAlive: true,
-        keepAliveInitialDelayMillis: 10_000,
-        lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
-        statement_timeout: options.statementTimeoutMs ?? defaultStatementTimeoutMs,
-        query_timeout: options.queryTimeoutMs ?? defaultQueryTimeoutMs,
-        idle_in_transaction_session_timeout: 60_000,
-        // A statement does not wait for the answer to what was sent before it.
-        pipeline: true,
-        options: settings,
-      });
-      // One that ends while nobody listens to it, between its first word and its first use, would else end the process.
-      pool.on('connect', (client) => client.on('error', () => undefined));
-      // Connections that end while the pool does are no news.
-      return pool.on('error', (error) => this.#closing || options.onError(error));
-    };
+    const open = (max: number, settings: string) =>
+      openPool({ ...options, onError: (error) => this.#closing || options.onError(error) }, max, settings);
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
     // As cheap as memory and flash make it: at the server's default, meant for spinning disks, the planner walks a whole table by its
     // primary key for the newest rows of one workspace, in the hope that they are near.
@@ -267,7 +238,9 @@ export class Database implements AsyncDisposable {
       return result;
     } catch (thrown) {
       await begun;
-      const error = beginFailure ?? thrown;
+      // That would else look like a server which takes no writes now.
+      const isMistake = readOnly && isWriteRefused(thrown);
+      const error = isMistake ? new TypeError('a transaction that only reads wrote') : (beginFailure ?? thrown);
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
       } else if (broken === undefined) {

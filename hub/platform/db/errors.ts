@@ -88,3 +88,6 @@ export function violatedConstraint(error: unknown): string | undefined {
   }
   return undefined;
 }
+
+/** Whether a statement wrote where only reading was allowed. */
+export const isWriteRefused = (error: unknown): boolean => hasCode(error, new Set(['25006']));
