@@ -4,6 +4,7 @@ import process from 'node:process';
 
 const launcherVariable = 'OUTRIGGER_LAUNCHER';
 const beatMs = 500;
+const hangupGraceMs = 100;
 /** A terminal and npm both pass Ctrl-C on: what comes so soon is the same wish. */
 const sameWishMs = 500;
 const runners = /^(npm|npx|pnpm|yarn|bun)$/;
@@ -92,8 +93,12 @@ export function whenAskedToStop({ onStop }) {
     );
   const beat = setInterval(() => {
     if (!isGone()) return;
-    clearInterval(beat);
-    if (askedAt === null) ask('what started it is gone');
+    // A terminal that closes may have ended what started it, and its SIGHUP be on the way here, which says that nothing is to end.
+    setTimeout(() => {
+      if (!isGone()) return;
+      clearInterval(beat);
+      if (askedAt === null) ask('what started it is gone');
+    }, hangupGraceMs).unref();
   }, beatMs);
   beat.unref();
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => ask(signal));
