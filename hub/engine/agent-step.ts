@@ -19,7 +19,7 @@ import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
-import { advanceRun, isStepState, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, isStepState, writeReceipt, stepUnderWay, writeStep } from './store.ts';
 
 /**
  * Goes on with an agent's loop: asks the model, carries out the tools that it calls, tells it what came of them, until it ends with
@@ -256,17 +256,7 @@ class AgentLoop {
       // The connection may have broken between the commit and the word of it.
       if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
       await advanceRun(tx, this.#held, { nextStep: this.#index, ends: null, error: null });
-      await writeStep(tx, this.#held, {
-        index: this.#index,
-        status: 'running',
-        attempts: this.#attempt,
-        wait: null,
-        state,
-        output: null,
-        outputText: null,
-        error: null,
-        finished: false,
-      });
+      await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }));
       await more?.(tx);
     });
     this.#held.called = null;

@@ -5,7 +5,7 @@ import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { DirectSkill, SkillContext } from './skill.ts';
-import { advanceRun, writeIntent, writeStep } from './store.ts';
+import { advanceRun, writeIntent, stepUnderWay, writeStep } from './store.ts';
 
 const maxOutputBytes = 4 * 1024 * 1024;
 
@@ -112,17 +112,7 @@ async function declareEffect(
   const { id: runId, tenant_id: tenantId } = held.run;
   await held.write(async (tx) => {
     await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-    await writeStep(tx, held, {
-      index,
-      status: 'running',
-      attempts: attempt,
-      wait: null,
-      state,
-      output: null,
-      outputText: null,
-      error: null,
-      finished: false,
-    });
+    await writeStep(tx, held, stepUnderWay(index, attempt, { state }));
     await writeIntent(tx, { runId, stepIndex: index, attempt, call }, { tenantId, skillId, kind });
   });
   held.called = null;

@@ -29,6 +29,7 @@ import {
   suspendRun,
   writeLastStep,
   writeReceipt,
+  stepUnderWay,
   writeStep,
 } from './store.ts';
 import type { ClaimedRun, Hold, StepRecord } from './store.ts';
@@ -189,17 +190,7 @@ export class Engine {
     await held.write(async (tx) => {
       await Promise.all([
         advanceRun(tx, held, { nextStep: index, ends: null, error: null }),
-        writeStep(tx, held, {
-          index,
-          status: 'running',
-          attempts: attempt,
-          wait: null,
-          state,
-          output: null,
-          outputText: null,
-          error: null,
-          finished: false,
-        }),
+        writeStep(tx, held, stepUnderWay(index, attempt, { state })),
       ]);
     });
     held.results.set(index, {
@@ -432,17 +423,11 @@ export class Engine {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      await writeStep(tx, held, {
-        index,
-        status: 'running',
-        attempts: attempt,
-        wait: { kind: 'retry' },
-        state: null,
-        output: null,
-        outputText: null,
-        error: failure.toRecord(index),
-        finished: false,
-      });
+      await writeStep(
+        tx,
+        held,
+        stepUnderWay(index, attempt, { wait: { kind: 'retry' }, error: failure.toRecord(index) }),
+      );
       return promised;
     });
     this.#deps.dispatch([job]);
@@ -457,17 +442,7 @@ export class Engine {
     const { run } = held;
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, seconds);
-      await writeStep(tx, held, {
-        index,
-        status: 'running',
-        attempts: attempt,
-        wait: { kind: 'delay' },
-        state: null,
-        output: null,
-        outputText: null,
-        error: null,
-        finished: false,
-      });
+      await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'delay' } }));
       return promised;
     });
     this.#deps.dispatch([job]);
@@ -488,17 +463,7 @@ export class Engine {
       const until = { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds };
       const [woken, wait] = await Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      await writeStep(tx, held, {
-        index,
-        status,
-        attempts: outcome.attempt,
-        wait,
-        state: outcome.state,
-        output: null,
-        outputText: null,
-        error: null,
-        finished: false,
-      });
+      await writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state: outcome.state }));
       return woken === null ? [] : [woken];
     };
     let jobs: PromisedJob[];

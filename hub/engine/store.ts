@@ -160,6 +160,23 @@ export interface StepRecord {
   finished: boolean;
 }
 
+/** A step of which nothing has come yet. */
+export const stepUnderWay = (
+  index: number,
+  attempts: number,
+  { status = 'running', wait = null, state = null, error = null }: Partial<StepRecord> = {},
+): StepRecord => ({
+  index,
+  status,
+  attempts,
+  wait,
+  state,
+  output: null,
+  outputText: null,
+  error,
+  finished: false,
+});
+
 /** What a step was called with, as it is kept with whatever is written of it next. */
 export interface CalledWith {
   index: number;

@@ -156,7 +156,9 @@ test('a transaction whose begin failed says that, and not what its work made of 
   const url = new URL(database.url);
   [url.username, url.password] = [role, 'p'];
   await using cleanUp = new AsyncDisposableStack();
-  cleanUp.defer(() => void database.query(`DROP ROLE ${role}`));
+  cleanUp.defer(async () => {
+    await database.query(`DROP ROLE ${role}`);
+  });
   const limited = cleanUp.use(
     new Database({
       url: url.href,
@@ -172,6 +174,38 @@ test('a transaction whose begin failed says that, and not what its work made of 
     }),
   );
   expect(String(failure)).toContain('permission denied to set role');
+});
+
+test('what a failed transaction left running sends nothing into the next one on its connection', async () => {
+  await using single = new Database({
+    url: database.url,
+    maxConnections: 2,
+    applicationName: 'single',
+    onError: () => undefined,
+  });
+  await single.system((tx) =>
+    tx.query('insert_late', `INSERT INTO hub_settings (key, value) VALUES ('late', '0')`, []),
+  );
+  let late: Promise<unknown> | undefined;
+  const failing = single.system(async (tx) => {
+    const lost = (async () => {
+      await tx.query('one', 'SELECT 1', []);
+      throw new Error('the lease is lost');
+    })();
+    const goesOn = (async () => {
+      await tx.query('nap', 'SELECT pg_sleep(0.05)', []);
+      await tx.query('late', `UPDATE hub_settings SET value = '1' WHERE key = 'late'`, []);
+    })();
+    late = settle(goesOn);
+    await Promise.all([lost, goesOn]);
+  });
+  await expect(failing).rejects.toThrow('the lease is lost');
+  const next = single.system(async (tx) => {
+    await tx.query('nap', 'SELECT pg_sleep(0.05)', []);
+    return (await tx.query('read_late', `SELECT value FROM hub_settings WHERE key = 'late'`, [])).rows;
+  });
+  expect(await next).toEqual([{ value: 0 }]);
+  expect(String(await late)).toContain('the transaction is over');
 });
 
 test('what only reads can not write, and its connection is used again', async () => {

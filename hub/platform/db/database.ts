@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, QueryConfig, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
 import {
   DatabaseOutage,
@@ -218,10 +218,7 @@ export class Database implements AsyncDisposable {
       },
     );
     try {
-      const tx = Object.assign(drizzle({ client }), {
-        query: ((name, text, values) => client.query({ name, text, values })) as PreparedQuery,
-      });
-      const result = await work(tx);
+      const { answer, written } = await workOn(client, work);
       await begun;
       if (beginFailure !== undefined) throw beginFailure;
       const committed = client.query('COMMIT');
@@ -229,13 +226,13 @@ export class Database implements AsyncDisposable {
         // Nothing hangs on how it ends but the connection.
         isReleasedLater = true;
         void committed.catch((error: Error) => (broken = error)).finally(release);
-        return result;
+        return answer;
       }
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
       if ((await committed).command !== 'COMMIT')
         throw new Error('a transaction was not committed, because a statement of it had failed');
-      for (const topic of writtenIn(tx)) this.#tellWritten(topic);
-      return result;
+      for (const topic of written) this.#tellWritten(topic);
+      return answer;
     } catch (thrown) {
       await begun;
       // That would else look like a server which takes no writes now.
@@ -269,5 +266,27 @@ export class Database implements AsyncDisposable {
       if (!isForbidden(error)) throw error;
     });
     this.#isDiskFull = false;
+  }
+}
+
+/**
+ * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
+ * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
+ */
+async function workOn<Result>(
+  client: PoolClient,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<{ answer: Result; written: Iterable<string> }> {
+  let isOver = false;
+  const query = ((...given: Parameters<PoolClient['query']>) =>
+    isOver ? Promise.reject(new Error('the transaction is over')) : client.query(...given)) as PoolClient['query'];
+  const own = Object.create(client, { query: { value: query } }) as PoolClient;
+  const tx = Object.assign(drizzle({ client: own }), {
+    query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
+  });
+  try {
+    return { answer: await work(tx), written: writtenIn(tx) };
+  } finally {
+    isOver = true;
   }
 }

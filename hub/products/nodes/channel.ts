@@ -42,7 +42,10 @@ export class Channel {
   /** Aborts when nothing more is to be handed out through it. */
   readonly ended = new AbortController();
   #underWay = 0;
-  #isToClose = false;
+  /** Why it is to close as soon as nothing is under way. */
+  #closing: { code: number; reason: string } | undefined;
+  /** While it runs nothing more is read. */
+  #resting: NodeJS.Timeout | undefined;
   readonly #own = new Second(mostOfDevice);
   readonly #shared: Second;
 
@@ -51,17 +54,16 @@ export class Channel {
     this.#shared = shared;
   }
 
-  get isIdle(): boolean {
-    return this.#underWay === 0;
-  }
-
   /** Counts a frame before anybody looks into it. */
   arrived(bytes: number): void {
     const now = performance.now();
     const waitMs = Math.max(this.#own.add(bytes, now), this.#shared.add(bytes, now));
-    if (waitMs === 0 || this.socket.isPaused) return;
+    if (waitMs === 0 || this.#resting !== undefined) return;
     this.socket.pause();
-    setTimeout(() => this.#readOn(), waitMs).unref();
+    this.#resting = setTimeout(() => {
+      this.#resting = undefined;
+      this.#readOn();
+    }, waitMs).unref();
   }
 
   begun(): void {
@@ -72,14 +74,19 @@ export class Channel {
 
   finished(): void {
     this.#underWay -= 1;
-    if (this.#isToClose) this.#closeIfIdle();
-    else this.#readOn();
+    this.#closeIfIdle();
+    this.#readOn();
   }
 
   /** Ends polls empty, and closes as soon as what is under way was answered. */
   stop(): void {
-    this.#isToClose = true;
     this.ended.abort();
+    this.endWhenIdle(1001, 'the hub stops');
+  }
+
+  /** Closes as soon as what is under way was answered. */
+  endWhenIdle(code: number, reason: string): void {
+    this.#closing ??= { code, reason };
     this.#closeIfIdle();
   }
 
@@ -92,10 +99,10 @@ export class Channel {
   }
 
   #readOn(): void {
-    if (this.socket.isPaused && this.#underWay < maxAtOnce) this.socket.resume();
+    if (this.#underWay < maxAtOnce && this.#resting === undefined) this.socket.resume();
   }
 
   #closeIfIdle(): void {
-    if (this.#underWay === 0) this.end(1001, 'the hub stops');
+    if (this.#closing !== undefined && this.#underWay === 0) this.end(this.#closing.code, this.#closing.reason);
   }
 }

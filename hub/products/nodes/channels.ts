@@ -79,7 +79,10 @@ export class NodeChannels {
       }
       if (request === 'of another type') {
         // It is a request all the same, and whoever makes too many is sent away.
-        void opened.limit().catch(() => channel.end(channelCloseCodes.tooMany, 'too many requests'));
+        void opened.limit().catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'rate_limited')
+            channel.end(channelCloseCodes.tooMany, 'too many requests');
+        });
         return;
       }
       channel.begun();
@@ -122,7 +125,7 @@ export class NodeChannels {
     this.#newest.set(nodeId, channel);
     const heard = events.subscribe(channelTopic(nodeId), ({ channel: newer, revoked }) => {
       // What is under way finds out by itself, and is answered so.
-      if (revoked === true && channel.isIdle) channel.end(channelCloseCodes.revoked, revokedReason);
+      if (revoked === true) channel.endWhenIdle(channelCloseCodes.revoked, revokedReason);
       else if (typeof newer === 'string' && newer > channel.id) replaced(channel);
     });
     void events.publish(channelTopic(nodeId), { channel: channel.id });
