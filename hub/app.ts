@@ -82,7 +82,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const { identity, limits } = core;
   const nodes = createNodes(platform, config, { limits, dispatch });
   const ai = createAi(stack, platform, config);
-  const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch });
+  const intake = runQueue?.intake ?? null;
+  const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
   const products: Product[] = [core, automations, ai, marketing, nodes];
   const chat = createChat(products.flatMap((product) => product.followers ?? []));

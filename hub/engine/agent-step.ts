@@ -15,6 +15,7 @@ import { untilAborted } from './direct-call.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
+import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
@@ -216,7 +217,7 @@ class AgentLoop {
     }
     this.#state.activeMs += performance.now() - startedAt;
     if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.#json() };
-    const { output, outputText, effect, persist } = outcome;
+    const { output, outputText, effect, rows, persist } = outcome;
     Object.assign(call, { status: 'succeeded', output, outputText });
     const receipt = async (tx: Transaction) => {
       if (effect !== 'pure')
@@ -230,6 +231,7 @@ class AgentLoop {
     try {
       await this.#save(async (tx) => {
         await receipt(tx);
+        await writeSunk(tx, rows);
         await persist?.(tx);
       });
     } catch (error) {
@@ -269,7 +271,7 @@ class AgentLoop {
       toStorableJson({ text: final, turns, usage, model: turns.at(-1)?.model ?? null, sessionId: session?.id ?? null }),
     );
     if (session === null)
-      return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure' };
+      return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure', rows: [] };
     const summary = await summarise(this.#deps, this.#held, model, session);
     return {
       kind: 'succeeded',
@@ -277,6 +279,7 @@ class AgentLoop {
       output,
       outputText: final,
       effect: 'pure',
+      rows: [],
       persist: (tx) => writeAnswer(tx, this.#deps, this.#held, session, { prompt, final, summary }),
     };
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { StepWait } from './schema.ts';
+import type { SunkRow } from './skill.ts';
 import type { EffectKind, SkillOutcome } from './skill.ts';
 
 /** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
@@ -39,7 +40,14 @@ export interface Asked extends Waiting {
 }
 
 export type CallOutcome =
-  | { kind: 'done'; output: JsonValue; outputText: string; effect: EffectKind; persist?: SkillOutcome['persist'] }
+  | {
+      kind: 'done';
+      output: JsonValue;
+      outputText: string;
+      effect: EffectKind;
+      rows: readonly SunkRow[];
+      persist?: SkillOutcome['persist'];
+    }
   | Waiting;
 
 /** SHA-256 of a text, in hex. */

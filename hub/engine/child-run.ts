@@ -90,6 +90,7 @@ export async function resumeChild(held: HeldRun, runId: string): Promise<CallOut
         output: { runId, status: 'succeeded', output: child.output ?? null },
         outputText: child.output_text ?? '',
         effect: 'pure',
+        rows: [],
       };
     case 'failed':
       throw new StepFailure(

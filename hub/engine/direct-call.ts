@@ -27,6 +27,7 @@ export async function executeDirect(
   const sessionId = run.trigger['sessionId'];
   const context: SkillContext = {
     tenantId: run.tenant_id,
+    workflowId: run.workflow_id,
     runId: run.id,
     stepIndex: index,
     attempt,
@@ -71,6 +72,7 @@ export async function executeDirect(
       output,
       outputText: toStorableText(outcome.outputText ?? text),
       effect: skill.effect,
+      rows: outcome.rows ?? [],
       ...(outcome.persist === undefined ? {} : { persist: outcome.persist }),
     };
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { DatabaseOutage } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { runTopic, wakeRun } from './accept-runs.ts';
@@ -12,11 +13,15 @@ import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
+import { ProgressWriter } from './progress.ts';
+import type { DoneStep, Progress } from './progress.ts';
+import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
 import type { RunFailure } from './schema.ts';
 import { stepsOf } from './skill-run.ts';
+import type { SkillOutcome } from './skill.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,
@@ -32,16 +37,34 @@ import {
   stepUnderWay,
   writeStep,
 } from './store.ts';
-import type { ClaimedRun, Hold, StepRecord } from './store.ts';
+import type { CallKey, ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
 /** Ends of a process in the midst of its work on one step, after which the run is held to cause them. */
 const maxProcessDeaths = 2;
 const maxOutputTextLength = 200_000;
+/** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
+const unwrittenMs = 100;
+
+/** How a step ended, as it is written. */
+interface StepEnding {
+  advance: RunAdvance;
+  done: DoneStep;
+  persist: SkillOutcome['persist'];
+  receipts: CallKey[];
+  /** Whether its commit waits for the disk. */
+  durable: boolean;
+}
+
+/** What the end of a step set going: jobs for the queue, and what to tell, both after the commit. */
+interface WrittenEnding {
+  jobs: PromisedJob[];
+  after: (() => void)[];
+}
 
 /** The place of a run that shares none. */
-const unsharedPlace: Place = { outside: (work) => work() };
+const unsharedPlace: Place = { outside: (work) => work(), release: () => undefined };
 
 /**
  * Runs workflows. A run is taken under a fenced lease and moved on step by step; each write names the fence, so that a worker
@@ -51,23 +74,27 @@ const unsharedPlace: Place = { outside: (work) => work() };
  */
 export class Engine {
   readonly #deps: EngineDependencies;
+  readonly #progress: ProgressWriter;
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
+    this.#progress = new ProgressWriter(dependencies.db);
   }
 
   /**
    * Moves a run on until it ends or waits; answers whether it was to be had.
+   * @param taken the id of a run to claim, or one that this process holds already.
    * @param shutdown aborts when this worker must go: the run is given back for another to take.
    * @param place what it may give to others while it waits for an answer from outside.
    */
-  async execute(runId: string, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
-    const claimed = await claimRun(this.#deps.db, runId);
+  async execute(taken: string | ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
+    const claimed = typeof taken === 'string' ? await claimRun(this.#deps.db, taken) : taken;
     if (claimed === null) return false;
+    const runId = claimed.id;
     const run = { ...claimed, steps: stepsOf(claimed) };
-    const taken = new AbortController();
+    const lost = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
-    const signal = AbortSignal.any([taken.signal, shutdown]);
+    const signal = AbortSignal.any([lost.signal, shutdown]);
     const held: HeldRun = {
       ...hold,
       place,
@@ -76,6 +103,8 @@ export class Engine {
       // What a skill's own call was given is no template.
       uses: outputUses(claimed.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
+      unwritten: [],
+      catchingUp: null,
       called: null,
       signal,
       working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),
@@ -83,16 +112,26 @@ export class Engine {
         this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
       // What has happened is worth writing until the very end of this process, or somebody else has the run.
       write: async (work, durable = true) => {
-        const written = await this.#through(runId, taken.signal, () =>
+        await this.#catchUp(held, lost.signal);
+        const written = await this.#through(runId, lost.signal, () =>
           this.#deps.db.workspace(run.tenant_id, work, { durable }),
         );
         held.trace?.written();
         return written;
       },
+      writeSoon: (step) => {
+        held.unwritten.push(step);
+        catchUpSoon ??= setTimeout(() => {
+          catchUpSoon = null;
+          // Whatever keeps them from being written keeps what is written next from it, too, and is dealt with there.
+          this.#catchUp(held, lost.signal).catch(() => undefined);
+        }, unwrittenMs);
+      },
     };
-    const renewal = setInterval(() => void this.#renew(held, taken), renewalSeconds * 1000);
+    let catchUpSoon: NodeJS.Timeout | null = null;
+    const renewal = setInterval(() => void this.#renew(held, lost), renewalSeconds * 1000);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
-      if (event['status'] === 'cancelled') taken.abort(new LeaseLost('the run was cancelled'));
+      if (event['status'] === 'cancelled') lost.abort(new LeaseLost('the run was cancelled'));
     });
     try {
       const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
@@ -108,14 +147,75 @@ export class Engine {
           'left a run that somebody else has',
         );
       } else if (shutdown.aborted) {
-        await this.#giveBack(held);
+        await this.#catchUp(held, lost.signal).catch(() => undefined);
+        await this.giveBack(held.run);
       } else {
         throw error;
       }
     } finally {
       clearInterval(renewal);
+      if (catchUpSoon !== null) clearTimeout(catchUpSoon);
     }
     return true;
+  }
+
+  /** Writes the steps that are over and not written yet, if there are any and nobody does already. */
+  #catchUp(held: HeldRun, signal: AbortSignal): Promise<void> {
+    held.catchingUp ??= this.#writeUnwritten(held, signal).finally(() => {
+      held.catchingUp = null;
+    });
+    return held.catchingUp;
+  }
+
+  async #writeUnwritten(held: HeldRun, signal: AbortSignal): Promise<void> {
+    const steps = [...held.unwritten];
+    const last = steps.at(-1);
+    if (last === undefined) return;
+    const progress: Progress = {
+      runId: held.runId,
+      fence: held.fence,
+      workflowId: held.run.workflow_id,
+      advance: { nextStep: last.record.index + 1, ends: null, error: null },
+      steps,
+      receipts: [],
+      durable: false,
+    };
+    if ((await this.#writeTogether(held, progress)) === null) {
+      await this.#through(held.runId, signal, () =>
+        this.#deps.db.workspace(
+          held.run.tenant_id,
+          async (tx) => {
+            if (await hasAdvanced(tx, held, progress.advance)) return;
+            await Promise.all([
+              advanceRun(tx, held, progress.advance),
+              ...steps.map(({ record, called }) => writeStep(tx, { ...held, called }, record)),
+              writeSunk(
+                tx,
+                steps.flatMap(({ rows }) => rows),
+              ),
+            ]);
+          },
+          { durable: false },
+        ),
+      );
+    }
+    held.unwritten.splice(0, steps.length);
+    held.trace?.written();
+  }
+
+  /**
+   * Writes what became of a run together with what became of others. Answers the jobs that this promised; null when it may not have been
+   * written: then the caller writes it alone, if it was not after all.
+   */
+  async #writeTogether(held: HeldRun, progress: Progress): Promise<PromisedJob[] | null> {
+    const index = progress.steps.at(-1)?.record.index ?? held.run.next_step;
+    try {
+      return await held.working(index, () => this.#progress.write(held.run.tenant_id, progress));
+    } catch (error) {
+      if (!(error instanceof DatabaseOutage))
+        this.#deps.logger.debug({ err: error, runId: held.runId }, 'a run is written by itself');
+      return null;
+    }
   }
 
   #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
@@ -146,6 +246,12 @@ export class Engine {
     const { run } = held;
     for (let index = run.next_step; index < run.steps.length; index += 1) {
       held.signal.throwIfAborted();
+      // The steps before it may not have been written when the processes died in it.
+      const deadly = index === run.next_step ? null : deathsAt(run, index);
+      if (deadly !== null) {
+        if (!(await this.#finishStep(held, index, { kind: 'failed', attempt: 1, failure: deadly }))) return;
+        continue;
+      }
       const pass = () => this.#passStep(held, index);
       const passed = await (held.trace === null
         ? pass()
@@ -157,6 +263,7 @@ export class Engine {
 
   /** Tries a step and writes what became of it; whether the run goes on, with this very step, or is left. */
   async #passStep(held: HeldRun, index: number): Promise<'on' | 'again' | 'left'> {
+    const beganAt = performance.now();
     let outcome = await this.#tryStep(held, index);
     if (outcome.kind === 'waiting') {
       const refusal = await this.#suspend(held, index, outcome);
@@ -182,7 +289,7 @@ export class Engine {
       await this.#delay(held, index, outcome);
       return 'left';
     }
-    return (await this.#finishStep(held, index, outcome)) ? 'on' : 'left';
+    return (await this.#finishStep(held, index, outcome, beganAt)) ? 'on' : 'left';
   }
 
   /** Writes a new state of a step that goes on at once. */
@@ -231,6 +338,7 @@ export class Engine {
     held: HeldRun,
     index: number,
     outcome: Exclude<StepOutcome, { kind: 'waiting' | 'delayed' }>,
+    beganAt = performance.now(),
   ): Promise<boolean> {
     const { run } = held;
     if (outcome.kind === 'succeeded') {
@@ -270,45 +378,39 @@ export class Engine {
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
     // What comes before the end of a run may be lost with the machine only if running it again does no harm.
     const durable = ends !== null || (outcome.kind === 'succeeded' && outcome.effect !== 'pure');
-    const advance = { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null } as const;
-    let tries = 0;
-    let written: { jobs: PromisedJob[]; after: (() => void)[] };
+    const record: StepRecord = {
+      index,
+      status: outcome.kind,
+      attempts: attempt,
+      wait: null,
+      state,
+      output,
+      outputText,
+      outputBytes,
+      error,
+      finished: true,
+    };
+    const succeeded = outcome.kind === 'succeeded' ? outcome : null;
+    const ending: StepEnding = {
+      advance: { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null },
+      done: {
+        record,
+        called: held.called?.index === index ? held.called : null,
+        beganAt,
+        endedAt: performance.now(),
+        rows: succeeded?.rows ?? [],
+      },
+      persist: succeeded?.persist,
+      receipts:
+        succeeded === null || succeeded.effect === 'pure'
+          ? []
+          : [{ runId: run.id, stepIndex: index, attempt, call: 0 }],
+      durable,
+    };
+    if (ends !== null) held.place.release();
+    let written: WrittenEnding;
     try {
-      written = await held.write(async (tx) => {
-        tries += 1;
-        const jobs: PromisedJob[] = [];
-        const after: (() => void)[] = [];
-        // The connection may have broken between the commit and the word of it.
-        if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
-        const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
-        if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
-        const record: StepRecord = {
-          index,
-          status: outcome.kind,
-          attempts: attempt,
-          wait: null,
-          state,
-          output,
-          outputText,
-          outputBytes,
-          error,
-          finished: true,
-        };
-        const succeeded = outcome.kind === 'succeeded' ? outcome : null;
-        // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
-        const [, last] = await Promise.all([
-          advanceRun(tx, held, advance),
-          ends === null ? writeStep(tx, held, record) : writeLastStep(tx, held, record),
-          succeeded !== null && succeeded.effect !== 'pure'
-            ? writeReceipt(tx, { runId: run.id, stepIndex: index, attempt, call: 0 })
-            : undefined,
-          (async () => succeeded?.persist?.(tx))(),
-        ]);
-        const othersMayWait = last?.othersMayWait === true;
-        if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
-        if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
-        return { jobs, after };
-      }, durable);
+      written = await this.#writeEnding(held, ending);
     } catch (writeError) {
       if (outcome.kind !== 'succeeded' || writeError instanceof LeaseLost || held.signal.aborted) throw writeError;
       const failure = this.#failureOf(held, index, writeError);
@@ -356,6 +458,60 @@ export class Engine {
     after.forEach((tell) => tell());
     if (jobs.length > 0) this.#deps.dispatch(jobs);
     return false;
+  }
+
+  /** Writes how a step ended, or sees to it that this is written soon: in the cheapest way that keeps what it must. */
+  async #writeEnding(held: HeldRun, ending: StepEnding): Promise<WrittenEnding> {
+    const { run } = held;
+    const { advance, done, persist, receipts, durable } = ending;
+    const { ends } = advance;
+    const setsOff =
+      persist !== undefined ||
+      (ends !== null && run.parent_run_id !== null) ||
+      (ends === 'failed' && errorWorkflowOf(run) !== null);
+    if (ends === null && !durable && !setsOff) {
+      held.writeSoon(done);
+      return { jobs: [], after: [] };
+    }
+    if (setsOff) return this.#writeAlone(held, ending);
+    await held.catchingUp?.catch(() => undefined);
+    const steps = [...held.unwritten, done];
+    const { runId, fence } = held;
+    const progress: Progress = { runId, fence, workflowId: run.workflow_id, advance, steps, receipts, durable };
+    const jobs = await this.#writeTogether(held, progress);
+    const isWritten = jobs !== null || (await held.read((tx) => hasAdvanced(tx, held, advance)));
+    if (!isWritten) return this.#writeAlone(held, ending);
+    held.unwritten.splice(0, steps.length - 1);
+    held.trace?.written();
+    return { jobs: jobs ?? [], after: [] };
+  }
+
+  /** Writes how a step ended in a transaction of its own, with all that this sets going. */
+  #writeAlone(held: HeldRun, { advance, done, persist, receipts, durable }: StepEnding): Promise<WrittenEnding> {
+    const { run } = held;
+    const { ends, error } = advance;
+    let tries = 0;
+    return held.write(async (tx) => {
+      tries += 1;
+      const jobs: PromisedJob[] = [];
+      const after: (() => void)[] = [];
+      // The connection may have broken between the commit and the word of it.
+      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
+      const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
+      if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
+      // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
+      const [, last] = await Promise.all([
+        advanceRun(tx, held, advance),
+        ends === null ? writeStep(tx, held, done.record) : writeLastStep(tx, held, done.record),
+        ...receipts.map((receipt) => writeReceipt(tx, receipt)),
+        writeSunk(tx, done.rows),
+        (async () => persist?.(tx))(),
+      ]);
+      const othersMayWait = last?.othersMayWait === true;
+      if (ends !== null) jobs.push(...(await this.#endWithin(tx, held, ends, error, after)));
+      if (othersMayWait) jobs.push(...(await admitWaitingRuns(tx, run.tenant_id, [run.workflow_id])));
+      return { jobs, after };
+    }, durable);
   }
 
   /** How a step is tried again: as it says, or as its skill does by itself. */
@@ -490,30 +646,21 @@ export class Engine {
     }
   }
 
-  async #giveBack(held: HeldRun): Promise<void> {
+  /** Gives a run that this process holds to others. Never rejects. */
+  async giveBack({ id: runId, fence, tenant_id: tenantId }: ClaimedRun): Promise<void> {
     try {
-      const job = await this.#deps.db.workspace(held.run.tenant_id, (tx) =>
-        releaseRun(tx, held, held.run.tenant_id, 0),
-      );
+      const job = await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0));
       this.#deps.dispatch([job]);
     } catch (error) {
-      this.#deps.logger.warn(
-        { err: error, runId: held.runId },
-        'could not give a run back; it will be taken when its lease ends',
-      );
+      this.#deps.logger.warn({ err: error, runId }, 'could not give a run back; it will be taken when its lease ends');
     }
   }
 }
 
 /** Why the next step of a run is not worked on, before anything is done for it; null when it is. */
 function refusalOf(run: ClaimedRun): StepFailure | null {
-  if (run.process_deaths?.step === run.next_step && run.process_deaths.fences.length >= maxProcessDeaths) {
-    return new StepFailure(
-      'worker_lost',
-      'The process of the hub ended twice while it worked on this step, so it is not tried again. Let the step take in less, or split it.',
-      { retryable: false },
-    );
-  }
+  const deadly = deathsAt(run, run.next_step);
+  if (deadly !== null) return deadly;
   if (run.lost_leases >= maxLostLeases)
     return new StepFailure('worker_lost', `The worker was lost ${run.lost_leases} times in a row at this step.`, {
       retryable: false,
@@ -522,6 +669,16 @@ function refusalOf(run: ClaimedRun): StepFailure | null {
   return new StepFailure(
     'product_not_entitled',
     'This workspace is not entitled to automations any more; its runs end where they waited.',
+    { retryable: false },
+  );
+}
+
+/** Why a step in which processes of the hub ended is not tried again; null for any other. */
+function deathsAt({ process_deaths: deaths }: ClaimedRun, index: number): StepFailure | null {
+  if (deaths?.step !== index || deaths.fences.length < maxProcessDeaths) return null;
+  return new StepFailure(
+    'worker_lost',
+    'The process of the hub ended twice while it worked on this step, so it is not tried again. Let the step take in less, or split it.',
     { retryable: false },
   );
 }

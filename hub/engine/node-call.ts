@@ -112,5 +112,11 @@ export async function resumeCommand(
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
       : commandFailure(command.error);
   }
-  return { kind: 'done', output: command.output, outputText: deps.nodes.textOf(command.output), effect: 'pure' };
+  return {
+    kind: 'done',
+    output: command.output,
+    outputText: deps.nodes.textOf(command.output),
+    effect: 'pure',
+    rows: [],
+  };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Waiting } from './call.ts';
 import type { StepFailure } from './failure.ts';
-import type { EffectKind, SkillOutcome } from './skill.ts';
+import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 
 /** How one visit to a step went. */
 export type StepOutcome =
@@ -12,6 +12,7 @@ export type StepOutcome =
       outputText: string;
       effect: EffectKind;
       state?: JsonObject;
+      rows: readonly SunkRow[];
       persist?: SkillOutcome['persist'];
     }
   | { kind: 'skipped'; attempt: number }

@@ -2,12 +2,15 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { PromisedJob } from './accept-runs.ts';
 import type { Place } from './held-run.ts';
+import type { Reservation } from './intake.ts';
 import { RunPlaces } from './run-places.ts';
+import type { ClaimedRun } from './store.ts';
 
 /** Runs of some workspaces, that stay where they are until they are let go. */
 class Bench {
   readonly begun: string[] = [];
   readonly ended: string[] = [];
+  readonly givenBack: string[] = [];
   working = 0;
   most = 0;
   looks = 0;
@@ -28,7 +31,9 @@ class Bench {
       lookEveryMs: 3_600_000,
       ...options,
       logger: pino({ level: 'silent' }),
-      handler: async (runId, place) => {
+      giveBack: async ({ id }) => void this.givenBack.push(id),
+      handler: async (taken, place) => {
+        const runId = typeof taken === 'string' ? taken : taken.id;
         if (options.isHad?.(runId) === false) return false;
         this.#places.set(runId, place);
         const index = this.backlog.indexOf(runId);
@@ -219,6 +224,61 @@ describe('the places of a process', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  const held = (id: string) => ({ id }) as ClaimedRun;
+
+  test('are kept for runs that are about to be accepted, at most half of what is free for one workspace', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10_000 });
+    const kept: Reservation[] = [];
+    for (let next = own.places.reserve('a'); next !== null; next = own.places.reserve('a')) kept.push(next);
+    expect(kept.length).toBeGreaterThan(32);
+    expect(own.take('a0')).toBe(false);
+    expect(own.take('b0')).toBe(true);
+    kept.pop()?.[Symbol.dispose]();
+    kept.pop()?.[Symbol.dispose]();
+    expect(own.take('a1')).toBe(true);
+    const [first, ...others] = kept as [Reservation, ...Reservation[]];
+    first.begin(held('a2'));
+    first.begin(held('a3'));
+    first[Symbol.dispose]();
+    for (const other of others) other[Symbol.dispose]();
+    own.release('b0');
+    await expect.poll(() => own.begun.toSorted()).toEqual(['a1', 'b0']);
+    own.release('a1');
+    await expect.poll(() => own.begun.toSorted()).toEqual(['a1', 'a2', 'b0']);
+  });
+
+  test('are not waited for longer than a run is kept that this process holds: another may have it', async () => {
+    vi.useFakeTimers();
+    try {
+      const own = bench({ concurrency: 1, maxRuns: 10, lookEveryMs: 3_000 });
+      own.take('b0');
+      own.places.reserve('a')?.begin(held('a0'));
+      own.take('a1');
+      await vi.advanceTimersByTimeAsync(9_000);
+      expect(own.givenBack).toEqual([]);
+      await vi.advanceTimersByTimeAsync(6_000);
+      expect([own.givenBack, own.begun]).toEqual([['a0'], ['b0']]);
+      own.release('b0');
+      await vi.advanceTimersByTimeAsync(1);
+      expect(own.begun).toEqual(['b0', 'a1']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('are given back for runs that a process holds when it stops, also for those that it accepts at that moment', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    own.take('b0');
+    const late = own.places.reserve('a');
+    own.places.reserve('a')?.begin(held('a0'));
+    const drained = own.places.drain(60_000);
+    late?.begin(held('a1'));
+    expect(own.places.reserve('a')).toBeNull();
+    own.release('b0');
+    await drained;
+    expect([own.begun, own.givenBack]).toEqual([['b0'], ['a0', 'a1']]);
   });
 
   test('are left to others by a process that stops', async () => {

@@ -2,14 +2,18 @@ import type { Logger } from '../platform/logger.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
+import type { Reservation } from './intake.ts';
+import type { ClaimedRun } from './store.ts';
 
 export interface RunPlacesOptions {
   /** Runs that are worked on at a time, whoever brought them. */
   concurrency: number;
   /** Runs in hand at a time, those that wait for an answer from outside among them. */
   maxRuns: number;
-  /** Moves a run on until it ends or waits; answers whether it was to be had. */
-  handler: (runId: string, place: Place) => Promise<boolean>;
+  /** Moves a run on until it ends or waits, also one that this process holds already; answers whether it was to be had. */
+  handler: (run: string | ClaimedRun, place: Place) => Promise<boolean>;
+  /** Gives a run that this process holds to others. Never rejects. */
+  giveBack: (run: ClaimedRun) => Promise<void>;
   /** Looks for runs that want a worker, some of each workspace but those named. */
   listDue: (after: string | null, except: readonly string[]) => Promise<DueRuns>;
   /** How often to look for runs of which nobody told this process, in milliseconds. */
@@ -22,10 +26,23 @@ const pauseMs = 10;
 /** While the line is well filled it may be by one workspace alone, so others are looked for all the same, but less often. */
 const crowdedPauseMs = 250;
 
+/** How long a run that this process holds may wait here for a place, before another process could have it, in milliseconds. */
+const heldInLineMs = 10_000;
+
+/** A run that waits for a place to begin. */
+interface Waiting {
+  runId: string;
+  left: () => void;
+  /** Null unless this process holds it already. */
+  held: ClaimedRun | null;
+  since: number;
+}
+
 /** What one workspace has of the places of this process. */
 interface Share {
-  /** Runs that wait for a place to begin. */
-  line: { runId: string; left: () => void }[];
+  line: Waiting[];
+  /** Places in line for runs that are about to be accepted. */
+  reserved: number;
   /** Runs in hand that come back from outside and wait for a place to go on. */
   returning: (() => void)[];
   working: number;
@@ -42,6 +59,8 @@ interface Share {
  *   and however many such workspaces there are, the next one finds room at once.
  * What there is no room for stays in the database, where nobody's backlog stands before another's: it is looked for, some of each workspace
  * in turn, as soon as there is room. Jobs of the queue are hints where to look, so one that is let go is not lost.
+ *
+ * Over 300 lines: it is one set of numbers, which must agree at every moment.
  */
 export class RunPlaces {
   readonly #options: RunPlacesOptions;
@@ -60,6 +79,7 @@ export class RunPlaces {
   #hasMore = false;
   #looking: Promise<void> | null = null;
   #pause: NodeJS.Timeout | null = null;
+  #givesSoon = false;
   #lookedUpTo: string | null = null;
   /** Runs that were begun since the last look, by whether they were to be had. */
   #begun = { had: 0, refused: 0 };
@@ -72,18 +92,59 @@ export class RunPlaces {
   constructor(options: RunPlacesOptions) {
     this.#options = options;
     this.#lookEveryMs = options.lookEveryMs ?? 3_000;
-    this.#timer = setInterval(() => this.look(), this.#lookEveryMs);
+    this.#timer = setInterval(() => {
+      this.#leaveOld();
+      this.look();
+    }, this.#lookEveryMs);
   }
 
-  /** How many runs wait here for a place at most: enough to fill the places while the next are looked for. */
-  get maxInLine(): number {
+  /** How many jobs of the queue wait here for a place at most: enough to fill the places while the next are looked for. */
+  get maxFromQueue(): number {
     return Math.max(32, this.#options.concurrency * 4);
+  }
+
+  /** How many runs wait here for a place at most. Those of this very process cost nobody anything, and few milliseconds. */
+  get #maxInLine(): number {
+    return this.maxFromQueue * 4;
   }
 
   /** Takes a job of this very process if there is room for it, so that it need not travel through the queue. */
   take(job: PromisedJob): boolean {
     if (job.notBefore !== null && job.notBefore.getTime() > Date.now()) return false;
     return this.#enter(job.data.tenantId, job.data.runId, () => undefined);
+  }
+
+  /** Keeps room for a run of a workspace that is about to be accepted; null when there is none. */
+  reserve(tenantId: string): Reservation | null {
+    if (this.#draining || this.#full.has(tenantId) || this.#freeInLine(this.#shares.get(tenantId)) <= 0) return null;
+    const share = this.#shareOf(tenantId);
+    share.reserved += 1;
+    this.#inLine += 1;
+    let isOpen = true;
+    const end = () => {
+      const wasOpen = isOpen;
+      isOpen = false;
+      if (!wasOpen) return false;
+      share.reserved -= 1;
+      this.#inLine -= 1;
+      return true;
+    };
+    return {
+      begin: (run) => {
+        if (!end()) return;
+        if (this.#draining) this.#leave(run);
+        else {
+          this.#line(share, { runId: run.id, left: () => undefined, held: run, since: performance.now() });
+          // First whoever asked for it hears that it was accepted.
+          this.#giveSoon();
+        }
+      },
+      [Symbol.dispose]: () => {
+        if (!end()) return;
+        this.#forgetIfIdle(tenantId, share);
+        this.#lookIfRoom();
+      },
+    };
   }
 
   /** Takes a job of the queue; resolves once its run begins, or there is no room and it is looked for later. */
@@ -110,7 +171,10 @@ export class RunPlaces {
     clearInterval(this.#timer);
     if (this.#pause !== null) clearTimeout(this.#pause);
     for (const share of this.#shares.values()) {
-      for (const { left } of share.line.splice(0)) left();
+      for (const { left, held } of share.line.splice(0)) {
+        left();
+        if (held !== null) this.#leave(held);
+      }
     }
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, deadlineMs);
@@ -121,7 +185,7 @@ export class RunPlaces {
   #shareOf(tenantId: string): Share {
     const known = this.#shares.get(tenantId);
     if (known !== undefined) return known;
-    const share: Share = { line: [], returning: [], working: 0, inHand: 0, servedAt: 0 };
+    const share: Share = { line: [], reserved: 0, returning: [], working: 0, inHand: 0, servedAt: 0 };
     this.#shares.set(tenantId, share);
     return share;
   }
@@ -130,6 +194,45 @@ export class RunPlaces {
   #hasRoom(share: Share | undefined): boolean {
     const free = Math.max(this.#options.maxRuns, this.#options.concurrency) - this.#inHand;
     return free > 0 && (share?.inHand ?? 0) < free;
+  }
+
+  /** For how many more runs of a workspace there is room in line: at most half of what is free. */
+  #freeInLine(share: Share | undefined): number {
+    if (!this.#hasRoom(share)) return 0;
+    const free = this.#maxInLine - this.#inLine;
+    return free - (share === undefined ? 0 : share.line.length + share.reserved);
+  }
+
+  /** Gives a run that this process holds to others. */
+  #leave(run: ClaimedRun): void {
+    const left = this.#options.giveBack(run).finally(() => this.#running.delete(left));
+    this.#running.add(left);
+  }
+
+  /** Gives back what this process holds and has had no place for. */
+  #leaveOld(): void {
+    const before = performance.now() - heldInLineMs;
+    for (const [tenantId, share] of this.#shares) {
+      const old = share.line.filter(({ held, since }) => held !== null && since < before);
+      if (old.length === 0) continue;
+      share.line = share.line.filter((waiting) => !old.includes(waiting));
+      this.#inLine -= old.length;
+      for (const { runId, held } of old) {
+        this.#known.delete(runId);
+        this.#leave(held as ClaimedRun);
+      }
+      this.#forgetIfIdle(tenantId, share);
+    }
+  }
+
+  #forgetIfIdle(tenantId: string, share: Share): void {
+    if (share.inHand === 0 && share.line.length === 0 && share.reserved === 0) this.#shares.delete(tenantId);
+  }
+
+  #line(share: Share, waiting: Waiting): void {
+    share.line.push(waiting);
+    this.#known.set(waiting.runId, 'in line');
+    this.#inLine += 1;
   }
 
   /** Puts a run into the line of its workspace; false when that may have no more here now. */
@@ -143,18 +246,23 @@ export class RunPlaces {
       return true;
     }
     const before = this.#shares.get(tenantId);
-    const free = this.maxInLine - this.#inLine;
     if (!this.#hasRoom(before)) this.#full.add(tenantId);
-    if (this.#full.has(tenantId) || free <= 0 || (before?.line.length ?? 0) >= free) {
+    if (this.#full.has(tenantId) || this.#freeInLine(before) <= 0) {
       this.#hasMore = true;
       return false;
     }
-    const share = this.#shareOf(tenantId);
-    share.line.push({ runId, left });
-    this.#known.set(runId, 'in line');
-    this.#inLine += 1;
+    this.#line(this.#shareOf(tenantId), { runId, left, held: null, since: performance.now() });
     this.#give();
     return true;
+  }
+
+  #giveSoon(): void {
+    if (this.#givesSoon) return;
+    this.#givesSoon = true;
+    setImmediate(() => {
+      this.#givesSoon = false;
+      this.#give();
+    });
   }
 
   /** Gives free places to whoever is next. */
@@ -185,7 +293,7 @@ export class RunPlaces {
   }
 
   #begin(tenantId: string, share: Share): void {
-    const { runId, left } = share.line.shift() as Share['line'][number];
+    const { runId, left, held } = share.line.shift() as Waiting;
     this.#inLine -= 1;
     this.#inHand += 1;
     share.inHand += 1;
@@ -200,6 +308,11 @@ export class RunPlaces {
       share.working -= 1;
     };
     const place: Place = {
+      release: () => {
+        ended = true;
+        release();
+        this.#give();
+      },
       outside: async (work) => {
         release();
         this.#give();
@@ -217,7 +330,7 @@ export class RunPlaces {
       },
     };
     const work: Promise<void> = this.#options
-      .handler(runId, place)
+      .handler(held ?? runId, place)
       .catch((error: unknown) => {
         this.#options.logger.error({ err: error, runId }, 'a run was left; it is taken again when its lease ends');
         return false;
@@ -233,7 +346,7 @@ export class RunPlaces {
         this.#running.delete(work);
         if (isWanted) this.#enter(tenantId, runId, () => undefined);
         if (this.#full.size > 0) this.#wakeFull();
-        if (share.inHand === 0 && share.line.length === 0) this.#shares.delete(tenantId);
+        this.#forgetIfIdle(tenantId, share);
         this.#give();
       });
     this.#running.add(work);
@@ -250,7 +363,7 @@ export class RunPlaces {
 
   #lookIfRoom(): void {
     if (!this.#hasMore || this.#looking !== null || this.#pause !== null || this.#draining) return;
-    if (this.#inLine > this.maxInLine / 4 && performance.now() < this.#lookedAt + crowdedPauseMs) return;
+    if (this.#inLine > this.#maxInLine / 4 && performance.now() < this.#lookedAt + crowdedPauseMs) return;
     this.#hasMore = false;
     this.#looking = this.#look()
       .catch((error: unknown) => {

@@ -4,13 +4,15 @@ import type { Platform } from '../platform/open-platform.ts';
 import { createBullMqQueue } from '../platform/queue/bullmq-queue.ts';
 import type { Queue } from '../platform/queue/queue.ts';
 import { reasonOf } from '../platform/reason-of.ts';
+import { RunIntake } from './intake.ts';
 import { jobCatalog } from './jobs.ts';
 import { Outbox } from './outbox.ts';
 
-/** The queue that wakes workers, and the outbox that fills it. */
+/** The queue that wakes workers, the outbox that fills it, and the intake that needs neither where a worker of this process has room. */
 export interface RunQueue {
   queue: Queue;
   outbox: Outbox;
+  intake: RunIntake;
 }
 
 /** @param stack ends it. @throws AppError with one line when the queue can't be used. */
@@ -29,5 +31,6 @@ export async function openRunQueue(
     }),
   );
   if (redisUrl !== null) stack.use(new RecoveryWatch(logger, { redis: (signal) => queue.ping(signal) }));
-  return { queue, outbox: stack.use(new Outbox({ db, queue, logger })) };
+  const outbox = stack.use(new Outbox({ db, queue, logger }));
+  return { queue, outbox, intake: new RunIntake(db, (jobs) => outbox.offer(jobs)) };
 }

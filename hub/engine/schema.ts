@@ -17,7 +17,16 @@ import {
   uniqueIndex,
   uuid,
 } from '../platform/db/orm.ts';
-import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../platform/db/tenancy.ts';
+import {
+  bytea,
+  createdAt,
+  hotTenantId,
+  instant,
+  jsonb,
+  policies,
+  tenantId,
+  updatedAt,
+} from '../platform/db/tenancy.ts';
 
 /**
  * The tables of the engine, and what always holds of them.
@@ -128,7 +137,7 @@ export const flows = pgTable(
   'flows',
   {
     id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     workflowId: uuid('workflow_id').notNull(),
     revision: integer('revision').notNull(),
     createdAt: createdAt(),
@@ -161,7 +170,7 @@ export const runs = pgTable(
   'runs',
   {
     id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     workflowId: uuid('workflow_id').notNull(),
     workflowVersion: integer('workflow_version').notNull(),
     flowId: uuid('flow_id').notNull(),
@@ -279,7 +288,7 @@ export const runSteps = pgTable(
       .notNull()
       .references(() => runs.id, { onDelete: 'cascade' }),
     index: integer('index').notNull(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     status: text('status').$type<StepStatus>().notNull(),
     attempts: integer('attempts').notNull(),
     wait: jsonb('wait').$type<StepWait>(),
@@ -311,7 +320,7 @@ export const effects = pgTable(
     attempt: integer('attempt').notNull(),
     /** Which call of an agent's tools it belongs to; 0 for the step itself. */
     call: integer('call').notNull().default(0),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     skillId: text('skill_id').notNull(),
     kind: text('kind').$type<'keyed' | 'once'>().notNull(),
     intentAt: instant('intent_at').notNull().defaultNow(),
@@ -325,7 +334,7 @@ export const outbox = pgTable(
   'outbox',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     job: text('job').notNull(),
     jobId: text('job_id').notNull(),
     data: jsonb('data').$type<JsonObject>().notNull(),

@@ -15,6 +15,7 @@ export type EffectKind = 'pure' | 'keyed' | 'once';
 /** What a skill gets beside its input. */
 export interface SkillContext {
   tenantId: string;
+  workflowId: string;
   runId: string;
   stepIndex: number;
   /** 1 for the first try of the step. */
@@ -30,11 +31,28 @@ export interface SkillContext {
   signal: AbortSignal;
 }
 
+/** Where the rows of one kind go that steps leave behind; of many steps, of many runs of one workspace, they are written together. */
+export interface RowSink<Row> {
+  /** Writes rows in the transaction that records the steps which left them. */
+  insert(tx: Transaction, rows: readonly Row[]): Promise<void>;
+}
+
+/** A row that a step leaves behind, with where it goes. */
+export interface SunkRow {
+  readonly sink: RowSink<unknown>;
+  readonly row: unknown;
+}
+
+/** A row for a sink. */
+export const sunk = <Row>(sink: RowSink<Row>, row: Row): SunkRow => ({ sink: sink as RowSink<unknown>, row });
+
 export interface SkillOutcome {
   output: JsonValue;
   /** What `{{last.outputText}}` renders; the JSON of `output` when left out. */
   outputText?: string;
-  /** Writes of ours that belong to the step: made in the transaction that records its result, so they happen exactly once. */
+  /** Rows of ours that belong to the step: written in the transaction that records its result, so exactly once. */
+  rows?: readonly SunkRow[];
+  /** Writes of ours that are more than rows, in the same transaction; such a step is written by itself, and costs more. */
   persist?: (tx: Transaction) => Promise<void>;
 }
 

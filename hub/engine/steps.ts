@@ -63,8 +63,16 @@ const notEntitled = (what: string, entitlement: string) =>
 
 function withAttempt(outcome: CallOutcome, attempt: number): StepOutcome {
   if (outcome.kind === 'waiting') return { ...outcome, attempt, state: null };
-  const { output, outputText, effect, persist } = outcome;
-  return { kind: 'succeeded', attempt, output, outputText, effect, ...(persist === undefined ? {} : { persist }) };
+  const { output, outputText, effect, rows, persist } = outcome;
+  return {
+    kind: 'succeeded',
+    attempt,
+    output,
+    outputText,
+    effect,
+    rows,
+    ...(persist === undefined ? {} : { persist }),
+  };
 }
 
 type SkillStep = Extract<Step, { type: 'skill' | 'log' | 'deliver' }>;
@@ -177,6 +185,7 @@ async function runApprovalStep(
       output: { decision: 'approved', decidedBy, decidedAt: decidedAt?.toISOString() ?? null, note },
       outputText: note ?? '',
       effect: 'pure',
+      rows: [],
     };
   }
   if (settled !== null) return { ...settled, attempt, state: null };

@@ -1,12 +1,13 @@
 import type { StepStatus } from '../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
-import type { Entitlement } from '../../shared/contract/define.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange, workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
+import { isGated, termColumns } from './definitions.ts';
+import type { RunTerms } from './definitions.ts';
 import { LeaseLost } from './failure.ts';
 import { endsLock } from './line-locks.ts';
 import type { RunFailure, StepWait } from './schema.ts';
@@ -39,7 +40,7 @@ export interface StepRow {
 }
 
 /** A run as the worker that claimed it sees it. */
-export interface ClaimedRun {
+export interface ClaimedRun extends RunTerms {
   [column: string]: unknown;
   id: string;
   tenant_id: string;
@@ -65,14 +66,6 @@ export interface ClaimedRun {
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
-  approvals_required_for: string[] | null;
-  error_workflow_id: string | null;
-  /** The pack that its workflow was made from; null when it may do whatever its steps say. */
-  pack_id: string | null;
-  /** What such a workflow may do at most; null for one that is older than grants. */
-  pack_grants: { skills: string[]; hosts: string[] } | null;
-  /** What the workspace was entitled to when the run was claimed. */
-  entitlements: Record<Entitlement, boolean>;
 }
 
 /**
@@ -88,8 +81,7 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
          status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
          started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (
-         SELECT w.id AS gate_id, p.approvals_required_for, p.error_workflow_id, t.entitlements, CASE WHEN w.origin->>'kind' = 'pack' THEN w.origin->>'id' END AS pack_id, w.origin->'grants' AS pack_grants,
-           (w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL) AS gated
+         SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
        WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
@@ -110,15 +102,15 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
 }
 
 /**
- * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. Two such
- * counts blame the run.
+ * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. The
+ * steps right before it may have been done and not been written. Two such counts blame the run.
  */
 export async function countProcessDeath(db: Database, { runId, fence, step }: Visit): Promise<void> {
   await db.system((tx) =>
     tx.query(
       'count_process_death',
       `UPDATE runs SET process_deaths = jsonb_build_object('step', $3::int, 'fences', CASE WHEN (process_deaths->>'step')::int = $3 THEN process_deaths->'fences' ELSE '[]' END || to_jsonb($2::text))
-       WHERE id = $1 AND next_step = $3 AND fence >= $2::bigint AND finished_at IS NULL
+       WHERE id = $1 AND next_step <= $3 AND fence >= $2::bigint AND finished_at IS NULL
          AND NOT coalesce((process_deaths->>'step')::int = $3 AND (process_deaths->'fences') ? $2::text, false)`,
       [runId, fence, step],
     ),

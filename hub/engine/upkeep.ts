@@ -36,6 +36,8 @@ export function engineTasks(
 }
 
 export const engineRetention: RowRetention = {
+  // With a run go its steps, log lines, effects and commands.
+  ofWorkspaces: ['outbox', 'runs', 'flows'],
   expiring: [
     { table: 'run_starts', column: 'slice_at', days: 1 },
     { table: 'run_rollups', column: 'slice_at', days: 400 },

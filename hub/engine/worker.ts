@@ -26,7 +26,7 @@ export interface WorkerOptions extends Pick<
 export async function startWorker(
   stack: AsyncDisposableStack,
   { db, events, logger, tracing }: Platform,
-  { ports, runQueue: { queue, outbox }, home, worker, shutdownMs, ...options }: WorkerOptions,
+  { ports, runQueue: { queue, outbox, intake }, home, worker, shutdownMs, ...options }: WorkerOptions,
 ): Promise<void> {
   const mark = stack.use(
     await WorkingMarks.open(join(home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
@@ -35,15 +35,17 @@ export async function startWorker(
   const shutdown = new AbortController();
   const places = new RunPlaces({
     ...worker,
-    handler: (runId, place) => engine.execute(runId, shutdown.signal, place),
+    handler: (run, place) => engine.execute(run, shutdown.signal, place),
+    giveBack: (run) => engine.giveBack(run),
     listDue: (after, except) => listDueRuns(db, after, except),
     logger,
   });
   const queueWorker = await queue.work({
-    concurrency: places.maxInLine,
+    concurrency: places.maxFromQueue,
     handler: ({ data }) => places.accept(jobCatalog.run.data.parse(data)),
   });
   outbox.preferLocal((job) => places.take(job));
+  intake.preferLocal((tenantId) => places.reserve(tenantId));
   stack.defer(async () => {
     // Steps that end by themselves in time may; the others are given back for another worker to take.
     const late = setTimeout(() => shutdown.abort(new Error('the hub stops')), shutdownMs / 2);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WorkingMarks } from './working-marks.ts';
@@ -74,13 +75,14 @@ test('a death that could not be counted is counted by the next that looks', asyn
   expect(counted).toEqual([visit]);
 });
 
-test('a mark is blank outside of work, also of work that throws, and gone with its process', async () => {
+test('a mark is blank once the process waits, also after work that throws, and gone with its process', async () => {
   {
     await using marks = await open();
     const [name = ''] = await files();
     const written: string[] = [];
     const path = join(folder, name);
     const read = () => written.push(readFileSync(path, 'latin1').trim());
+    const waits = () => delay(1);
     read();
     expect(
       marks.during(visit, () => {
@@ -89,6 +91,7 @@ test('a mark is blank outside of work, also of work that throws, and gone with i
         return 'answer';
       }),
     ).toBe('answer');
+    await waits();
     read();
     marks.during({ runId: visit.runId, fence: '1', step: 0 }, read);
     expect(() =>
@@ -96,6 +99,7 @@ test('a mark is blank outside of work, also of work that throws, and gone with i
         throw new Error('of the work');
       }),
     ).toThrow('of the work');
+    await waits();
     read();
     const text = `${visit.runId} ${visit.fence} ${visit.step}`;
     expect(written).toEqual(['', text, text, '', `${visit.runId} 1 0`, '']);

@@ -62,7 +62,9 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
   readonly #count: (visit: Visit) => Promise<void>;
   readonly #record = Buffer.from(blank);
   #file: number | null = null;
-  #isMarked = false;
+  #isWorking = false;
+  /** What the file says; null when that is nothing. */
+  #mark: string | null = null;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
 
@@ -98,17 +100,27 @@ export class WorkingMarks implements WorkingMark, AsyncDisposable {
   }
 
   during<Result>(visit: Visit, work: () => Result): Result {
-    if (this.#file === null || this.#isMarked) return work();
-    this.#record.fill(0x20, 0, recordBytes - 1);
-    this.#record.write(`${visit.runId} ${visit.fence} ${visit.step}`, 0, recordBytes - 1, 'latin1');
-    this.#isMarked = true;
-    this.#write(this.#record);
+    if (this.#file === null || this.#isWorking) return work();
+    const mark = `${visit.runId} ${visit.fence} ${visit.step}`;
+    if (this.#mark !== mark) {
+      this.#record.fill(0x20, 0, recordBytes - 1);
+      this.#record.write(mark, 0, recordBytes - 1, 'latin1');
+      this.#write(this.#record);
+      // Once for all that is done before the process next waits for anything.
+      if (this.#mark === null) setImmediate(() => this.#wipe());
+      this.#mark = mark;
+    }
+    this.#isWorking = true;
     try {
       return work();
     } finally {
-      this.#write(blank);
-      this.#isMarked = false;
+      this.#isWorking = false;
     }
+  }
+
+  #wipe(): void {
+    this.#mark = null;
+    this.#write(blank);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryConfig, QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
 import {
   DatabaseOutage,
@@ -13,9 +13,8 @@ import {
 import { JoinedTransaction } from './joined-transaction.ts';
 import { openPool } from './open-pool.ts';
 import type { DatabaseOptions } from './open-pool.ts';
-import { drizzle } from './orm.ts';
-import { writtenIn } from './transaction.ts';
-import type { PreparedQuery, Transaction } from './transaction.ts';
+import { workOn } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
 
 export { DatabaseOutage, isDatabaseUnavailable, TransactionConflict, violatedConstraint } from './errors.ts';
 export type { Transaction };
@@ -94,6 +93,11 @@ export class Database implements AsyncDisposable {
     return joined === undefined
       ? this.#transaction(systemScope, work, options)
       : joined.part({ begin: systemScope, tenantId: null }, work);
+  }
+
+  /** Whether what is written here joins a transaction of somebody else, so that nothing of it is committed before that. */
+  get isJoined(): boolean {
+    return JoinedTransaction.of(this) !== undefined;
   }
 
   /**
@@ -208,6 +212,10 @@ export class Database implements AsyncDisposable {
       client.release(broken ?? false);
     };
     let isReleasedLater = false;
+    // What the work sends before it waits for anything leaves in one piece.
+    const { stream } = client.connection;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
     // The first statement goes out right behind it. Should it fail, that one sees no workspace, and so no row; what comes of that is no answer.
     let beginFailure: Error | undefined;
     const begun = client.query(begin).then(
@@ -266,27 +274,5 @@ export class Database implements AsyncDisposable {
       if (!isForbidden(error)) throw error;
     });
     this.#isDiskFull = false;
-  }
-}
-
-/**
- * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
- * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
- */
-async function workOn<Result>(
-  client: PoolClient,
-  work: (tx: Transaction) => Promise<Result>,
-): Promise<{ answer: Result; written: Iterable<string> }> {
-  let isOver = false;
-  const query = ((...given: Parameters<PoolClient['query']>) =>
-    isOver ? Promise.reject(new Error('the transaction is over')) : client.query(...given)) as PoolClient['query'];
-  const own = Object.create(client, { query: { value: query } }) as PoolClient;
-  const tx = Object.assign(drizzle({ client: own }), {
-    query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
-  });
-  try {
-    return { answer: await work(tx), written: writtenIn(tx) };
-  } finally {
-    isOver = true;
   }
 }

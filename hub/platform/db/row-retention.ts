@@ -25,6 +25,8 @@ export interface ExpiringTable {
 
 /** What a product says of how long its rows stay. */
 export interface RowRetention {
+  /** Tables whose rows do not go by themselves with their workspace, those first that others refer to. */
+  ofWorkspaces?: readonly string[];
   aged?: readonly AgedTable[];
   expiring?: readonly ExpiringTable[];
 }
@@ -68,7 +70,9 @@ export function retentionTasks(
 ): PeriodicTask[] {
   const aged = retentions.flatMap((retention) => retention.aged ?? []);
   const expiring = retentions.flatMap((retention) => retention.expiring ?? []);
+  const ofWorkspaces = retentions.flatMap((retention) => retention.ofWorkspaces ?? []);
   return [
+    { name: 'removed workspaces', everyMs: 60_000, run: (stopping) => removeLeftovers(db, ofWorkspaces, stopping) },
     { name: 'retention of rows', everyMs: 60_000, run: (stopping) => removeAged({ db, logger }, aged, stopping) },
     { name: 'expired rows', everyMs: 60_000, run: (stopping) => removeExpired(db, expiring, stopping) },
   ];
@@ -102,6 +106,40 @@ export async function removeAged(
   }
   if (Object.keys(removed).length > 0) logger.info(removed, 'removed rows that are kept no longer');
   return removed;
+}
+
+/** How long a workspace is looked after that was removed: until nothing that began before can write for it any more, in seconds. */
+const leftoversSeconds = 600;
+
+/** Removes what removed workspaces left, in small batches; part of the sweep. */
+export async function removeLeftovers(db: Database, tables: readonly string[], stopping?: AbortSignal): Promise<void> {
+  const turn = newTurn(stopping);
+  const removed = await db.systemStatement<{ tenant_id: string; is_over: boolean }>(
+    'list_removed_workspaces',
+    'SELECT tenant_id, removed_at < now() - make_interval(secs => $1) AS is_over FROM removed_workspaces ORDER BY removed_at LIMIT 100',
+    [leftoversSeconds],
+  );
+  for (const { tenant_id: tenantId, is_over: isOver } of removed) {
+    for (const table of tables) {
+      await inBatches(turn, batch, async () => {
+        const { rowCount } = await db.system(
+          (tx) =>
+            tx.query(
+              `remove_leftovers_${table}`,
+              `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE tenant_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+              [tenantId, batch],
+            ),
+          { durable: false },
+        );
+        return rowCount ?? 0;
+      });
+    }
+    if (performance.now() > turn.deadline || stopping?.aborted === true) return;
+    if (isOver)
+      await db.systemStatement('forget_removed_workspace', 'DELETE FROM removed_workspaces WHERE tenant_id = $1', [
+        tenantId,
+      ]);
+  }
 }
 
 /** Removes rows whose time is over, in small batches; part of the sweep. */

@@ -36,6 +36,23 @@ export const tenantId = () =>
     .notNull()
     .references(() => tenants.id, { onDelete: 'cascade' });
 
+/**
+ * The workspace of a row in a table that is written all the time, without a reference: checking one costs as much as writing an index entry, and
+ * each check locks the workspace's row. Such rows come only from statements that read that row, or one that refers to it; when a workspace is
+ * removed they follow by the task for that (`RowRetention.ofWorkspaces`).
+ */
+export const hotTenantId = () => uuid('tenant_id').notNull();
+
+/** Workspaces that were removed, until all that they left in such tables is gone; a trigger notes them. */
+export const removedWorkspaces = pgTable(
+  'removed_workspaces',
+  {
+    tenantId: uuid('tenant_id').primaryKey(),
+    removedAt: instant('removed_at').notNull().defaultNow(),
+  },
+  () => policies(),
+);
+
 export const tenants = pgTable(
   'tenants',
   {

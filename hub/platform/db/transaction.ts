@@ -1,4 +1,5 @@
-import type { QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { drizzle } from './orm.ts';
 import type { NodePgDatabase } from './orm.ts';
 
 /** A transaction: Drizzle's query builder, and `query` for a statement whose plan should be prepared once for each connection. */
@@ -26,4 +27,26 @@ export function writtenIn(tx: Transaction): Iterable<string> {
 /** Has the commit of a transaction that began as not durable wait for the disk after all. */
 export async function commitDurably(tx: Transaction): Promise<void> {
   await tx.query('commit_durably', 'SET LOCAL synchronous_commit = on', []);
+}
+
+/**
+ * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
+ * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
+ */
+export async function workOn<Result>(
+  client: PoolClient,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<{ answer: Result; written: Iterable<string> }> {
+  let isOver = false;
+  const query = ((...given: Parameters<PoolClient['query']>) =>
+    isOver ? Promise.reject(new Error('the transaction is over')) : client.query(...given)) as PoolClient['query'];
+  const own = Object.create(client, { query: { value: query } }) as PoolClient;
+  const tx = Object.assign(drizzle({ client: own }), {
+    query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
+  });
+  try {
+    return { answer: await work(tx), written: writtenIn(tx) };
+  } finally {
+    isOver = true;
+  }
 }

@@ -38,6 +38,9 @@ export interface ServingOptions {
   validateResponses: boolean;
 }
 
+/** Made once: a reason of its own for each request would take the time for a stack trace. */
+const callerGone = new DOMException('The caller went away, or has its answer.', 'AbortError');
+
 const emptyQuery = z.strictObject({});
 
 /** What the server knows of a request before its operation. */
@@ -96,9 +99,9 @@ async function carryOut(
       : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
 
   const gone = new AbortController();
-  response.on('close', () => gone.abort());
+  response.on('close', () => gone.abort(callerGone));
   // Whoever went away while all this was looked at does not go away again.
-  if (response.destroyed) gone.abort();
+  if (response.destroyed) gone.abort(callerGone);
   const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
   using stream = lasts
     ? options.streams.open(principal, `${operation.id} ${address}`, () =>
@@ -115,7 +118,10 @@ async function carryOut(
     signal: AbortSignal.any([gone.signal, stopping, refused]),
     refused,
     address,
-    baseUrl: options.auth.hosts.baseUrlOf(request),
+    // Few operations ask for it.
+    get baseUrl() {
+      return options.auth.hosts.baseUrlOf(request);
+    },
     headers: request.headers,
     rawBody: read?.bytes ?? Buffer.alloc(0),
     raw: { request, response },
@@ -139,8 +145,9 @@ function idempotentRequest(
   principal: Principal,
   input: unknown,
 ): IdempotentRequest | null {
-  const caller = operation.method === 'POST' ? idempotentCallerOf(principal) : null;
-  const key = caller === null ? null : idempotencyKeyOf(request.headers['idempotency-key']);
+  const given = request.headers['idempotency-key'];
+  const caller = operation.method === 'POST' && given !== undefined ? idempotentCallerOf(principal) : null;
+  const key = caller === null ? null : idempotencyKeyOf(given);
   if (caller === null || key === null) return null;
   return {
     caller,

@@ -47,6 +47,8 @@ const settings = {
   max_wal_senders: '0',
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
+  // The tables of a new hub grow from nothing within seconds; plans that were made before must not last a minute.
+  autovacuum_naptime: '5s',
   // Errors of statements quote what they were given; whoever made the statement hears of them.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',

@@ -1,5 +1,5 @@
 import { callOf, describeSkills, dryRunSteps, isKnownPattern, validateSteps } from '../../engine/index.ts';
-import type { EnginePorts, PromisedJob } from '../../engine/index.ts';
+import type { EnginePorts, PromisedJob, RunIntake } from '../../engine/index.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Route } from '../../platform/http/implement.ts';
@@ -64,6 +64,8 @@ export interface AutomationsNeeds {
   skills: SkillCatalog;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
+  /** Accepts many runs at once; null where none are worked on. */
+  intake: RunIntake | null;
 }
 
 /** Workflows, what starts them, and all that they do. */
@@ -81,6 +83,7 @@ export function createAutomations(
     ai,
     skills,
     dispatch,
+    intake,
   }: AutomationsNeeds,
 ): Automations {
   const checkSteps: ConstructorParameters<typeof Workflows>[0]['validateSteps'] = (steps, entitlements) =>
@@ -107,6 +110,7 @@ export function createAutomations(
     runs,
     logger,
     limits,
+    intake,
     validateSteps: checkSteps,
     dryRun: async (tx, { tenantId, id, steps }, input) =>
       dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),

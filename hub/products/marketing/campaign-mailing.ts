@@ -1,10 +1,11 @@
 import { AppError, notFound } from '../../../shared/errors.ts';
+import { sunk } from '../../engine/skill.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
 import type { EmailContext, EmailOutcome } from '../automations/email/index.ts';
-import { recordMessage } from '../automations/logs/index.ts';
+import { messageRecords } from '../automations/logs/index.ts';
 import { personalise } from './personalise.ts';
 import { claimMail, listCampaigns, listUnmailed, releaseMail, settleMail } from './store.ts';
 import type { CampaignRow, ContactRow } from './store.ts';
@@ -30,7 +31,7 @@ export class CampaignMailing {
    */
   async send(campaignId: string, context: EmailContext): Promise<EmailOutcome> {
     const { db, mailer } = this.#deps;
-    const { tenantId, runId, stepIndex, environment } = context;
+    const { tenantId, workflowId, runId, stepIndex, environment } = context;
     const [found] = await db.read(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
     if (found === undefined) throw notFound('campaign', campaignId);
     const campaign = found.row;
@@ -54,9 +55,10 @@ export class CampaignMailing {
     return {
       output,
       outputText: `${counts.sent + counts.simulated} mails of ${campaign.name}`,
-      persist: (tx) =>
-        recordMessage(tx, {
+      rows: [
+        sunk(messageRecords, {
           tenantId,
+          workflowId,
           runId,
           stepIndex,
           channel: 'campaign',
@@ -64,6 +66,7 @@ export class CampaignMailing {
           status: environment === 'test' ? 'simulated' : 'delivered',
           summary: output,
         }),
+      ],
     };
   }
 

@@ -14,7 +14,16 @@ import {
   uniqueIndex,
   uuid,
 } from '../../platform/db/orm.ts';
-import { bytea, createdAt, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
+import {
+  bytea,
+  createdAt,
+  hotTenantId,
+  instant,
+  jsonb,
+  policies,
+  tenantId,
+  updatedAt,
+} from '../../platform/db/tenancy.ts';
 
 export const nodes = pgTable(
   'nodes',
@@ -83,7 +92,7 @@ export const nodeCommands = pgTable(
   'node_commands',
   {
     id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     nodeId: uuid('node_id')
       .notNull()
       .references(() => nodes.id, { onDelete: 'cascade' }),

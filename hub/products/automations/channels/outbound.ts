@@ -1,12 +1,14 @@
 import type { ChannelProvider } from '../../../../shared/contract/automations/channel-providers.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import type { JsonValue } from '../../../../shared/json.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { sunk } from '../../../engine/skill.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
-import { recordMessage } from '../logs/index.ts';
+import { messageRecords } from '../logs/index.ts';
+import type { MessageRecord } from '../logs/index.ts';
 import { openConfig } from './config.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { adapters } from './providers/adapters.ts';
@@ -50,7 +52,7 @@ export async function deliver(
   request: DeliverRequest,
   context: EmailContext,
 ): Promise<EmailOutcome> {
-  const { tenantId, runId, stepIndex } = context;
+  const { tenantId, workflowId, runId, stepIndex } = context;
   const { config } = channel;
   if (channel.provider === 'email') {
     return deps.email.send(
@@ -65,21 +67,21 @@ export async function deliver(
       'email',
     );
   }
-  const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', summary: Record<string, JsonValue>) =>
-    recordMessage(tx, {
-      tenantId,
-      runId,
-      stepIndex,
-      channel: channel.provider,
-      recipient: request.to,
-      status,
-      summary: { channelId: channel.id, ...summary },
-    });
+  const record = (status: MessageRecord['status'], summary: JsonObject): MessageRecord => ({
+    tenantId,
+    workflowId,
+    runId,
+    stepIndex,
+    channel: channel.provider,
+    recipient: request.to,
+    status,
+    summary: { channelId: channel.id, ...summary },
+  });
   if (context.environment === 'test') {
     return {
       output: { simulated: true, channelId: channel.id, to: request.to },
       outputText: `simulated: ${channel.provider} message to ${request.to}`,
-      persist: (tx) => record(tx, 'simulated', { text: request.text.slice(0, 500) }),
+      rows: [sunk(messageRecords, record('simulated', { text: request.text.slice(0, 500) }))],
     };
   }
   try {
@@ -89,12 +91,16 @@ export async function deliver(
       signal: context.signal,
     });
     const output = { channelId: channel.id, provider: channel.provider, to: request.to, providerMessageId };
-    return { output, outputText: request.text, persist: (tx) => record(tx, 'delivered', { providerMessageId }) };
+    return {
+      output,
+      outputText: request.text,
+      rows: [sunk(messageRecords, record('delivered', { providerMessageId }))],
+    };
   } catch (error) {
     if (error instanceof AppError)
       await throughOutages(context.signal, () =>
         deps.db.workspace(tenantId, (tx) =>
-          record(tx, 'failed', { code: error.code, error: error.message.slice(0, 500) }),
+          messageRecords.insert(tx, [record('failed', { code: error.code, error: error.message.slice(0, 500) })]),
         ),
       );
     throw error;

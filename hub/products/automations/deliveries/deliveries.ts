@@ -1,12 +1,15 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { toStorableText } from '../../../../shared/json.ts';
-import type { JsonValue } from '../../../../shared/json.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import { sunk } from '../../../engine/skill.ts';
+import type { SunkRow } from '../../../engine/skill.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { currentTraceParent } from '../../../platform/tracing/trace-context.ts';
-import { recordMessage } from '../logs/index.ts';
+import { messageRecords } from '../logs/index.ts';
+import type { MessageRecord } from '../logs/index.ts';
 
 export interface DeliveryRequest {
   url: string;
@@ -16,6 +19,7 @@ export interface DeliveryRequest {
 
 export interface DeliveryContext {
   tenantId: string;
+  workflowId: string;
   runId: string;
   stepIndex: number;
   /** How many runs, each started by the one before, led to this delivery. */
@@ -74,7 +78,7 @@ export class Deliveries {
   async deliver(
     request: DeliveryRequest,
     context: DeliveryContext,
-  ): Promise<{ output: JsonValue; outputText: string; persist: (tx: Transaction) => Promise<void> }> {
+  ): Promise<{ output: JsonValue; outputText: string; rows: SunkRow[] }> {
     const { db, egress } = this.#deps;
     const { url, body, headers = {} } = request;
     const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
@@ -84,19 +88,24 @@ export class Deliveries {
         `input.headers can't set ${reserved}: it belongs to the delivery itself.`,
       );
 
-    const { tenantId, runId, stepIndex } = context;
-    const record = (
-      tx: Transaction,
-      status: 'delivered' | 'simulated' | 'failed',
-      summary: Record<string, JsonValue>,
-    ) => recordMessage(tx, { tenantId, runId, stepIndex, channel: 'webhook', recipient: url, status, summary });
+    const { tenantId, workflowId, runId, stepIndex } = context;
+    const record = (status: MessageRecord['status'], summary: JsonObject): MessageRecord => ({
+      tenantId,
+      workflowId,
+      runId,
+      stepIndex,
+      channel: 'webhook',
+      recipient: url,
+      status,
+      summary,
+    });
 
     if (context.environment === 'test') {
       const output = { simulated: true, url };
       return {
         output,
         outputText: `simulated: POST ${url}`,
-        persist: (tx) => record(tx, 'simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }),
+        rows: [sunk(messageRecords, record('simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }))],
       };
     }
     // A workflow may speak for another trace.
@@ -128,12 +137,18 @@ export class Deliveries {
         );
       }
       const output = { status: response.status, body: parseBody(text, response.headers['content-type'] ?? '') };
-      return { output, outputText: text, persist: (tx) => record(tx, 'delivered', { status: response.status }) };
+      return {
+        output,
+        outputText: text,
+        rows: [sunk(messageRecords, record('delivered', { status: response.status }))],
+      };
     } catch (error) {
       if (!context.signal.aborted) {
         const reason = error instanceof Error ? error.message.slice(0, 500) : String(error);
         await throughOutages(context.signal, () =>
-          db.workspace(tenantId, (tx) => record(tx, 'failed', { error: toStorableText(reason) })),
+          db.workspace(tenantId, (tx) =>
+            messageRecords.insert(tx, [record('failed', { error: toStorableText(reason) })]),
+          ),
         );
       }
       if (error instanceof EgressRefused) throw new AppError('egress_refused', error.message, { cause: error });

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { AppError } from '../../../../shared/errors.ts';
-import type { JsonValue } from '../../../../shared/json.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import { sunk } from '../../../engine/skill.ts';
+import type { SunkRow } from '../../../engine/skill.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
-import { recordMessage } from '../logs/index.ts';
+import { messageRecords } from '../logs/index.ts';
+import type { MessageRecord } from '../logs/index.ts';
 
 export interface EmailRequest {
   to: string[];
@@ -19,6 +22,7 @@ export interface EmailRequest {
 
 export interface EmailContext {
   tenantId: string;
+  workflowId: string;
   runId: string;
   stepIndex: number;
   environment: 'live' | 'test';
@@ -29,7 +33,7 @@ export interface EmailContext {
 export interface EmailOutcome {
   output: JsonValue;
   outputText: string;
-  persist: (tx: Transaction) => Promise<void>;
+  rows: SunkRow[];
 }
 
 /** What became of a mail: what `EmailOutcome.output` is. */
@@ -59,23 +63,23 @@ export class Email {
    * @throws AppError `not_available` without an SMTP server, `skill_failed` when that did not take the mail for now, `delivery_refused` when it never will, `outcome_unknown` when nobody knows.
    */
   async send(request: EmailRequest, context: EmailContext, channel = 'email'): Promise<EmailOutcome> {
-    const { tenantId, runId, stepIndex } = context;
+    const { tenantId, workflowId, runId, stepIndex } = context;
     const recipient = request.to.join(', ').slice(0, 2000);
-    const record = (tx: Transaction, status: 'delivered' | 'simulated' | 'failed', more: Record<string, JsonValue>) =>
-      recordMessage(tx, {
-        tenantId,
-        runId,
-        stepIndex,
-        channel,
-        recipient,
-        status,
-        summary: { subject: request.subject, ...more },
-      });
+    const record = (status: MessageRecord['status'], more: JsonObject): MessageRecord => ({
+      tenantId,
+      workflowId,
+      runId,
+      stepIndex,
+      channel,
+      recipient,
+      status,
+      summary: { subject: request.subject, ...more },
+    });
     if (context.environment === 'test') {
       return {
         output: { simulated: true, to: request.to },
         outputText: `simulated: mail to ${recipient}`,
-        persist: (tx) => record(tx, 'simulated', {}),
+        rows: [sunk(messageRecords, record('simulated', {}))],
       };
     }
     if (this.#deps.mailer === null)
@@ -87,12 +91,14 @@ export class Email {
       return {
         output,
         outputText: `mail to ${sent.accepted.join(', ')}`,
-        persist: (tx) => record(tx, 'delivered', output),
+        rows: [sunk(messageRecords, record('delivered', output))],
       };
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
       await throughOutages(context.signal, () =>
-        this.#deps.db.workspace(tenantId, (tx) => record(tx, 'failed', { error: error.message })),
+        this.#deps.db.workspace(tenantId, (tx) =>
+          messageRecords.insert(tx, [record('failed', { error: error.message })]),
+        ),
       );
       throw new AppError(
         error.inDoubt ? 'outcome_unknown' : error.retryable ? 'skill_failed' : 'delivery_refused',

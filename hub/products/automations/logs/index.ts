@@ -1,2 +1,3 @@
-export { recordMessage } from './record.ts';
+export { messageRecords } from './record.ts';
+export type { MessageRecord } from './record.ts';
 export { Logs } from './service.ts';

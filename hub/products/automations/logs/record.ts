@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../../../shared/json.ts';
-import type { Transaction } from '../../../platform/db/database.ts';
+import type { RowSink } from '../../../engine/skill.ts';
 import { noteWritten } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 
 export interface MessageRecord {
   tenantId: string;
-  runId: string | null;
-  stepIndex: number | null;
+  workflowId: string;
+  runId: string;
+  stepIndex: number;
   /** `webhook`, `email`, `campaign`, or the provider of a channel. */
   channel: string;
   recipient: string;
@@ -18,27 +19,24 @@ export interface MessageRecord {
 export const messagesTopic = (tenantId: string) => `messages:${tenantId}`;
 
 /** Keeps what left the platform, or would have. */
-export async function recordMessage(tx: Transaction, message: MessageRecord): Promise<void> {
-  noteWritten(tx, messagesTopic(message.tenantId));
-  await tx.query(
-    'record_message',
-    `INSERT INTO messages (id, tenant_id, run_id, workflow_id, step_index, channel, recipient, status, summary)
-     VALUES ($1, $2, $3, (SELECT workflow_id FROM runs WHERE id = $3), $4, $5, $6, $7, $8)`,
-    [
-      newId(),
-      message.tenantId,
-      message.runId,
-      message.stepIndex,
-      message.channel,
-      message.recipient,
-      message.status,
-      JSON.stringify(message.summary),
-    ],
-  );
-}
+export const messageRecords: RowSink<MessageRecord> = {
+  async insert(tx, records) {
+    const [first] = records;
+    if (first === undefined) return;
+    noteWritten(tx, messagesTopic(first.tenantId));
+    await tx.query(
+      'insert_messages',
+      `INSERT INTO messages (id, tenant_id, run_id, workflow_id, step_index, channel, recipient, status, summary)
+       SELECT id, $1, "runId", "workflowId", "stepIndex", channel, recipient, status, summary
+       FROM jsonb_to_recordset($2::jsonb) AS g(id uuid, "workflowId" uuid, "runId" uuid, "stepIndex" int, channel text, recipient text, status text, summary jsonb)`,
+      [first.tenantId, JSON.stringify(records.map((record) => ({ id: newId(), ...record })))],
+    );
+  },
+};
 
 export interface LogLine {
   tenantId: string;
+  workflowId: string;
   runId: string;
   stepIndex: number;
   level: 'debug' | 'info' | 'warn' | 'error';
@@ -48,13 +46,30 @@ export interface LogLine {
 /** The topic under which it is told live that lines were written. */
 export const logsTopic = (tenantId: string) => `logs:${tenantId}`;
 
-/** Adds a line to the log of a run, in the caller's transaction. */
-export async function insertLog(tx: Transaction, line: LogLine): Promise<void> {
-  noteWritten(tx, logsTopic(line.tenantId));
-  await tx.query(
-    'insert_log',
-    `INSERT INTO run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message)
-     VALUES ($1, $2, $3, (SELECT workflow_id FROM runs WHERE id = $3), $4, $5, $6)`,
-    [newId(), line.tenantId, line.runId, line.stepIndex, line.level, line.message],
-  );
-}
+/** Adds lines to the logs of runs of one workspace. */
+export const logLines: RowSink<LogLine> = {
+  async insert(tx, lines) {
+    const [first] = lines;
+    if (first === undefined) return;
+    noteWritten(tx, logsTopic(first.tenantId));
+    await tx.query(
+      'insert_logs',
+      `INSERT INTO run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message)
+       SELECT id, $1, run_id, workflow_id, step_index, level, message
+       FROM jsonb_to_recordset($2::jsonb) AS g(id uuid, run_id uuid, workflow_id uuid, step_index int, level text, message text)`,
+      [
+        first.tenantId,
+        JSON.stringify(
+          lines.map(({ workflowId, runId, stepIndex, level, message }) => ({
+            id: newId(),
+            run_id: runId,
+            workflow_id: workflowId,
+            step_index: stepIndex,
+            level,
+            message,
+          })),
+        ),
+      ],
+    );
+  },
+};

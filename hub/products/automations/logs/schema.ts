@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
 import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
+import { createdAt, hotTenantId, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const runLogs = pgTable(
   'run_logs',
   {
     id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
+    tenantId: hotTenantId(),
     runId: uuid('run_id')
       .notNull()
       .references(() => runs.id, { onDelete: 'cascade' }),

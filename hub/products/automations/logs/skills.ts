@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { logLevels } from '../../../../shared/contract/automations/steps.ts';
 import { text } from '../../../../shared/contract/common.ts';
-import { defineSkill } from '../../../engine/skill.ts';
+import { defineSkill, sunk } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
-import { insertLog } from './record.ts';
+import { logLines } from './record.ts';
 
 export function logSkills(): DirectSkill[] {
   return [
@@ -19,14 +19,16 @@ export function logSkills(): DirectSkill[] {
         return {
           output: { message, level },
           outputText: message,
-          persist: (tx) =>
-            insertLog(tx, {
+          rows: [
+            sunk(logLines, {
               tenantId: context.tenantId,
+              workflowId: context.workflowId,
               runId: context.runId,
               stepIndex: context.stepIndex,
               level,
               message,
             }),
+          ],
         };
       },
     }),

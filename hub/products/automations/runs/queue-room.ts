@@ -52,6 +52,15 @@ export class QueueRoom {
     return taken;
   }
 
+  /** Takes room for one run if there is some that was seen before; false says nothing. */
+  takeKnown(tenantId: string): boolean {
+    if (this.#most === 0) return true;
+    const known = this.#rooms.get(tenantId);
+    if (known === undefined || known.left < 1 || performance.now() < known.fullUntil) return false;
+    known.left -= 1;
+    return true;
+  }
+
   /** Takes room for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
   async takeOne(tx: Transaction, tenantId: string): Promise<void> {
     if ((await this.take(tx, tenantId, 1)) !== 1) throw this.refusal();

@@ -132,6 +132,11 @@ export class Runs {
     return this.#room.take(tx, tenantId, wanted);
   }
 
+  /** The same for one run, where that is known without a look; false where it is not. */
+  takeKnownRoom(tenantId: string): boolean {
+    return this.#room.takeKnown(tenantId);
+  }
+
   /** The same for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
   takeRoomForOne(tx: Transaction, tenantId: string): Promise<void> {
     return this.#room.takeOne(tx, tenantId);

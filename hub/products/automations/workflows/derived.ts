@@ -38,9 +38,9 @@ export async function startDerived(
   request: StartRequest,
 ): Promise<StartedRun & { workflowId: string }> {
   const found = await findStartableByOrigin(tx, tenantId, derived.origin);
-  if (found !== null && isAsDerived(found.workflow, derived)) {
-    const started = await startRun(tx, deps, found.workflow, found.entitlements, request);
-    return { ...started, workflowId: found.workflow.id };
+  if (found !== null && isAsDerived(found, derived)) {
+    const started = await startRun(tx, deps, { ...found, tenantId }, found.entitlements, request);
+    return { ...started, workflowId: found.id };
   }
   const workflowId = await ensureDerived(tx, deps, tenantId, derived);
   return { ...(await startWorkflow(tx, deps, tenantId, workflowId, request)), workflowId };

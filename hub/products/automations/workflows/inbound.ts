@@ -11,12 +11,14 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { Runs } from '../runs/index.ts';
+import type { KnownStarts } from './known-starts.ts';
 import { hookKeys } from './schema.ts';
 import { startRun } from './start.ts';
-import type { StartableWorkflow } from './start.ts';
+import type { StartableWorkflow, StartRequest } from './start.ts';
 import { assertStartable, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByWebhookToken, findWorkflow, listWebhookWorkflows, maxHookWorkflows } from './store.ts';
+import { findByWebhookToken, findStartable, listWebhookWorkflows, maxHookWorkflows } from './store.ts';
+import type { DefinedStart } from './store.ts';
 
 export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
@@ -45,11 +47,15 @@ const mismatch = () =>
     'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.',
   );
 
-async function resolveByToken(
-  db: Database,
-  token: string,
-  body: InboundBody,
-): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
+/** What a hook opens: workflows of one workspace, and its start if it is one alone. */
+interface Opened {
+  tenantId: string;
+  entitlements: Record<Entitlement, boolean>;
+  workflows: StartableWorkflow[];
+  only: DefinedStart | null;
+}
+
+async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<Opened> {
   const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
   const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all;
   const [first] = matches;
@@ -58,28 +64,25 @@ async function resolveByToken(
     tenantId: first.tenant_id,
     entitlements: first.entitlements,
     workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })),
+    only: all.length === 1 ? first : null,
   };
 }
 
-async function resolveByKey(
-  db: Database,
-  tenantId: string,
-  body: InboundBody,
-): Promise<{ tenantId: string; entitlements: Record<Entitlement, boolean>; workflows: StartableWorkflow[] }> {
+async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<Opened> {
   return db.read(tenantId, async (tx) => {
-    const entitlements = await readEntitlements(tx, tenantId);
     if (body.workflowId === undefined) {
+      const entitlements = await readEntitlements(tx, tenantId);
       const workflows = await listWebhookWorkflows(tx, tenantId);
       if (workflows.length > maxHookWorkflows)
         throw new AppError(
           'conflict',
           `This workspace has more than ${maxHookWorkflows} active webhook workflows, and one call starts no more; send workflowId, or the token of those that are meant.`,
         );
-      return { tenantId, entitlements, workflows };
+      return { tenantId, entitlements, workflows, only: null };
     }
-    const workflow = await findWorkflow(tx, tenantId, body.workflowId);
-    if (workflow === null) throw notFound('workflow', body.workflowId);
-    return { tenantId, entitlements, workflows: [workflow] };
+    const start = await findStartable(tx, tenantId, body.workflowId);
+    if (start === null) throw notFound('workflow', body.workflowId);
+    return { tenantId, entitlements: start.entitlements, workflows: [{ ...start, tenantId }], only: start };
   });
 }
 
@@ -113,15 +116,40 @@ class DuplicateKey extends Error {
   }
 }
 
+/** By what a call that names no run of before finds its workflow again; null for one that may start several, or was made before. */
+function keyOf(caller: HookCaller, { workflowId, idempotencyKey }: InboundBody): string | null {
+  if (idempotencyKey !== undefined) return null;
+  if (caller.kind === 'webhook-token')
+    return `hook ${webhookTokenHash(caller.token).toString('base64')} ${workflowId ?? ''}`;
+  return workflowId === undefined ? null : `${caller.tenantId} ${workflowId}`;
+}
+
 /** Starts the workflows that an inbound hook opens, all of them or none. */
 export async function startInbound(
-  deps: { db: Database; runs: Runs; validateSteps: StepValidator },
+  deps: { db: Database; runs: Runs; validateSteps: StepValidator; known: KnownStarts },
   caller: HookCaller,
   body: InboundBody,
   { depth, runId: callingRunId }: HookOrigin,
 ): Promise<Started> {
   const { db } = deps;
-  const { tenantId, entitlements, workflows } =
+  const trigger: { type: string } & JsonObject = {
+    type: 'webhook',
+    ...(body.event === undefined ? {} : { event: body.event }),
+  };
+  const request: StartRequest = {
+    trigger,
+    context: body.context,
+    payload: body.payload,
+    payloadPath: 'body.payload',
+    environment: caller.kind === 'token' ? caller.environment : 'live',
+    depth,
+  };
+  const key = keyOf(caller, body);
+  if (key !== null && callingRunId === null && depth < maxRunDepth) {
+    const known = await deps.known.start(key, request);
+    if (known !== null) return { ...known, status: 'queued' };
+  }
+  const { tenantId, entitlements, workflows, only } =
     caller.kind === 'token'
       ? await resolveByKey(db, caller.tenantId, body)
       : await resolveByToken(db, caller.token, body);
@@ -133,12 +161,7 @@ export async function startInbound(
   if (workflows.length === 0)
     throw new AppError('not_found', 'There is no active webhook workflow that this event could start.');
   for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
-
-  const trigger: { type: string } & JsonObject = {
-    type: 'webhook',
-    ...(body.event === undefined ? {} : { event: body.event }),
-  };
-  const environment = caller.kind === 'token' ? caller.environment : 'live';
+  if (key !== null && only !== null) deps.known.learn(key, only);
   try {
     const accepted = await db.workspace(tenantId, async (tx) => {
       const jobs: PromisedJob[] = [];
@@ -150,15 +173,7 @@ export async function startInbound(
       // Naming a run only ever takes the right to approve away, and only from people of its own workspace.
       const requestedBy = callingRunId === null ? [] : await listRequesters(tx, tenantId, callingRunId);
       for (const workflow of workflows) {
-        const run = await startRun(tx, deps, workflow, entitlements, {
-          trigger,
-          context: body.context,
-          payload: body.payload,
-          payloadPath: 'body.payload',
-          environment,
-          depth,
-          requestedBy,
-        });
+        const run = await startRun(tx, deps, workflow, entitlements, { ...request, requestedBy });
         jobs.push(run.job);
         runIds.push(run.runId);
         after.push(run.committed);

@@ -6,7 +6,7 @@ import { isUsableInstant } from '../../../../shared/contract/common.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { personOf } from '../../../engine/index.ts';
-import type { RunCaller } from '../../../engine/index.ts';
+import type { RunCaller, RunIntake } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -25,6 +25,7 @@ import type { DerivedWorkflow } from './derived.ts';
 import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
 import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
+import { KnownStarts } from './known-starts.ts';
 import { payloadOf, startWorkflow } from './start.ts';
 import type { StartedRun, StartRequest } from './start.ts';
 import type { StepValidator } from './startable.ts';
@@ -40,6 +41,8 @@ export interface WorkflowsDependencies {
   runs: Runs;
   logger: Logger;
   limits: WorkspaceLimits;
+  /** Accepts many runs at once; null where none are worked on. */
+  intake: RunIntake | null;
   validateSteps: StepValidator;
   /** What a run of these steps would do. */
   dryRun: (
@@ -56,9 +59,11 @@ type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
 /** Workflows and their versions, and the ways to start one. */
 export class Workflows {
   readonly #deps: WorkflowsDependencies;
+  readonly #known: KnownStarts;
 
   constructor(dependencies: WorkflowsDependencies) {
     this.#deps = dependencies;
+    this.#known = new KnownStarts(dependencies);
   }
 
   list(tenantId: string, query: ListQuery) {
@@ -165,16 +170,21 @@ export class Workflows {
         return this.#deps.dryRun(tx, workflow, { context: body.context ?? null, payload });
       });
     }
+    const request: StartRequest = {
+      trigger: { type: 'manual', by: caller.actor },
+      context: body.context,
+      payload: body.payload,
+      payloadPath: 'body.payload',
+      environment: caller.environment,
+      requestedBy: personOf(caller.actor),
+    };
+    const key = `${tenantId} ${id}`;
+    const known = await this.#known.start(key, request);
+    if (known !== null) return { ...known, status: 'queued' };
     const started = await this.#deps.db.workspace(tenantId, (tx) =>
-      this.startWithin(tx, tenantId, id, {
-        trigger: { type: 'manual', by: caller.actor },
-        context: body.context,
-        payload: body.payload,
-        payloadPath: 'body.payload',
-        environment: caller.environment,
-        requestedBy: personOf(caller.actor),
-      }),
+      startWorkflow(tx, this.#deps, tenantId, id, request),
     );
+    this.#known.learn(key, started.start);
     started.committed();
     this.#deps.runs.dispatch([started.job]);
     return { runId: started.runId, status: 'queued' };
@@ -187,7 +197,7 @@ export class Workflows {
 
   /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */
   startInbound(caller: HookCaller, body: InboundBody, origin: HookOrigin): Promise<Started> {
-    return startInbound(this.#deps, caller, body, origin);
+    return startInbound({ ...this.#deps, known: this.#known }, caller, body, origin);
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */

@@ -12,6 +12,7 @@ import type { Runs } from '../runs/index.ts';
 import { assertStartable } from './startable.ts';
 import type { StepValidator } from './startable.ts';
 import { findStartable } from './store.ts';
+import type { DefinedStart } from './store.ts';
 
 /** What of a workflow a start needs. */
 export interface StartableWorkflow {
@@ -52,10 +53,10 @@ export async function startWorkflow(
   tenantId: string,
   id: string,
   request: StartRequest,
-): Promise<StartedRun> {
-  const found = await findStartable(tx, tenantId, id);
-  if (found === null) throw notFound('workflow', id);
-  return startRun(tx, deps, found.workflow, found.entitlements, request);
+): Promise<StartedRun & { start: DefinedStart }> {
+  const start = await findStartable(tx, tenantId, id);
+  if (start === null) throw notFound('workflow', id);
+  return { ...(await startRun(tx, deps, { ...start, tenantId }, start.entitlements, request)), start };
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
-import type { Entitlement } from '../../../../shared/contract/define.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
+import { definitionStamp, termColumns } from '../../../engine/index.ts';
+import type { Definition } from '../../../engine/index.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, isNull, lt, sql } from '../../../platform/db/orm.ts';
@@ -48,37 +49,26 @@ export async function findWorkflow(
   return row ?? null;
 }
 
-/** What a start must know of a workflow. */
-interface Startable {
-  workflow: Pick<
-    WorkflowRow,
-    'id' | 'tenantId' | 'name' | 'active' | 'version' | 'steps' | 'limits' | 'inputs' | 'environment'
-  >;
-  entitlements: Record<Entitlement, boolean>;
-}
-
-interface StartableRow {
-  [column: string]: unknown;
-  id: string;
+/** A workflow as a start finds it: what decides whether it may begin, and what its run then takes from it. */
+export interface DefinedStart extends Definition {
   name: string;
   active: boolean;
-  version: number;
-  steps: Step[];
   limits: WorkflowLimits | null;
   inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
-  entitlements: Record<Entitlement, boolean>;
 }
 
-/** A workflow with what its workspace is entitled to, in one round trip. */
-export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<Startable | null> {
-  const { rows } = await tx.query<StartableRow>(
+const startColumns = `w.id, w.tenant_id, w.name, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, ${termColumns}, ${definitionStamp} AS stamp
+     FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id`;
+
+/** A workflow with all that its start needs, in one round trip. */
+export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<DefinedStart | null> {
+  const { rows } = await tx.query<DefinedStart>(
     'find_startable',
-    `SELECT w.id, w.name, w.active, w.version, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
-     WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.id = $2`,
+    `SELECT ${startColumns} WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.id = $2`,
     [tenantId, id],
   );
-  return toStartable(tenantId, rows[0]);
+  return rows[0] ?? null;
 }
 
 /** The same of the workflow that something else made; locks nothing. */
@@ -86,20 +76,13 @@ export async function findStartableByOrigin(
   tx: Transaction,
   tenantId: string,
   { kind, id }: NonNullable<WorkflowRow['origin']>,
-): Promise<Startable | null> {
-  const { rows } = await tx.query<StartableRow>(
+): Promise<DefinedStart | null> {
+  const { rows } = await tx.query<DefinedStart>(
     'find_startable_by_origin',
-    `SELECT w.id, w.name, w.active, w.version, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id
-     WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.origin->>'kind' = $2 AND w.origin->>'id' = $3 ORDER BY w.id LIMIT 1`,
+    `SELECT ${startColumns} WHERE w.tenant_id = $1 AND w.deleted_at IS NULL AND w.origin->>'kind' = $2 AND w.origin->>'id' = $3 ORDER BY w.id LIMIT 1`,
     [tenantId, kind, id],
   );
-  return toStartable(tenantId, rows[0]);
-}
-
-function toStartable(tenantId: string, row: StartableRow | undefined): Startable | null {
-  if (row === undefined) return null;
-  const { entitlements, ...workflow } = row;
-  return { workflow: { tenantId, ...workflow }, entitlements };
+  return rows[0] ?? null;
 }
 
 /** The most workflows that one call of the inbound hook starts. */
@@ -171,20 +154,6 @@ export async function listDerivedIds(
   return new Map(rows.map((row) => [row.origin_id, row.id]));
 }
 
-/** What the inbound hook must know of a workflow before it knows the workspace. */
-export interface WebhookMatch {
-  [column: string]: unknown;
-  id: string;
-  tenant_id: string;
-  version: number;
-  active: boolean;
-  steps: Step[];
-  limits: WorkflowLimits | null;
-  inputs: WorkflowInputs | null;
-  environment: 'live' | 'test';
-  entitlements: Record<Entitlement, boolean>;
-}
-
 /**
  * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
  * the token first, so that no stranger who saves the same one comes between.
@@ -193,19 +162,17 @@ export async function findByWebhookToken(
   db: Database,
   tokenHash: Buffer,
   workflowId: string | undefined,
-): Promise<WebhookMatch[]> {
-  const columns =
-    'w.id, w.tenant_id, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, t.entitlements FROM workflows w JOIN tenants t ON t.id = w.tenant_id';
+): Promise<DefinedStart[]> {
   if (workflowId !== undefined) {
-    return db.systemStatement<WebhookMatch>(
+    return db.systemStatement<DefinedStart>(
       'find_by_webhook_token_and_id',
-      `SELECT ${columns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`,
+      `SELECT ${startColumns} WHERE w.id = $2 AND w.webhook_token_hash = $1 AND w.deleted_at IS NULL`,
       [tokenHash, workflowId],
     );
   }
-  return db.systemStatement<WebhookMatch>(
+  return db.systemStatement<DefinedStart>(
     'find_by_webhook_token',
-    `SELECT ${columns}
+    `SELECT ${startColumns}
      WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL AND w.tenant_id = (
        SELECT tenant_id FROM workflows WHERE webhook_token_hash = $1 AND deleted_at IS NULL ORDER BY coalesce(webhook_token_since, created_at), id LIMIT 1)
      ORDER BY w.id`,

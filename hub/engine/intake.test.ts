@@ -1,0 +1,324 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { entitlementNames } from '../../shared/contract/define.ts';
+import { enginePorts } from '../../test/fixtures/engine.ts';
+import { acquireDatabase } from '../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { StatementRecorder } from '../../test/fixtures/statements.ts';
+import { Database } from '../platform/db/database.ts';
+import { PostgresEvents } from '../platform/events/postgres-events.ts';
+import { newId } from '../platform/ids.ts';
+import { logSkills } from '../products/automations/logs/skills.ts';
+import { findStartable } from '../products/automations/workflows/store.ts';
+import { Engine } from './engine.ts';
+import type { PromisedJob } from './index.ts';
+import { RunIntake } from './intake.ts';
+import { defineSkill } from './skill.ts';
+import type { Skill } from './skill.ts';
+import { claimRun, releaseRun } from './store.ts';
+import type { ClaimedRun } from './store.ts';
+
+const logger = pino({ level: 'silent' });
+const never = new AbortController().signal;
+let database: TestDatabase;
+let db: Database;
+let events: PostgresEvents;
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
+  events = await PostgresEvents.connect(database.url, logger);
+});
+afterAll(async () => {
+  await events[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function workspace(): Promise<string> {
+  const tenantId = newId();
+  const entitlements = JSON.stringify(Object.fromEntries(entitlementNames.map((name) => [name, true])));
+  await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
+    tenantId,
+    tenantId,
+    entitlements,
+  ]);
+  return tenantId;
+}
+
+async function workflow(tenantId: string, steps: unknown[] = [{ type: 'log', message: 'x', level: 'info' }]) {
+  const id = newId();
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps, webhook_token_hash) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3, $4)`,
+    [id, tenantId, JSON.stringify(steps), Buffer.from(id)],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', $3)`,
+    [id, tenantId, JSON.stringify(steps)],
+  );
+  return id;
+}
+
+async function definitionOf(tenantId: string, id: string) {
+  const found = await db.read(tenantId, (tx) => findStartable(tx, tenantId, id));
+  if (found === null) throw new Error('the workflow is gone');
+  return found;
+}
+
+/** An intake with a worker that has room, what that was given, and the jobs that went elsewhere. */
+function intakeWith(hasRoom = true) {
+  const jobs: PromisedJob[] = [];
+  const begun: ClaimedRun[] = [];
+  const intake = new RunIntake(db, (promised) => void jobs.push(...promised));
+  let kept = 0;
+  intake.preferLocal(() => {
+    if (!hasRoom) return null;
+    kept += 1;
+    return {
+      begin: (run) => void begun.push(run),
+      [Symbol.dispose]: () => {
+        kept -= 1;
+      },
+    };
+  });
+  return { intake, jobs, begun, kept: () => kept };
+}
+
+const start = { trigger: { type: 'manual' }, context: null, payload: null, environment: 'live' } as const;
+const rowOf = async (runId: string) =>
+  (
+    await database.query<Record<string, unknown>>(
+      "select status, fence::int, lease_expires_at > now() as leased, started_at is not null as started, (select count(*)::int from outbox o where o.job_id like 'run-' || r.id || '-%') as promised from runs r where id = $1",
+      [runId],
+    )
+  )[0];
+const countOf = async (tenantId: string) =>
+  (await database.query<{ n: number }>('select count(*)::int as n from runs where tenant_id = $1', [tenantId]))[0]?.n;
+
+function engineWith(skills: Skill[]): Engine {
+  return new Engine({
+    db,
+    events,
+    skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
+    ...enginePorts(db, events),
+    logger,
+  });
+}
+
+test('a run for which this process has room is its own from the first moment, and many of them are one statement', async () => {
+  const tenantId = await workspace();
+  const definition = await definitionOf(tenantId, await workflow(tenantId));
+  const { intake, jobs, begun, kept } = intakeWith();
+  using recorder = new StatementRecorder(100);
+  const payload = { z: 1, aa: [1.5, 'ä'], nested: { b: null } };
+  const accepted = await Promise.all(
+    Array.from({ length: 20 }, () => intake.accept({ definition, ...start, payload, requestedBy: ['user:1'] })),
+  );
+  expect(recorder.statements.filter(({ name }) => name === 'accept_held_runs')).toMatchObject([
+    { role: 'outrigger_app', tenantId },
+  ]);
+  expect([jobs, begun.length, kept()]).toEqual([[], 20, 0]);
+  for (const run of accepted)
+    expect(await rowOf(run?.runId as string)).toEqual({
+      status: 'running',
+      fence: 1,
+      leased: true,
+      started: true,
+      promised: 0,
+    });
+  // What a worker has in hand is what any other would have claimed.
+  const [run] = begun as [ClaimedRun];
+  await db.workspace(tenantId, (tx) => releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0));
+  const { steps, workflow_version: version, ...claimed } = (await claimRun(db, run.id)) as ClaimedRun;
+  const { steps: ownSteps, ...own } = run;
+  expect(version).toBe(1);
+  expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0 });
+  expect(JSON.stringify(own.payload)).toBe(JSON.stringify(claimed.payload));
+  expect(ownSteps).toEqual(steps);
+});
+
+test.each([
+  ['limits', 'update workflows set limits = \'{"maxConcurrentRuns":1,"onLimit":"queue"}\' where tenant_id = $1'],
+  [
+    'quiet hours',
+    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"23:59","timezone":"UTC"}\', \'{}\')',
+  ],
+])('a run that %s may hold back is queued, with its wake-up, whatever room there is', async (_what, gate) => {
+  const tenantId = await workspace();
+  const id = await workflow(tenantId);
+  await database.query(gate, [tenantId]);
+  const { intake, jobs, begun, kept } = intakeWith();
+  const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
+  const { runId } = accepted as { runId: string };
+  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: 0, started: false, promised: 1 });
+  expect([begun, jobs.map(({ data }) => data), kept()]).toEqual([[], [{ runId, tenantId }], 0]);
+});
+
+test('a run for which no worker of this process has room is queued, with its wake-up', async () => {
+  const tenantId = await workspace();
+  const { intake, jobs } = intakeWith(false);
+  const accepted = await intake.accept({
+    definition: await definitionOf(tenantId, await workflow(tenantId)),
+    ...start,
+  });
+  expect(await rowOf(accepted?.runId as string)).toMatchObject({ status: 'queued', started: false, promised: 1 });
+  expect(jobs).toHaveLength(1);
+});
+
+test.each([
+  ['is switched off', 'update workflows set active = false where tenant_id = $1'],
+  ['is deleted', 'update workflows set deleted_at = now() where tenant_id = $1'],
+  ['gets other steps', 'update workflows set version = version + 1 where tenant_id = $1'],
+  ['gets another token', "update workflows set webhook_token_hash = 'other' where tenant_id = $1"],
+  [
+    'shares its token with another',
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps, webhook_token_hash) select gen_random_uuid(), tenant_id, 'x', true, 1, trigger, steps, webhook_token_hash from workflows where tenant_id = $1`,
+  ],
+  ['is of a workspace that loses a right', "update tenants set entitlements = '{}' where id = $1"],
+  [
+    'comes under a policy',
+    `insert into automation_policies (tenant_id, standing_orders, approvals_required_for) values ($1, '', '{log.write}')`,
+  ],
+])(
+  'nothing is accepted by what was known of a workflow that %s, though nobody is told of it',
+  async (_what, change) => {
+    const tenantId = await workspace();
+    const definition = await definitionOf(tenantId, await workflow(tenantId));
+    const { intake, begun, kept } = intakeWith();
+    expect(await intake.accept({ definition, ...start })).not.toBeNull();
+    await database.query(change, [tenantId]);
+    const before = await countOf(tenantId);
+    expect(
+      await Promise.all([definition, definition].map((each) => intake.accept({ definition: each, ...start }))),
+    ).toEqual([null, null]);
+    expect([await countOf(tenantId), begun.length, kept()]).toEqual([before, 1, 0]);
+  },
+);
+
+test('a workflow of another workspace is not started by naming it', async () => {
+  const [own, foreign] = [await workspace(), await workspace()];
+  const definition = await definitionOf(foreign, await workflow(foreign));
+  const { intake } = intakeWith();
+  expect(await intake.accept({ definition: { ...definition, tenant_id: own }, ...start })).toBeNull();
+  expect([await countOf(own), await countOf(foreign)]).toEqual([0, 0]);
+});
+
+/** Accepts runs of these steps, and has them worked on; answers what was sent to the database for the working alone. */
+async function workOn(tenantId: string, steps: unknown[], count: number, skills: Skill[] = logSkills()) {
+  const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
+  const { intake, begun } = intakeWith();
+  await Promise.all(Array.from({ length: count }, () => intake.accept({ definition, ...start })));
+  const engine = engineWith(skills);
+  using recorder = new StatementRecorder(1_000);
+  await Promise.all(begun.map((run) => engine.execute(run, never)));
+  return { begun, sent: recorder.statements.map(({ name }) => name) };
+}
+
+const log = (message: string) => ({ type: 'log', message, level: 'info' });
+
+test('runs of steps that do nothing outside are written once, at their end, and many of them together', async () => {
+  const tenantId = await workspace();
+  const { begun, sent } = await workOn(tenantId, [log('a'), log('b {{run.id}}'), log('c')], 10);
+  expect(sent.toSorted()).toEqual(['advance_runs', 'find_lines', 'insert_logs', 'write_steps']);
+  for (const { id } of begun) {
+    const steps = await database.query<Record<string, unknown>>(
+      'select index, status, attempts, output_text, started_at <= finished_at as timed, finished_at <= (select finished_at from runs where id = $1) as within from run_steps where run_id = $1 order by index',
+      [id],
+    );
+    expect(steps).toEqual(
+      ['a', `b ${id}`, 'c'].map((text, index) => ({
+        index,
+        status: 'succeeded',
+        attempts: 1,
+        output_text: text,
+        timed: true,
+        within: true,
+      })),
+    );
+    const lines = await database.query<{ message: string }>(
+      'select message from run_logs where run_id = $1 order by step_index',
+      [id],
+    );
+    expect(lines.map(({ message }) => message)).toEqual(['a', `b ${id}`, 'c']);
+    expect(await rowOf(id)).toMatchObject({ status: 'succeeded', leased: null });
+  }
+});
+
+const slow = (wait: () => Promise<void>, effect: 'pure' | 'keyed' = 'pure') =>
+  defineSkill({
+    id: 'test.slow',
+    title: '',
+    summary: '',
+    requires: [],
+    effect,
+    input: z.strictObject({}),
+    output: z.unknown(),
+    async execute() {
+      await wait();
+      return { output: null };
+    },
+  });
+
+test('what a run has done is written soon also while its next step takes long, and not again at its end', async () => {
+  const tenantId = await workspace();
+  const gate = Promise.withResolvers<void>();
+  const steps = [log('before'), { type: 'skill', skillId: 'test.slow', input: {} }, log('after')];
+  const working = workOn(tenantId, steps, 1, [...logSkills(), slow(() => gate.promise)]);
+  const written = async () =>
+    (await database.query<{ n: number }>('select count(*)::int as n from run_logs where tenant_id = $1', [tenantId]))[0]
+      ?.n;
+  await expect.poll(written).toBe(1);
+  gate.resolve();
+  const { sent } = await working;
+  expect(await written()).toBe(2);
+  expect(sent.filter((name) => name === 'advance_runs')).toHaveLength(2);
+});
+
+test('what a run has done is written before it reaches out', async () => {
+  const tenantId = await workspace();
+  let seen: unknown;
+  const steps = [log('before'), { type: 'skill', skillId: 'test.slow', input: {} }, log('after')];
+  const look = async () => {
+    seen = (
+      await database.query(
+        'select next_step, (select count(*)::int from run_logs l where l.run_id = r.id) as lines from runs r where tenant_id = $1',
+        [tenantId],
+      )
+    )[0];
+  };
+  await workOn(tenantId, steps, 1, [...logSkills(), slow(look, 'keyed')]);
+  expect(seen).toEqual({ next_step: 1, lines: 1 });
+});
+
+test('a run that was cancelled, and one whose row somebody holds, keep no other from its end', async () => {
+  const tenantId = await workspace();
+  const definition = await definitionOf(tenantId, await workflow(tenantId));
+  const { intake, begun } = intakeWith();
+  await Promise.all(Array.from({ length: 6 }, () => intake.accept({ definition, ...start })));
+  const [cancelled, locked, ...others] = begun.map(({ id }) => id) as [string, string, ...string[]];
+  await database.query(
+    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+    [cancelled],
+  );
+  const letGo = Promise.withResolvers<void>();
+  const holding = db.workspace(tenantId, async (tx) => {
+    await tx.query('hold', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
+    await letGo.promise;
+  });
+  const engine = engineWith(logSkills());
+  const working = Promise.all(begun.map((run) => engine.execute(run, never)));
+  const statuses = async (ids: string[]) =>
+    (await database.query<{ status: string }>('select status from runs where id = any($1)', [ids])).map(
+      ({ status }) => status,
+    );
+  await expect.poll(() => statuses(others)).toEqual(others.map(() => 'succeeded'));
+  expect(await statuses([cancelled, locked])).toEqual(expect.arrayContaining(['cancelled', 'running']));
+  letGo.resolve();
+  await Promise.all([holding, working]);
+  expect(await statuses([locked])).toEqual(['succeeded']);
+  const lines = await database.query<{ run_id: string }>('select run_id from run_logs where tenant_id = $1', [
+    tenantId,
+  ]);
+  expect(lines.map(({ run_id: id }) => id).toSorted()).toEqual([locked, ...others].toSorted());
+});

@@ -1,0 +1,176 @@
+import { Batches } from '../platform/db/batches.ts';
+import type { Database, Transaction } from '../platform/db/database.ts';
+import { noteWritten } from '../platform/db/transaction.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
+import { runRowsTopic } from './accept-runs.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import { admitWaitingRuns } from './admission.ts';
+import { endsLock } from './line-locks.ts';
+import { writeSunk } from './row-sink.ts';
+import type { SunkRow } from './skill.ts';
+import type { CallKey, CalledWith, Hold, RunAdvance, StepRecord } from './store.ts';
+
+/** A step that is over, and when it was worked on, by `performance.now()`. */
+export interface DoneStep {
+  record: StepRecord;
+  called: CalledWith | null;
+  beganAt: number;
+  endedAt: number;
+  rows: readonly SunkRow[];
+}
+
+/** What became of a run since it was last written. */
+export interface Progress extends Hold {
+  workflowId: string;
+  advance: RunAdvance;
+  steps: readonly DoneStep[];
+  receipts: readonly CallKey[];
+  /** Whether its commit waits for the disk. */
+  durable: boolean;
+}
+
+interface Item {
+  progress: Progress;
+  /** Its steps, as JSON without the times that are known only when they are written. */
+  texts: string[];
+}
+
+/** Some run of a batch is not its writer's any more, or is locked by somebody: each is tried alone, and this one by whoever can wait. */
+class NotWritten extends Error {}
+
+/** Writes what became of runs, of many of one workspace in one transaction. It waits for no lock: what is locked it leaves to its caller. */
+export class ProgressWriter {
+  readonly #batches: Batches<Item, PromisedJob[]>;
+
+  constructor(db: Database) {
+    this.#batches = new Batches({
+      flush: (tenantId, items) => writeAll(db, tenantId, items),
+      bytesOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
+    });
+  }
+
+  /**
+   * Resolves, with the jobs that it promised, once all of it is committed.
+   * @throws DatabaseOutage, when it may be written all the same; whatever else keeps it from being written.
+   */
+  write(tenantId: string, progress: Progress): Promise<PromisedJob[]> {
+    const texts = progress.steps.map(({ record, called }) => {
+      const { wait, state, output, error } = record;
+      const input = called?.index === record.index ? called : null;
+      return `"run_id":"${progress.runId}","index":${record.index},"status":"${record.status}","attempts":${record.attempts},"finished":${record.finished},"output_bytes":${record.outputBytes ?? 0},"wait":${JSON.stringify(wait)},"state":${JSON.stringify(state)},"output":${JSON.stringify(output)},"output_text":${JSON.stringify(record.outputText)},"error":${JSON.stringify(error)},"input":${input?.text ?? 'null'},"input_omitted":${input === null ? 'null' : input.text === null}`;
+    });
+    return this.#batches.add(tenantId, { progress, texts });
+  }
+}
+
+function writeAll(db: Database, tenantId: string, items: readonly Item[]): Promise<PromisedJob[][]> {
+  const all = items.map(({ progress }) => progress);
+  const ended = [...new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId])))];
+  return db.workspace(
+    tenantId,
+    async (tx) => {
+      noteWorkspaceChange(tx, tenantId);
+      for (const { runId } of all) noteWritten(tx, runRowsTopic(runId));
+      const [advanced, , , , waitedFor] = await Promise.all([
+        advanceAll(tx, all),
+        writeSteps(tx, tenantId, items),
+        writeReceipts(
+          tx,
+          all.flatMap(({ receipts }) => receipts),
+        ),
+        writeSunk(
+          tx,
+          all.flatMap(({ steps }) => steps.flatMap(({ rows }) => rows)),
+        ),
+        ended.length === 0 ? [] : findLines(tx, tenantId, ended),
+      ]);
+      if (advanced !== all.length) throw new NotWritten('a run was taken over, cancelled or ended, or is locked');
+      const jobs = waitedFor.length === 0 ? [] : await admitWaitingRuns(tx, tenantId, waitedFor);
+      return all.map((_one, index) => (index === 0 ? jobs : []));
+    },
+    { durable: all.some(({ durable }) => durable) },
+  );
+}
+
+/**
+ * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. Answers how many it could. It
+ * leaves the planner no choice but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
+ */
+async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<number> {
+  const { rows } = await tx.query<{ is_free: boolean }>(
+    'advance_runs',
+    `WITH given AS MATERIALIZED (
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, next_step int, ends text, error jsonb)
+     ), free AS MATERIALIZED (
+       SELECT held.id FROM given g CROSS JOIN LATERAL (
+         SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
+     )
+     UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
+       finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
+       wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
+       lease_expires_at = CASE WHEN g.ends IS NULL THEN r.lease_expires_at END
+     FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
+     RETURNING CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
+    [
+      JSON.stringify(
+        all.map(({ runId, fence, advance }) => ({
+          id: runId,
+          fence,
+          next_step: advance.nextStep,
+          ends: advance.ends,
+          error: advance.error,
+        })),
+      ),
+    ],
+  );
+  return rows.filter(({ is_free: isFree }) => isFree).length;
+}
+
+async function writeSteps(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<void> {
+  const now = performance.now();
+  const texts = items.flatMap(({ progress, texts: parts }) =>
+    progress.steps.map(
+      ({ beganAt, endedAt }, index) =>
+        `{"began_ago":${((now - beganAt) / 1000).toFixed(6)},"ended_ago":${((now - endedAt) / 1000).toFixed(6)},${parts[index]}}`,
+    ),
+  );
+  if (texts.length === 0) return;
+  await tx.query(
+    'write_steps',
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes, input, input_omitted)
+     SELECT run_id, index, $1, status, attempts, wait, output, output_text, error, now() - make_interval(secs => began_ago), CASE WHEN finished THEN now() - make_interval(secs => ended_ago) END,
+       state, output_bytes, input, input_omitted
+     FROM jsonb_to_recordset($2::jsonb) AS g(run_id uuid, index int, status text, attempts int, wait jsonb, output jsonb, output_text text, error jsonb, began_ago float8, ended_ago float8, finished boolean,
+       state jsonb, output_bytes int, input jsonb, input_omitted boolean)
+     ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
+       output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at,
+       input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted)`,
+    [tenantId, `[${texts.join(',')}]`],
+  );
+}
+
+/** Completes intents. */
+async function writeReceipts(tx: Transaction, receipts: readonly CallKey[]): Promise<void> {
+  if (receipts.length === 0) return;
+  await tx.query(
+    'write_receipts',
+    `UPDATE effects e SET receipt_at = now() FROM jsonb_to_recordset($1::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int)
+     WHERE e.run_id = g."runId" AND e.step_index = g."stepIndex" AND e.attempt = g.attempt AND e.call = g.call`,
+    [JSON.stringify(receipts)],
+  );
+}
+
+/**
+ * Of workflows whose runs end, those for whose ends others may wait: some stand in line, or a limit holds by which somebody may be about
+ * to. A statement later than that which took the locks, so that it sees the limits of whoever had a lock before.
+ */
+async function findLines(tx: Transaction, tenantId: string, workflowIds: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    'find_lines',
+    `SELECT g.id FROM unnest($2::uuid[]) AS g(id)
+     WHERE (SELECT true FROM workflows w WHERE w.id = g.id AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue') LIMIT 1)
+       OR (SELECT true FROM runs h WHERE h.tenant_id = $1 AND h.workflow_id = g.id AND h.waits_for IS NOT NULL LIMIT 1)`,
+    [tenantId, workflowIds],
+  );
+  return rows.map(({ id }) => id);
+}

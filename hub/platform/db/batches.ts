@@ -1,0 +1,130 @@
+import { AsyncResource } from 'node:async_hooks';
+import { DatabaseOutage } from './errors.ts';
+
+export interface BatchesOptions<Item, Result> {
+  /**
+   * Does many things of one kind at once, in one transaction: all of them, or none. Answers for each, in their order.
+   * Its commit is what the promises of its items wait for.
+   */
+  flush: (key: string, items: readonly Item[]) => Promise<readonly Result[]>;
+  /** What an item takes up on its way, in bytes. */
+  bytesOf: (item: Item) => number;
+  maxItems?: number;
+  maxBytes?: number;
+  /** Flushes under way at once of one key, and of all. */
+  maxFlushesOfKey?: number;
+  maxFlushes?: number;
+  /** Items that wait, of all keys; beyond, they are refused. */
+  maxWaiting?: number;
+}
+
+interface Entry<Item, Result> {
+  item: Item;
+  bytes: number;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+interface Line<Item, Result> {
+  entries: Entry<Item, Result>[];
+  flushing: number;
+}
+
+/**
+ * Gathers what is wanted of the database within one tick, and while the flushes before it are under way, and does it in one transaction for
+ * each key, such as a workspace: then a hundred callers share one statement, one commit and one wait for the disk. Keys take turns, so
+ * that nobody's many items stand before another's few. What fails a batch is done again item by item, so that it fails alone.
+ */
+export class Batches<Item, Result> {
+  readonly #options: Required<BatchesOptions<Item, Result>>;
+  /** Of the keys that have items waiting or flushes under way; the one that waits longest for its turn comes first. */
+  readonly #lines = new Map<string, Line<Item, Result>>();
+  /** What goes on for many callers is done in the context of none. */
+  readonly #context = new AsyncResource('Batches');
+  #waiting = 0;
+  #flushing = 0;
+  #isScheduled = false;
+
+  constructor(options: BatchesOptions<Item, Result>) {
+    this.#options = {
+      maxItems: 64,
+      maxBytes: 1024 * 1024,
+      maxFlushesOfKey: 1,
+      maxFlushes: 4,
+      maxWaiting: 4_096,
+      ...options,
+    };
+  }
+
+  /**
+   * Resolves once the transaction that did it is committed.
+   * @throws DatabaseOutage when the database is out of reach, or too many wait already; whatever `flush` throws for this item alone.
+   */
+  add(key: string, item: Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (this.#waiting >= this.#options.maxWaiting) {
+      reject(new DatabaseOutage('Too much waits for the database; try again shortly.', undefined));
+      return promise;
+    }
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = { entries: [], flushing: 0 };
+      this.#lines.set(key, line);
+    }
+    line.entries.push({ item, bytes: this.#options.bytesOf(item), resolve, reject });
+    this.#waiting += 1;
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      // After what this turn of the loop still brings.
+      setImmediate(() => this.#context.runInAsyncScope(() => this.#start()));
+    }
+    return promise;
+  }
+
+  #start(): void {
+    this.#isScheduled = false;
+    const { maxFlushes, maxFlushesOfKey } = this.#options;
+    for (const [key, line] of this.#lines) {
+      while (line.entries.length > 0 && line.flushing < maxFlushesOfKey && this.#flushing < maxFlushes) {
+        // Whoever has had a turn comes after the others.
+        this.#lines.delete(key);
+        this.#lines.set(key, line);
+        line.flushing += 1;
+        this.#flushing += 1;
+        void this.#flush(key, this.#takeFrom(line)).finally(() => {
+          line.flushing -= 1;
+          this.#flushing -= 1;
+          if (line.flushing === 0 && line.entries.length === 0) this.#lines.delete(key);
+          this.#start();
+        });
+      }
+      if (this.#flushing >= maxFlushes) return;
+    }
+  }
+
+  /** The first ones, as many as one statement may carry; one at least. */
+  #takeFrom(line: Line<Item, Result>): Entry<Item, Result>[] {
+    const { maxItems, maxBytes } = this.#options;
+    let count = 0;
+    for (let bytes = 0; count < line.entries.length && count < maxItems; count += 1) {
+      bytes += line.entries[count]?.bytes ?? 0;
+      if (count > 0 && bytes > maxBytes) break;
+    }
+    this.#waiting -= count;
+    return line.entries.splice(0, count);
+  }
+
+  /** Never rejects: its entries do. */
+  async #flush(key: string, entries: readonly Entry<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.flush(
+        key,
+        entries.map(({ item }) => item),
+      );
+      for (const [index, { resolve }] of entries.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      if (entries.length === 1 || error instanceof DatabaseOutage) for (const { reject } of entries) reject(error);
+      else for (const entry of entries) await this.#flush(key, [entry]);
+    }
+  }
+}
