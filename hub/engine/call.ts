@@ -26,6 +26,8 @@ export interface Waiting {
   wakeInSeconds: number | null;
   /** Writes what is waited for, in the transaction that lets the run go. */
   begin: (tx: Transaction) => Promise<StepWait>;
+  /** What `begin` will answer, unless it was asked for before: known ahead, it is written without waiting for that. */
+  expected?: StepWait;
   /** Takes what must be locked before the run itself. */
   lockFirst?: (tx: Transaction) => Promise<void>;
   /** Told after that commit. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
@@ -19,7 +20,7 @@ import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
-import type { RunFailure } from './schema.ts';
+import type { RunFailure, StepWait } from './schema.ts';
 import { stepsOf } from './skill-run.ts';
 import type { SkillOutcome } from './skill.ts';
 import { callOf, runStep } from './steps.ts';
@@ -616,10 +617,16 @@ export class Engine {
       tries += 1;
       if (tries > 1 && (await isSuspended(tx, held))) return [];
       await outcome.lockFirst?.(tx);
-      const until = { status: outcome.status, wakeInSeconds: outcome.wakeInSeconds };
-      const [woken, wait] = await Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
+      const { wakeInSeconds, expected, state } = outcome;
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      await writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state: outcome.state }));
+      const write = (wait: StepWait) =>
+        writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
+      const [woken, wait] = await Promise.all([
+        suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds }),
+        (async () => outcome.begin(tx))(),
+        expected === undefined ? undefined : write(expected),
+      ]);
+      if (expected === undefined || !isDeepStrictEqual(wait, expected)) await write(wait);
       return woken === null ? [] : [woken];
     };
     let jobs: PromisedJob[];

@@ -3,6 +3,7 @@ import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { throughOutages } from '../platform/db/outage.ts';
+import { newId } from '../platform/ids.ts';
 import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';
@@ -55,6 +56,7 @@ export function dispatch(
   const { index: stepIndex, attempt, call, timeoutSeconds } = site;
   const { nodeId, waitMs, command } = splitNodeInput(input);
   const timeoutMs = (command as { timeoutMs?: number }).timeoutMs ?? skill.command.timeoutMs;
+  const id = newId();
   const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
   return {
     kind: 'waiting',
@@ -66,6 +68,7 @@ export function dispatch(
       });
       // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
       const dispatched = deps.nodes.dispatch(tx, {
+        id,
         tenantId: run.tenant_id,
         nodeId,
         runId: run.id,
@@ -84,6 +87,7 @@ export function dispatch(
       const { commandId } = await dispatched;
       return { kind: 'node_command', commandId };
     },
+    expected: { kind: 'node_command', commandId: id },
     committed: () => deps.nodes.announce(nodeId),
     durable: skill.command.acts,
   };

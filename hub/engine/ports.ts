@@ -60,6 +60,8 @@ export interface ApprovalPort {
 
 /** A command for a node, as a step sends it. */
 export interface CommandRequest {
+  /** Its id, unless this try of the call sent one before. */
+  id: string;
   tenantId: string;
   nodeId: string;
   runId: string;

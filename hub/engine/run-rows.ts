@@ -60,12 +60,12 @@ export async function markCancelled(tx: Transaction, tenantId: string, runIds: r
   for (const id of runIds) noteWritten(tx, runRowsTopic(id));
   await tx.query(
     'cancel_runs',
-    `UPDATE runs SET status = 'cancelled', finished_at = now(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`,
+    `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`,
     [runIds],
   );
   await tx.query(
     'cancel_steps',
-    `UPDATE run_steps SET status = 'failed', wait = NULL, finished_at = now(), error = '{"code":"cancelled","message":"The run was cancelled."}'
+    `UPDATE run_steps SET status = 'failed', wait = NULL, finished_at = statement_timestamp(), error = '{"code":"cancelled","message":"The run was cancelled."}'
      WHERE run_id = ANY($1) AND status IN ('running', 'waiting_approval', 'pending')`,
     [runIds],
   );

@@ -49,7 +49,7 @@ export class Batches<Item, Result> {
     this.#options = {
       maxItems: 64,
       maxBytes: 1024 * 1024,
-      maxFlushesOfKey: 1,
+      maxFlushesOfKey: 2,
       maxFlushes: 4,
       maxWaiting: 4_096,
       ...options,

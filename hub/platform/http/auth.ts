@@ -15,6 +15,8 @@ export interface Authenticator {
   tokens: {
     /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
     authenticate(secret: string): Promise<TokenIdentity>;
+    /** As whom a token was known lately; null for one that was not. */
+    recall(secret: string): TokenIdentity | null;
   };
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
@@ -47,6 +49,24 @@ export function authenticate(
   params: Record<string, string>,
 ): Promise<Principal> {
   return authenticateAs(callerOf(operation, request), deps, operation, request, address, params);
+}
+
+/** As whom a request would most likely be let in, by what is known of its key from a request before; null where nothing is. */
+export function recall(
+  deps: AuthDependencies,
+  operation: Operation,
+  request: IncomingMessage,
+  address: string,
+): Principal | null {
+  if (callerOf(operation, request) !== 'token') return null;
+  try {
+    const parsed = parseApiKey(apiKeyOf(request));
+    const token = parsed === null ? null : deps.identity.tokens.recall(parsed.secret);
+    return token === null ? null : admitToken(operation, token, address);
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
@@ -129,7 +149,11 @@ async function authenticateToken(
 ): Promise<Principal> {
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
-  const token: TokenIdentity = await identity.tokens.authenticate(parsed.secret);
+  return admitToken(operation, await identity.tokens.authenticate(parsed.secret), address);
+}
+
+/** @throws AppError for a token that may not call an operation, or not from there. */
+function admitToken(operation: Operation, token: TokenIdentity, address: string): Principal {
   const permission = operation.permission as Permission;
   const product = productOf(permission);
   if (token.product !== product)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Operation } from '../../../shared/contract/define.ts';
@@ -7,7 +8,7 @@ import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
-import { authenticate, clientAddress } from './auth.ts';
+import { authenticate, clientAddress, recall } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
@@ -64,30 +65,62 @@ export async function serveOperation(
   const address = clientAddress(request, options.trustedProxies);
   if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
-  const principal = await authenticate(options.auth, operation, request, address, params as Record<string, string>);
-  await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
-  const caller: KnownCaller = { principal, address, params };
-  if (options.tracing === null) return carryOut(options, route, request, response, arrival, caller);
-  return traceRequest(options.tracing, { operation, principal, request, response, startedAt: arrival.startedAt }, () =>
-    carryOut(options, route, request, response, arrival, caller),
-  );
+  const authenticated = authenticate(options.auth, operation, request, address, params as Record<string, string>);
+  // What a caller who is known asks to read is read while it is looked whether the caller still may.
+  const recalled = isPlainRead(operation) ? recall(options.auth, operation, request, address) : null;
+  const confirmed = recalled === null ? null : withoutTraces(authenticated, response);
+  try {
+    const principal = recalled ?? (await authenticated);
+    await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
+    const work = () => carryOut(options, route, request, response, arrival, { principal, address, params, confirmed });
+    if (options.tracing === null) await work();
+    else
+      await traceRequest(
+        options.tracing,
+        { operation, principal, request, response, startedAt: arrival.startedAt },
+        work,
+      );
+  } catch (error) {
+    // Whoever is not let in any more hears that, and nothing of what is wrong with the request.
+    await confirmed;
+    throw error;
+  }
+}
+
+/** As whom a caller is let in; whoever is not sees none of the headers that were set meanwhile. */
+function withoutTraces(authenticated: Promise<Principal>, response: Response): Promise<Principal> {
+  const before = new Set(response.getHeaderNames());
+  const confirmed = authenticated.catch((error: unknown) => {
+    if (!response.headersSent)
+      for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name);
+    throw error;
+  });
+  confirmed.catch(() => undefined);
+  return confirmed;
 }
 
 interface KnownCaller {
   principal: Principal;
   address: string;
   params: object;
+  /** As whom the caller is let in now, where `principal` is only remembered; null where that is sure. */
+  confirmed: Promise<Principal> | null;
 }
+
+/** Whether an operation does nothing but answer what it reads. */
+const isPlainRead = ({ method, binaryResponse }: Operation) => method === 'GET' && binaryResponse === undefined;
 
 async function carryOut(
   options: ServingOptions,
   route: Route,
   request: Request,
   response: Response,
-  { requestId, bodyWatch, stopping }: Arrival,
-  { principal, address, params }: KnownCaller,
+  arrival: Arrival,
+  caller: KnownCaller,
 ): Promise<void> {
   const { operation } = route;
+  const { requestId, bodyWatch, stopping } = arrival;
+  const { principal, address, params, confirmed } = caller;
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
@@ -129,7 +162,14 @@ async function carryOut(
 
   const idempotent = idempotentRequest(operation, request, principal, input);
   if (idempotent === null) {
-    send(response, await answer(options, route, operationRequest));
+    const answered = answer(options, route, operationRequest);
+    if (confirmed !== null) {
+      answered.catch(() => undefined);
+      const now = await confirmed;
+      if (!isDeepStrictEqual(now, principal))
+        return carryOut(options, route, request, response, arrival, { ...caller, principal: now, confirmed: null });
+    }
+    send(response, await answered);
     return;
   }
   const { answer: first, replayed } = await options.idempotency.once(idempotent, () =>

@@ -170,13 +170,14 @@ export class NodeChannels {
         };
       case 'result': {
         // The other two are refused by what they look at; what a revoked device did changes nothing any more.
-        await authenticate();
+        const confirmed = authenticate();
+        confirmed.catch(() => undefined);
         const params = parsePart('params', resource.completeAutomationNodeCommand.params, {
           id: principal.nodeId,
           commandId,
         });
         const result = parsePart('body', resource.completeAutomationNodeCommand.body, body);
-        return { body: await results.complete(principal, params.commandId, result, []) };
+        return { body: await results.complete(principal, params.commandId, result, [], confirmed) };
       }
     }
   }

@@ -1,8 +1,9 @@
 import { lockRuns, wakeRun } from '../../engine/index.ts';
-import type { PromisedJob } from '../../engine/index.ts';
+import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { and, eq, inArray } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
+import { commitDurably } from '../../platform/db/transaction.ts';
 import { nodeCommands } from './schema.ts';
 
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
@@ -32,9 +33,14 @@ export interface LockedCommand extends Pick<
   | 'deadlineAt'
   | 'error'
   | 'overdue'
+  | 'acts'
+  | 'createdAt'
+  | 'handedOutAt'
 > {
   /** Since it was handed out, in milliseconds. */
   elapsedMs: number;
+  /** Whether artefacts of it were uploaded ahead of its result. */
+  hasUploads: boolean;
 }
 
 interface LockedRow {
@@ -50,18 +56,31 @@ interface LockedRow {
   deadline_at: Date | null;
   error: NodeCommandRow['error'];
   overdue: boolean;
+  acts: boolean;
+  created_at: Date;
+  handed_out_at: Date | null;
   elapsed_ms: number;
+  has_uploads: boolean;
 }
 
-/** Locks a command of a node, whose run is locked already, to record its result; null when there is none. */
+/** Locks a command of a node, and before it its run, to record its result; null when there is none. */
 export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
-  const { rows } = await tx.query<LockedRow>(
-    'lock_command',
-    `SELECT id, tenant_id, node_id, run_id, step_index, attempt, call, type, status, deadline_at, error, overdue,
-       coalesce(extract(epoch from clock_timestamp() - handed_out_at)::float8 * 1000, 0) AS elapsed_ms
-     FROM node_commands WHERE id = $1 AND node_id = $2 FOR UPDATE`,
-    [id, nodeId],
-  );
+  // One behind the other without waiting.
+  const [, { rows }] = await Promise.all([
+    tx.query(
+      'lock_run_of_command',
+      'SELECT 1 FROM runs WHERE id = (SELECT run_id FROM node_commands WHERE id = $1 AND node_id = $2) FOR NO KEY UPDATE',
+      [id, nodeId],
+    ),
+    tx.query<LockedRow>(
+      'lock_command',
+      `SELECT id, tenant_id, node_id, run_id, step_index, attempt, call, type, status, deadline_at, error, overdue, acts, created_at, handed_out_at,
+         coalesce(extract(epoch from clock_timestamp() - handed_out_at)::float8 * 1000, 0) AS elapsed_ms,
+         EXISTS (SELECT 1 FROM artifact_uploads u WHERE u.command_id = node_commands.id) AS has_uploads
+       FROM node_commands WHERE id = $1 AND node_id = $2 FOR UPDATE`,
+      [id, nodeId],
+    ),
+  ]);
   const row = rows[0];
   if (row === undefined) return null;
   return {
@@ -77,7 +96,11 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
     deadlineAt: row.deadline_at,
     error: row.error,
     overdue: row.overdue,
+    acts: row.acts,
+    createdAt: row.created_at,
+    handedOutAt: row.handed_out_at,
     elapsedMs: row.elapsed_ms,
+    hasUploads: row.has_uploads,
   };
 }
 
@@ -86,25 +109,69 @@ export async function endCommand(
   tx: Transaction,
   commandId: string,
   status: 'succeeded' | 'failed',
-  outcome: { output?: NodeCommandRow['output']; error?: NonNullable<NodeCommandRow['error']>; overdue?: boolean },
+  outcome: Outcome,
 ): Promise<PromisedJob[]> {
-  const { output = null, error = null, overdue = false } = outcome;
-  const { rows } = await tx.query<{ run_id: string }>(
+  const row = await markEnded(tx, commandId, status, outcome);
+  if (row === undefined) return [];
+  const job = await wakeRun(tx, row.run_id);
+  return job === null ? [] : [job];
+}
+
+/** The same of a command that is locked and open, one behind the other without waiting; answers, too, how it now stands. */
+export async function endLocked(
+  tx: Transaction,
+  command: LockedCommand,
+  status: 'succeeded' | 'failed',
+  outcome: Outcome,
+): Promise<{ jobs: PromisedJob[]; ended: CommandOutcome }> {
+  const [row, job] = await Promise.all([
+    markEnded(tx, command.id, status, outcome),
+    wakeRun(tx, command.runId),
+    // What a command read can be read again should the machine lose it; what one did can not.
+    command.acts ? commitDurably(tx) : undefined,
+  ]);
+  if (row === undefined) throw new Error('a command that is locked and open could not be ended');
+  const { type, nodeId, createdAt, handedOutAt } = command;
+  const { output, error, finished_at: finishedAt } = row;
+  return {
+    jobs: job === null ? [] : [job],
+    ended: { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt },
+  };
+}
+
+interface EndedRow {
+  run_id: string;
+  /** As it is stored. */
+  output: NodeCommandRow['output'];
+  error: NodeCommandRow['error'];
+  finished_at: Date;
+}
+
+interface Outcome {
+  output?: NodeCommandRow['output'];
+  error?: NonNullable<NodeCommandRow['error']>;
+  overdue?: boolean;
+}
+
+async function markEnded(
+  tx: Transaction,
+  commandId: string,
+  status: 'succeeded' | 'failed',
+  { output = null, error, overdue = false }: Outcome,
+): Promise<EndedRow | undefined> {
+  const { rows } = await tx.query<EndedRow>(
     'end_command',
     `UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = $5, finished_at = now(), lease_expires_at = NULL
-     WHERE id = $1 AND status IN ('pending', 'leased') RETURNING run_id`,
+     WHERE id = $1 AND status IN ('pending', 'leased') RETURNING run_id, output, error, finished_at`,
     [
       commandId,
       status,
       output === null ? null : JSON.stringify(output),
-      error === null ? null : JSON.stringify(error),
+      error === undefined ? null : JSON.stringify(error),
       overdue,
     ],
   );
-  const row = rows[0];
-  if (row === undefined) return [];
-  const job = await wakeRun(tx, row.run_id);
-  return job === null ? [] : [job];
+  return rows[0];
 }
 
 /** Ends every open command of a node. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
@@ -5,7 +6,6 @@ import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
-import { newId } from '../../platform/ids.ts';
 import { endCommand, lockOpen } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { extendLeases, handOut, putBack } from './hand-out.ts';
@@ -21,6 +21,8 @@ export type { HandOut };
 export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
 
 export interface DispatchRequest {
+  /** Its id, unless this try of the call sent one before. */
+  id: string;
   tenantId: string;
   nodeId: string;
   runId: string;
@@ -37,6 +39,10 @@ export interface DispatchRequest {
   approval: NodeCommandRow['approval'];
 }
 
+/** For how long, and how much of, how commands ended is kept in memory. */
+const rememberMs = 10_000;
+const maxRememberedBytes = 8 * 1024 * 1024;
+
 export interface NodeCommandsDependencies {
   db: Database;
   events: Events;
@@ -46,6 +52,13 @@ export interface NodeCommandsDependencies {
 /** Commands on their way: written with the step that waits for them, handed out under a lease, ended exactly once. */
 export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
+  /** Commands that ended here lately: their runs are most likely woken here. What is ended in time stays so. */
+  readonly #ended = new LRUCache<string, CommandOutcome>({
+    max: 1_000,
+    maxSize: maxRememberedBytes,
+    sizeCalculation: (outcome) => JSON.stringify(outcome).length,
+    ttl: rememberMs,
+  });
 
   constructor(dependencies: NodeCommandsDependencies) {
     this.#deps = dependencies;
@@ -61,7 +74,7 @@ export class NodeCommands {
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, least(now() + make_interval(secs => $14), coalesce($13::timestamptz, 'infinity')))
        ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at`,
       [
-        newId(),
+        request.id,
         request.tenantId,
         request.nodeId,
         request.runId,
@@ -86,8 +99,15 @@ export class NodeCommands {
     void this.#deps.events.publish(nodeTopic(nodeId), {});
   }
 
-  /** How a command of a run stands: in one round trip, for a run that was just woken by it. */
+  /** Keeps for a moment how a command ended, for its run, which the same transaction woke. */
+  remember(tenantId: string, commandId: string, outcome: CommandOutcome): void {
+    this.#ended.set(`${tenantId} ${commandId}`, outcome);
+  }
+
+  /** How a command of a run stands: in one round trip at most, for a run that was just woken by it. */
   async readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null> {
+    const known = this.#ended.get(`${tenantId} ${commandId}`);
+    if (known !== undefined) return known;
     const rows = await this.#deps.db.systemStatement<{ [Column in keyof CommandOutcome]: CommandOutcome[Column] }>(
       'read_command_outcome',
       `SELECT status, output, error, type, node_id AS "nodeId", created_at AS "createdAt", handed_out_at AS "handedOutAt", finished_at AS "finishedAt"

@@ -7,10 +7,6 @@ import type { DeviceIdentity } from './store.ts';
 export interface DeviceCommand {
   /** How it ended; null while its result is wanted, which it is, too, after the hub ended it for want of one. */
   ended: NodeCommandRow['status'] | null;
-  acts: boolean;
-  runId: string;
-  /** Whether artefacts of it were uploaded ahead of its result. */
-  hasUploads: boolean;
 }
 
 /** What a device is told of a command that it does not have; by `details` it knows that the hub speaks of the command. */
@@ -23,10 +19,7 @@ export function unknownCommand(commandId: string): AppError {
 interface FoundCommand {
   status: NodeCommandRow['status'];
   overdue: boolean;
-  handed_out: boolean;
-  acts: boolean;
-  run_id: string;
-  has_uploads: boolean;
+  handed_out_at: Date | null;
 }
 
 /** A command that was handed out to a device. @throws AppError `not_found` for any other. */
@@ -37,13 +30,17 @@ export async function readDeviceCommand(
 ): Promise<DeviceCommand> {
   const { rows } = await tx.query<FoundCommand>(
     'read_device_command',
-    `SELECT status, overdue, handed_out_at IS NOT NULL AS handed_out, acts, run_id, EXISTS (SELECT 1 FROM artifact_uploads u WHERE u.command_id = node_commands.id) AS has_uploads
-     FROM node_commands WHERE id = $1 AND node_id = $2`,
+    'SELECT status, overdue, handed_out_at FROM node_commands WHERE id = $1 AND node_id = $2',
     [commandId, nodeId],
   );
   const row = rows[0];
-  const isWanted = row !== undefined && (row.status === 'pending' || row.status === 'leased' || row.overdue);
-  // That a command which reads was handed out is forgotten when the database crashes; the device that has its result was handed it.
-  if (row === undefined || (!row.handed_out && !isWanted)) throw unknownCommand(commandId);
-  return { ended: isWanted ? null : row.status, acts: row.acts, runId: row.run_id, hasUploads: row.has_uploads };
+  if (row === undefined || !isResultOf({ ...row, handedOutAt: row.handed_out_at })) throw unknownCommand(commandId);
+  return { ended: isWanted(row) ? null : row.status };
 }
+
+const isWanted = ({ status, overdue }: Pick<NodeCommandRow, 'status' | 'overdue'>) =>
+  status === 'pending' || status === 'leased' || overdue;
+
+/** Whether a device may have the result of a command: that one which reads was handed out is forgotten when the database crashes. */
+export const isResultOf = (command: Pick<NodeCommandRow, 'status' | 'overdue' | 'handedOutAt'>) =>
+  command.handedOutAt !== null || isWanted(command);

@@ -5,5 +5,5 @@ export { createNodes } from './product.ts';
 export type { NodesProduct } from './product.ts';
 export { Reachability } from './reachability.ts';
 export type { Nodes } from './service.ts';
-export { isOnlineSql } from './store.ts';
+export { isOnlineText } from './store.ts';
 export { ArtifactUploads } from './uploads.ts';

@@ -44,7 +44,7 @@ export function createNodes(
   const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
   const devices = new Devices({ db, events, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
-  const results = new CommandResults({ db, blobs, room, dispatch });
+  const results = new CommandResults({ db, blobs, room, commands, dispatch });
   const uploads = new ArtifactUploads({ db, blobs, room });
   const artifacts = new Artifacts({ db, blobs });
   return {

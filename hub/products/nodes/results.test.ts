@@ -59,6 +59,7 @@ function keepBytes() {
   return { kept, blobs };
 }
 
+const forgetful = { remember: () => undefined };
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
 
@@ -75,6 +76,7 @@ test('of two results that come at once, the one without room in the workspace le
     return { bytes: 600, sha256: 'a'.repeat(64) };
   };
   const results = new CommandResults({
+    commands: forgetful,
     db,
     blobs: { ...blobs, put },
     room: new ArtifactRoom(1_000),
@@ -109,7 +111,13 @@ test('the bytes of an artefact stay when the connection breaks between the commi
     },
   } as unknown as Database;
   const { kept, blobs } = keepBytes();
-  const results = new CommandResults({ db: breaking, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  const results = new CommandResults({
+    commands: forgetful,
+    db: breaking,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+  });
   await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(
     DatabaseOutage,
   );
@@ -130,7 +138,13 @@ test('the bytes of an artefact stay once its result is recorded, although what w
     [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
   );
   const { kept, blobs } = keepBytes();
-  const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+  });
   expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
     recorded: true,
     status: 'succeeded',
@@ -157,7 +171,13 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
       delete: async (key: string) => void removed.push(key),
       partials: { read: () => Readable.from([]), delete: async (id: string) => void removed.push(id) },
     } as unknown as Blobs;
-    const results = new CommandResults({ db, blobs, room: new ArtifactRoom(1_000), dispatch: () => undefined });
+    const results = new CommandResults({
+      commands: forgetful,
+      db,
+      blobs,
+      room: new ArtifactRoom(1_000),
+      dispatch: () => undefined,
+    });
     await expect(
       results.complete({ tenantId, nodeId }, commandId, { ...pong, uploads: ['b.png'] } as never, []),
     ).rejects.toMatchObject({ code: 'checksum_mismatch' });

@@ -9,8 +9,7 @@ import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts'
 import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import { lockRuns } from '../../engine/index.ts';
-import type { PromisedJob } from '../../engine/index.ts';
+import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
@@ -18,10 +17,10 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { commitDurably } from '../../platform/db/transaction.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
-import { endCommand, lockCommand } from './command-rows.ts';
+import { endLocked, lockCommand } from './command-rows.ts';
 import type { LockedCommand, NodeCommandRow } from './command-rows.ts';
-import { readDeviceCommand, unknownCommand } from './device-command.ts';
-import type { DeviceCommand } from './device-command.ts';
+import type { NodeCommands } from './commands.ts';
+import { isResultOf, readDeviceCommand, unknownCommand } from './device-command.ts';
 import { takeLateResult } from './late-result.ts';
 import { artifacts } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
@@ -50,6 +49,7 @@ export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
   room: ArtifactRoom;
+  commands: Pick<NodeCommands, 'remember'>;
   dispatch: (jobs: PromisedJob[]) => void;
 }
 
@@ -73,6 +73,7 @@ export class CommandResults {
 
   /**
    * Records a result; one for a command that has ended changes nothing, unless it ended for want of just this result.
+   * @param confirmed settles once it is known whether the device is who it says; nothing is recorded before.
    * @throws AppError `not_found` for a command that is not this device's, `validation_failed` for artefacts that are not usable.
    */
   async complete(
@@ -80,24 +81,20 @@ export class CommandResults {
     commandId: string,
     result: CommandResult,
     files: UploadedFile[],
+    confirmed: Promise<unknown> = Promise.resolve(),
   ): Promise<Answer> {
     const { tenantId } = device;
-    const { command, incoming } = await this.#deps.db.read(tenantId, async (tx) => {
-      const found = await readDeviceCommand(tx, device, commandId);
-      return {
-        command: found,
-        incoming: found.ended === null ? await this.#incoming(tx, tenantId, commandId, result, files) : [],
-      };
-    });
-    if (command.ended !== null) return { id: commandId, status: command.ended, recorded: false };
+    const brought = await this.#lookAtBrought(device, commandId, result, files);
+    if ('ended' in brought) return { id: commandId, status: brought.ended, recorded: false };
+    const { incoming } = brought;
 
     const stored: StoredArtifact[] = [];
     try {
       await this.#store(tenantId, incoming, stored);
-      // What a command read can be read again should the machine lose it; what one did can not.
       const newBytes = incoming.reduce((sum, artifact) => sum + artifact.newBytes, 0);
-      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, command);
+      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, confirmed);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
+      if (recorded.ended !== undefined) this.#deps.commands.remember(tenantId, commandId, recorded.ended);
       this.#deps.dispatch(recorded.jobs);
       // The result stands whatever becomes of these; those that can't be removed now are swept.
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
@@ -115,6 +112,23 @@ export class CommandResults {
    */
   async ended(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
     return (await this.#deps.db.read(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
+  }
+
+  /** What a result brings along, or how its command ended before: most bring nothing, and are looked at only as they are recorded. */
+  async #lookAtBrought(
+    device: DeviceIdentity,
+    commandId: string,
+    result: CommandResult,
+    files: UploadedFile[],
+  ): Promise<{ incoming: IncomingArtifact[] } | { ended: NodeCommandRow['status'] }> {
+    const bringsNothing =
+      result.status === 'failed' || (result.artifacts ?? []).length + (result.uploads ?? []).length === 0;
+    if (bringsNothing && files.length === 0) return { incoming: [] };
+    const { tenantId } = device;
+    return this.#deps.db.read(tenantId, async (tx) => {
+      const { ended } = await readDeviceCommand(tx, device, commandId);
+      return ended === null ? { incoming: await this.#incoming(tx, tenantId, commandId, result, files) } : { ended };
+    });
   }
 
   /** What a result brings along; nothing for a failure, which nobody looks at. */
@@ -184,12 +198,12 @@ export class CommandResults {
     commandId: string,
     result: CommandResult,
     { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number },
-    { acts, hasUploads, runId }: DeviceCommand,
-  ) {
-    const record = async (tx: Transaction) => {
-      const [, row] = await Promise.all([lockRuns(tx, [runId]), lockCommand(tx, nodeId, commandId)]);
-      if (row === null) throw unknownCommand(commandId);
-      const isOpen = row.status === 'pending' || row.status === 'leased';
+    confirmed: Promise<unknown>,
+  ): Promise<Recorded> {
+    const record = async (tx: Transaction): Promise<Recorded> => {
+      const [row] = await Promise.all([lockCommand(tx, nodeId, commandId), confirmed]);
+      const isOpen = row?.status === 'pending' || row?.status === 'leased';
+      if (row === null || !isResultOf(row)) throw unknownCommand(commandId);
       if (!isOpen && !row.overdue) return { status: row.status, recorded: false, jobs: [], released: [] };
       // What comes late lets a run go on that people saw fail.
       if (!isOpen) await commitDurably(tx);
@@ -205,13 +219,25 @@ export class CommandResults {
           .values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
-      const jobs = isOpen
-        ? await endCommand(tx, commandId, status, outcome)
-        : await takeLateResult(tx, row, status, outcome);
-      return { status, recorded: true, jobs, released: hasUploads ? await releaseUploads(tx, commandId) : [] };
+      const written = isOpen
+        ? await endLocked(tx, row, status, outcome)
+        : { jobs: await takeLateResult(tx, row, status, outcome) };
+      const released = row.hasUploads ? await releaseUploads(tx, commandId) : [];
+      return { status, recorded: true, released, ...written };
     };
-    return this.#deps.db.workspace(tenantId, record, { durable: acts });
+    return this.#deps.db.workspace(tenantId, record, { durable: false });
   }
+}
+
+/** What became of a result. */
+interface Recorded {
+  status: NodeCommandRow['status'];
+  recorded: boolean;
+  jobs: PromisedJob[];
+  /** Uploads whose bytes are to be deleted. */
+  released: string[];
+  /** How the command now stands, if its run waited for it. */
+  ended?: CommandOutcome;
 }
 
 /** Decides what a device's word is worth: a success counts only when its output is what the command promises. */

@@ -24,8 +24,8 @@ const onlineSince = (heartbeatSeconds: number) =>
   sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
 
 /** Whether the row of `nodes` that a statement looks at can be reached, as SQL, by the database's clock. */
-export const isOnlineSql = (heartbeatSeconds: number): SQL =>
-  sql`(nodes.revoked_at is null and coalesce(nodes.last_seen_at > ${onlineSince(heartbeatSeconds)}, false))`;
+export const isOnlineText = (heartbeatSeconds: number): string =>
+  `(nodes.revoked_at is null and coalesce(nodes.last_seen_at > now() - make_interval(secs => ${Number(heartbeatSeconds * missedHeartbeats)}), false))`;
 
 /** Whether a paired node has not been heard of for as long as makes it offline, as SQL. */
 export const isSilentSql = (heartbeatSeconds: number): SQL<boolean> =>

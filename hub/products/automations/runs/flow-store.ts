@@ -1,8 +1,9 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
-import { flows, runs } from '../../../engine/schema.ts';
+import { flows } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { and, asc, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { summaryColumns } from './store.ts';
+import type { SummaryRow } from './store.ts';
 
 export interface FlowRow {
   id: string;
@@ -46,11 +47,16 @@ export async function listFlows(
 }
 
 /** The runs of a flow, first attempt first. */
-export async function listFlowRuns(tx: Transaction, tenantId: string, heartbeatSeconds: number, flowId: string) {
-  return tx
-    .select(summaryColumns(heartbeatSeconds))
-    .from(runs)
-    .where(and(eq(runs.tenantId, tenantId), eq(runs.flowId, flowId)))
-    .orderBy(asc(runs.attempt))
-    .limit(1000);
+export async function listFlowRuns(
+  tx: Transaction,
+  tenantId: string,
+  heartbeatSeconds: number,
+  flowId: string,
+): Promise<SummaryRow[]> {
+  const { rows } = await tx.query<SummaryRow>(
+    'list_flow_runs',
+    `SELECT ${summaryColumns(heartbeatSeconds)} FROM runs WHERE runs.tenant_id = $1 AND runs.flow_id = $2 ORDER BY runs.attempt LIMIT 1000`,
+    [tenantId, flowId],
+  );
+  return rows;
 }

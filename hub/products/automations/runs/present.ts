@@ -24,7 +24,8 @@ export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }
   };
 }
 
-export function presentRun({ run, steps, results, workflowName, wait }: FoundRun): Run {
+export function presentRun(run: FoundRun): Run {
+  const { steps, results, workflowName, wait } = run;
   const byIndex = new Map(results.map((result) => [result.index, result]));
   return {
     id: run.id,

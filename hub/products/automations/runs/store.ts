@@ -2,10 +2,8 @@ import type { RunStatus, StepStatus } from '../../../../shared/contract/automati
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunRow } from '../../../engine/index.ts';
-import { runs, workflowVersions } from '../../../engine/schema.ts';
 import type { RunFailure } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, gt, gte, lt, sql } from '../../../platform/db/orm.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import { waitSql } from './waits.ts';
 import type { StoredWait } from './waits.ts';
@@ -35,32 +33,35 @@ export interface RunStepRow {
   artifact_ids: string[] | null;
 }
 
-/** What is shown of a run that its own row does not say. */
-const shownColumns = (heartbeatSeconds: number) => ({
-  workflowName: sql<string>`(select w.name from workflows w where w.id = runs.workflow_id)`,
-  wait: waitSql(heartbeatSeconds),
-});
+/** What is shown of a run that its own row does not say, as SQL. */
+const shownColumns = (heartbeatSeconds: number) =>
+  `(SELECT w.name FROM workflows w WHERE w.id = runs.workflow_id) AS "workflowName", ${waitSql(heartbeatSeconds)} AS wait`;
 
-/** What a list shows of a run. */
-export const summaryColumns = (heartbeatSeconds: number) => ({
-  id: runs.id,
-  workflowId: runs.workflowId,
-  workflowVersion: runs.workflowVersion,
-  flowId: runs.flowId,
-  status: runs.status,
-  trigger: runs.trigger,
-  attempt: runs.attempt,
-  environment: runs.environment,
-  parentRunId: runs.parentRunId,
-  depth: runs.depth,
-  error: runs.error,
-  queuedAt: runs.queuedAt,
-  startedAt: runs.startedAt,
-  finishedAt: runs.finishedAt,
-  ...shownColumns(heartbeatSeconds),
-});
+/** What a list shows of a run, as SQL. */
+export const summaryColumns = (heartbeatSeconds: number) =>
+  `runs.id, runs.workflow_id AS "workflowId", runs.workflow_version AS "workflowVersion", runs.flow_id AS "flowId", runs.status, runs.trigger, runs.attempt, runs.environment,
+   runs.parent_run_id AS "parentRunId", runs.depth, runs.error, runs.queued_at AS "queuedAt", runs.started_at AS "startedAt", runs.finished_at AS "finishedAt", ${shownColumns(heartbeatSeconds)}`;
 
-export type SummaryRow = Awaited<ReturnType<typeof listRuns>>[number];
+export interface SummaryRow extends Pick<
+  RunRow,
+  | 'id'
+  | 'workflowId'
+  | 'workflowVersion'
+  | 'flowId'
+  | 'status'
+  | 'trigger'
+  | 'attempt'
+  | 'environment'
+  | 'parentRunId'
+  | 'depth'
+  | 'error'
+  | 'queuedAt'
+  | 'startedAt'
+  | 'finishedAt'
+> {
+  workflowName: string;
+  wait: StoredWait | null;
+}
 
 /** A page of runs, newest first, without inputs. */
 export async function listRuns(
@@ -70,13 +71,14 @@ export async function listRuns(
   filter: RunFilter,
   limit: number,
   before: string | undefined,
-) {
-  return tx
-    .select(summaryColumns(heartbeatSeconds))
-    .from(runs)
-    .where(isWanted(tenantId, filter, before))
-    .orderBy(desc(runs.id))
-    .limit(limit);
+): Promise<SummaryRow[]> {
+  const { name, where, values } = wanted(tenantId, filter, before);
+  const { rows } = await tx.query<SummaryRow>(
+    `list_runs${name}`,
+    `SELECT ${summaryColumns(heartbeatSeconds)} FROM runs WHERE ${where} ORDER BY runs.id DESC LIMIT $${values.length + 1}`,
+    [...values, limit],
+  );
+  return rows;
 }
 
 /** The ids of such a page. */
@@ -87,36 +89,44 @@ export async function listRunIds(
   limit: number,
   before: string | undefined,
 ): Promise<string[]> {
-  const rows = await tx
-    .select({ id: runs.id })
-    .from(runs)
-    .where(isWanted(tenantId, filter, before))
-    .orderBy(desc(runs.id))
-    .limit(limit);
+  const { name, where, values } = wanted(tenantId, filter, before);
+  const { rows } = await tx.query<{ id: string }>(
+    `list_run_ids${name}`,
+    `SELECT runs.id FROM runs WHERE ${where} ORDER BY runs.id DESC LIMIT $${values.length + 1}`,
+    [...values, limit],
+  );
   return rows.map(({ id }) => id);
 }
 
-const isWanted = (tenantId: string, filter: RunFilter, before: string | undefined) =>
-  and(
-    eq(runs.tenantId, tenantId),
-    filter.status === undefined ? undefined : eq(runs.status, filter.status),
-    filter.workflowId === undefined ? undefined : eq(runs.workflowId, filter.workflowId),
-    // Ids are made in the order of time, so that a period is a range of the index; the clock of another process may differ a little.
-    filter.from === undefined
-      ? undefined
-      : and(gte(runs.queuedAt, filter.from), gt(runs.id, idBefore(new Date(filter.from.getTime() - clockSlackMs)))),
-    filter.to === undefined
-      ? undefined
-      : and(lt(runs.queuedAt, filter.to), lt(runs.id, idBefore(new Date(filter.to.getTime() + clockSlackMs)))),
-    before === undefined ? undefined : lt(runs.id, before),
-  );
+/** Which runs are asked for, as SQL, with a name for what is asked. */
+function wanted(
+  tenantId: string,
+  { status, workflowId, from, to }: RunFilter,
+  before: string | undefined,
+): { name: string; where: string; values: unknown[] } {
+  let name = '';
+  let where = 'runs.tenant_id = $1';
+  const values: unknown[] = [tenantId];
+  const and = (what: string, condition: (...parameters: string[]) => string, ...given: unknown[]) => {
+    name += `_${what}`;
+    where += ` AND ${condition(...given.map((_value, index) => `$${values.length + index + 1}`))}`;
+    values.push(...given);
+  };
+  if (status !== undefined) and('status', (one) => `runs.status = ${one}`, status);
+  if (workflowId !== undefined) and('workflow', (one) => `runs.workflow_id = ${one}`, workflowId);
+  // Ids are made in the order of time, so that a period is a range of the index; the clock of another process may differ a little.
+  const idNear = (at: Date, slackMs: number) => idBefore(new Date(at.getTime() + slackMs));
+  if (from !== undefined)
+    and('from', (at, id) => `runs.queued_at >= ${at} AND runs.id > ${id}`, from, idNear(from, -clockSlackMs));
+  if (to !== undefined)
+    and('to', (at, id) => `runs.queued_at < ${at} AND runs.id < ${id}`, to, idNear(to, clockSlackMs));
+  if (before !== undefined) and('before', (id) => `runs.id < ${id}`, before);
+  return { name, where, values };
+}
 
-export interface FoundRun {
-  run: RunRow;
+export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'> {
   steps: Step[];
   results: RunStepRow[];
-  workflowName: string;
-  wait: StoredWait | null;
 }
 
 /** A run with the steps of its version and what became of them; null when this workspace has no such run. */
@@ -126,16 +136,18 @@ export async function readRun(
   heartbeatSeconds: number,
   runId: string,
 ): Promise<FoundRun | null> {
-  const [row] = await tx
-    .select({ run: runs, steps: workflowVersions.steps, ...shownColumns(heartbeatSeconds) })
-    .from(runs)
-    .innerJoin(
-      workflowVersions,
-      and(eq(workflowVersions.workflowId, runs.workflowId), eq(workflowVersions.version, runs.workflowVersion)),
-    )
-    .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
-  if (row === undefined) return null;
-  return { ...row, results: await readSteps(tx, row.run) };
+  // One behind the other without waiting, the steps last: what is shown of them is never older than what is shown of their run.
+  const [{ rows }, results] = await Promise.all([
+    tx.query<Omit<FoundRun, 'results'>>(
+      'read_run',
+      `SELECT ${summaryColumns(heartbeatSeconds)}, runs.context, runs.payload, v.steps
+       FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version WHERE runs.tenant_id = $1 AND runs.id = $2`,
+      [tenantId, runId],
+    ),
+    readSteps(tx, tenantId, runId),
+  ]);
+  const row = rows[0];
+  return row === undefined ? null : { ...row, results };
 }
 
 /** Attempts of a flow whose artefacts are looked for: a step that a retry keeps was carried out by one of them. */
@@ -146,17 +158,19 @@ const maxArtifactIds = 1000;
  * The steps of a run, in their order. A command belongs to the step in whose time it was sent, whichever attempt of the flow sent it: a
  * step that was kept has kept its times.
  */
-async function readSteps(tx: Transaction, { id, flowId, attempt }: RunRow): Promise<RunStepRow[]> {
+async function readSteps(tx: Transaction, tenantId: string, runId: string): Promise<RunStepRow[]> {
   const { rows } = await tx.query<RunStepRow>(
     'read_steps',
     `WITH brought AS MATERIALIZED (
        SELECT a.id, c.step_index, c.created_at FROM artifacts a JOIN node_commands c ON c.id = a.command_id
-       WHERE a.run_id = ANY(ARRAY(SELECT id FROM runs WHERE flow_id = $2 AND attempt <= $3 ORDER BY attempt DESC LIMIT ${maxAttempts})) ORDER BY a.id DESC LIMIT ${maxArtifactIds}
+       WHERE a.run_id = ANY(ARRAY(
+         SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts}))
+       ORDER BY a.id DESC LIMIT ${maxArtifactIds}
      )
      SELECT index, status, attempts, input, input_omitted, output, output_text, error, started_at, finished_at,
        (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
-     FROM run_steps s WHERE run_id = $1 ORDER BY index`,
-    [id, flowId, attempt],
+     FROM run_steps s WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
+    [runId, tenantId],
   );
   return rows;
 }

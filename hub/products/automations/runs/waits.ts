@@ -1,9 +1,7 @@
 import type { RunHold } from '../../../../shared/contract/automations/run-status.ts';
 import type { RunWait } from '../../../../shared/contract/automations/run-wait.ts';
 import type { StepWait } from '../../../engine/schema.ts';
-import { sql } from '../../../platform/db/orm.ts';
-import type { SQL } from '../../../platform/db/orm.ts';
-import { isOnlineSql } from '../../nodes/index.ts';
+import { isOnlineText } from '../../nodes/index.ts';
 
 /** Why a run does not go on now, as the database says it. */
 export type StoredWait =
@@ -23,13 +21,13 @@ export type StoredWait =
  * looked up by a key, and only for a run that waits, so that it costs a page a few rows of indexes. `offset 0` keeps the ids apart from
  * the JSON that they are read from: under row-level security no index is asked for what such a function answers.
  */
-export const waitSql = (heartbeatSeconds: number): SQL<StoredWait | null> => sql<StoredWait | null>`case
+export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.finished_at is not null then null
   when runs.waits_for is not null then jsonb_build_object('hold', runs.waits_for, 'until', runs.wake_at)
   when runs.lease_expires_at is not null or runs.wake_at <= now() then null
   when runs.started_at is null then jsonb_build_object('kind', 'jitter', 'until', runs.wake_at)
   else (
-    select s.wait || jsonb_build_object('stepIndex', s.index, 'nodeId', c.node_id, 'nodeName', nodes.name, 'nodeOnline', ${isOnlineSql(heartbeatSeconds)}, 'handedOut', c.status = 'leased',
+    select s.wait || jsonb_build_object('stepIndex', s.index, 'nodeId', c.node_id, 'nodeName', nodes.name, 'nodeOnline', ${isOnlineText(heartbeatSeconds)}, 'handedOut', c.status = 'leased',
       'until', case s.wait->>'kind' when 'node_command' then c.expires_at when 'approval' then a.expires_at else runs.wake_at end)
     from (
       select wait, index, case wait->>'kind' when 'node_command' then (wait->>'commandId')::uuid end as command_id, case wait->>'kind' when 'approval' then (wait->>'approvalId')::uuid end as approval_id

@@ -173,21 +173,23 @@ export interface FoundToken {
   expires_at: Date | null;
 }
 
-/** Finds a token and notes its use, at most once a minute. */
-export async function useToken(db: Database, hash: Buffer): Promise<FoundToken | null> {
-  const rows = await db.systemStatement<FoundToken>(
-    'use_token',
+/** Finds tokens and notes their use, of each at most once a minute. Answers those that there are, by their hashes as hex. */
+export async function useTokens(db: Database, hashes: readonly Buffer[]): Promise<Map<string, FoundToken>> {
+  const rows = await db.systemStatement<FoundToken & { hash: string }>(
+    'use_tokens',
     `WITH found AS (
-       SELECT k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
+       SELECT encode(k.secret_hash, 'hex') AS hash, k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
          k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS stale
-       FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.secret_hash = $1
+       FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.secret_hash = ANY($1::bytea[])
      ), touched AS (
-       UPDATE api_tokens SET last_used_at = now() FROM found WHERE api_tokens.id = found.id AND found.stale
+       -- What somebody changes now is noted with the next request: nobody waits for that.
+       UPDATE api_tokens SET last_used_at = now()
+       FROM (SELECT k.id FROM api_tokens k WHERE k.id IN (SELECT id FROM found WHERE stale) FOR NO KEY UPDATE SKIP LOCKED) free WHERE api_tokens.id = free.id
      )
      SELECT * FROM found`,
-    [hash],
+    [hashes],
   );
-  return rows[0] ?? null;
+  return new Map(rows.map(({ hash, ...token }) => [hash, token as FoundToken]));
 }
 
 /** What one request needs to know of its session. */

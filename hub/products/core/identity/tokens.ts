@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import { productPermissions } from '../../../../shared/contract/define.ts';
@@ -6,6 +7,7 @@ import { isAddressBlock } from '../../../platform/address-block.ts';
 import { newApiKey, secretHash } from '../../../platform/api-keys.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
+import { Batches } from '../../../platform/db/batches.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
@@ -14,18 +16,36 @@ import type { TokenIdentity } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../audit/index.ts';
 import { apiTokens } from './schema.ts';
-import { listTokens, useToken } from './store.ts';
+import { listTokens, useTokens } from './store.ts';
 import type { FoundToken, TokenRow } from './store.ts';
 
 type CreateBody = z.output<typeof resource.createApiToken.body>;
 type ListQuery = z.output<typeof resource.listApiTokens.query>;
 
+const maxKnown = 10_000;
+/** After so long without a request a token is forgotten, in milliseconds. */
+const forgetAfterMs = 60_000;
+
 /** The API tokens of workspaces. */
 export class Tokens {
   readonly #deps: { db: Database; events: Events; cursors: Cursors };
+  /** What the latest request of each token found, by the hash of its secret as hex. */
+  readonly #known = new LRUCache<string, TokenIdentity>({ max: maxKnown, ttl: forgetAfterMs });
+  /** Requests of one moment look together. */
+  readonly #looks: Batches<Buffer, FoundToken | null>;
 
   constructor(dependencies: { db: Database; events: Events; cursors: Cursors }) {
     this.#deps = dependencies;
+    this.#looks = new Batches({
+      flush: async (_key, hashes) => {
+        const found = await useTokens(dependencies.db, distinct(hashes));
+        return hashes.map((hash) => found.get(hash.toString('hex')) ?? null);
+      },
+      bytesOf: (hash) => hash.length,
+      maxItems: 256,
+      // One that waits holds up no other.
+      maxFlushesOfKey: 4,
+    });
   }
 
   /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
@@ -98,22 +118,44 @@ export class Tokens {
 
   /** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
   async authenticate(secret: string): Promise<TokenIdentity> {
-    const found: FoundToken | null = await useToken(this.#deps.db, secretHash(secret));
-    if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
-    if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
-    if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
-    const {
-      id,
-      tenant_id: tenantId,
-      product,
-      environment,
-      permissions,
-      ip_allowlist: ipAllowlist,
-      entitlements,
-      expires_at: expiresAt,
-    } = found;
-    return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements, expiresAt };
+    const hash = secretHash(secret);
+    const key = hash.toString('hex');
+    try {
+      const identity = identityOf(await this.#looks.add('', hash));
+      this.#known.set(key, identity);
+      return identity;
+    } catch (error) {
+      this.#known.delete(key);
+      throw error;
+    }
   }
+
+  /** As whom a token was known by its latest request, which says nothing of now: to prepare what `authenticate` alone may let out. */
+  recall(secret: string): TokenIdentity | null {
+    return this.#known.get(secretHash(secret).toString('hex')) ?? null;
+  }
+}
+
+const distinct = (hashes: readonly Buffer[]) => [
+  ...new Map(hashes.map((hash) => [hash.toString('hex'), hash])).values(),
+];
+
+/** @throws AppError `invalid_token`, `token_revoked`, `token_expired`. */
+function identityOf(found: FoundToken | null): TokenIdentity {
+  if (found === null) throw new AppError('invalid_token', 'This API key is unknown.');
+  if (found.revoked) throw new AppError('token_revoked', 'This API key was revoked.');
+  if (found.expired) throw new AppError('token_expired', 'This API key has expired.');
+  const {
+    id,
+    tenant_id: tenantId,
+    product,
+    environment,
+    permissions,
+    ip_allowlist: ipAllowlist,
+    entitlements,
+    expires_at: expiresAt,
+  } = found;
+  return { tokenId: id, tenantId, product, environment, permissions, ipAllowlist, entitlements, expiresAt };
 }
 
 function checkToken(body: CreateBody): void {
