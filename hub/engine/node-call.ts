@@ -57,6 +57,7 @@ export function dispatch(
   const { nodeId, waitMs, command } = splitNodeInput(input);
   const timeoutMs = (command as { timeoutMs?: number }).timeoutMs ?? skill.command.timeoutMs;
   const id = newId();
+  let send = () => undefined as void;
   const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
   return {
     kind: 'waiting',
@@ -84,11 +85,12 @@ export function dispatch(
       dispatched.catch(() => undefined);
       // What is wrong with the node is said first, also when both answers come at once.
       await usable;
-      const { commandId } = await dispatched;
+      const { commandId, committed } = await dispatched;
+      send = committed;
       return { kind: 'node_command', commandId };
     },
     expected: { kind: 'node_command', commandId: id },
-    committed: () => deps.nodes.announce(nodeId),
+    committed: () => send(),
     durable: skill.command.acts,
   };
 }

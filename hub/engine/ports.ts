@@ -92,10 +92,8 @@ export interface CommandOutcome {
 export interface NodePort {
   /** @throws AppError when a node can't be sent such a command. */
   assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
-  /** Writes a command, once for each try of each call of a step. */
-  dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string }>;
-  /** Tells a node, after the commit, that there is something for it. */
-  announce(nodeId: string): void;
+  /** Writes a command, once for each try of each call of a step; `committed` sends it on its way, after the commit. */
+  dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string; committed: () => void }>;
   readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;

@@ -1,6 +1,7 @@
 import { channelCloseCodes } from '../../../shared/contract/nodes/channel.ts';
 import type { WebSocket } from '../../platform/http/sockets.ts';
 import { newId } from '../../platform/ids.ts';
+import type { QuietNode } from './quiet-node.ts';
 
 /** Topic that tells of a new channel of a node, or that it was revoked. */
 export const channelTopic = (nodeId: string) => `channel:${nodeId}`;
@@ -39,6 +40,7 @@ export class Channel {
   /** Later ones are greater, at whichever process they were opened. */
   readonly id = newId();
   readonly socket: WebSocket;
+  readonly quiet: QuietNode;
   /** Aborts when nothing more is to be handed out through it. */
   readonly ended = new AbortController();
   #underWay = 0;
@@ -49,7 +51,8 @@ export class Channel {
   readonly #own = new Second(mostOfDevice);
   readonly #shared: Second;
 
-  constructor(socket: WebSocket, shared: Second) {
+  constructor(socket: WebSocket, shared: Second, quiet: QuietNode) {
+    this.quiet = quiet;
     this.socket = socket;
     this.#shared = shared;
   }

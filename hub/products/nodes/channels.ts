@@ -17,6 +17,7 @@ import type { OpenedSocket, SocketRoute, WebSocket } from '../../platform/http/s
 import type { Logger } from '../../platform/logger.ts';
 import { Channel, channelTopic, mostOfWorkspace, Second } from './channel.ts';
 import type { Devices } from './devices.ts';
+import { QuietNode } from './quiet-node.ts';
 import type { CommandResults } from './results.ts';
 
 export interface NodeChannelsDependencies {
@@ -55,7 +56,7 @@ export class NodeChannels {
   #serve(opened: Opened): void {
     const { socket, principal, stopping } = opened;
     const { nodeId } = principal;
-    const channel = new Channel(socket, this.#secondOf(principal.tenantId));
+    const channel = new Channel(socket, this.#secondOf(principal.tenantId), new QuietNode(this.#deps.events, nodeId));
     this.#open.set(channel, opened);
     const heard = this.#replaceOlder(nodeId, channel);
     if (this.#stopping !== stopping) {
@@ -64,6 +65,7 @@ export class NodeChannels {
     }
     socket.once('close', () => {
       heard[Symbol.dispose]();
+      channel.quiet[Symbol.dispose]();
       this.#open.delete(channel);
       if (this.#newest.get(nodeId) === channel) this.#newest.delete(nodeId);
       channel.ended.abort();
@@ -140,7 +142,7 @@ export class NodeChannels {
       await opened.limit();
       if ('problem' in request)
         throw new AppError('invalid_json', `The frame is not JSON as it may be: ${request.problem.slice(0, 200)}.`);
-      const { body, onLost } = await this.#carryOut(opened, request, channel.ended.signal);
+      const { body, onLost } = await this.#carryOut(opened, request, channel);
       answer({ status: 200, body }, onLost);
     } catch (error) {
       const { status, body, retryAfterSeconds } = answerToError(error, requestId, this.#deps.logger);
@@ -153,12 +155,17 @@ export class NodeChannels {
   async #carryOut(
     { principal, authenticate }: Opened,
     { type, commandId, body }: DeviceRequest,
-    signal: AbortSignal,
+    channel: Channel,
   ): Promise<{ body: unknown; onLost?: () => void }> {
     const { devices, results } = this.#deps;
     switch (type) {
       case 'poll': {
-        const handedOut = await devices.poll(principal, parsePart('body', channelPoll, body ?? {}), signal);
+        const handedOut = await devices.poll(
+          principal,
+          parsePart('body', channelPoll, body ?? {}),
+          channel.ended.signal,
+          channel.quiet,
+        );
         return {
           body: handedOut.answer,
           ...(handedOut.leases.length === 0 ? {} : { onLost: () => void devices.putBack(principal, handedOut) }),
@@ -177,7 +184,9 @@ export class NodeChannels {
           commandId,
         });
         const result = parsePart('body', resource.completeAutomationNodeCommand.body, body);
-        return { body: await results.complete(principal, params.commandId, result, [], confirmed) };
+        const recorded = await results.complete(principal, params.commandId, result, [], confirmed);
+        channel.quiet.ended(params.commandId);
+        return { body: recorded };
       }
     }
   }

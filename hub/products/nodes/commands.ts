@@ -8,9 +8,10 @@ import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { endCommand, lockOpen } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
-import { extendLeases, handOut, putBack } from './hand-out.ts';
+import { extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
 import type { HandOut, HandOutRequest, Lease } from './hand-out.ts';
-import { rereadSeconds, retakeSeconds } from './lease.ts';
+import { leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
+import { ParkedPolls } from './parked-polls.ts';
 import { isReachable } from './reachability.ts';
 import { nodeCommands } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
@@ -52,6 +53,8 @@ export interface NodeCommandsDependencies {
 /** Commands on their way: written with the step that waits for them, handed out under a lease, ended exactly once. */
 export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
+  /** The polls that wait here. */
+  readonly parked = new ParkedPolls();
   /** Commands that ended here lately: their runs are most likely woken here. What is ended in time stays so. */
   readonly #ended = new LRUCache<string, CommandOutcome>({
     max: 1_000,
@@ -64,15 +67,18 @@ export class NodeCommands {
     this.#deps = dependencies;
   }
 
-  /** Writes a command, once for each try of a step; `announce` its node after the commit. */
-  async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; expiresAt: Date }> {
-    const { command, input } = request;
+  /** Writes a command, once for each try of a step: leased to its device already, where that waits here. Call `committed` after the commit. */
+  async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; committed: () => void }> {
+    const { command, input, nodeId, approval } = request;
     const { timeoutMs = command.timeoutMs } = input as { timeoutMs?: number };
-    const { rows } = await tx.query<{ id: string; expires_at: Date }>(
+    const poll = this.parked.keep(nodeId);
+    const { rows } = await tx.query<{ id: string; expires_at: Date; handed_out_at: string | null; is_new: boolean }>(
       'dispatch_command',
-      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, least(now() + make_interval(secs => $14), coalesce($13::timestamptz, 'infinity')))
-       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at`,
+      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, $13,
+         least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce($13::timestamptz, 'infinity')),
+         CASE WHEN $15 THEN clock_timestamp() END, CASE WHEN $15 THEN now() + make_interval(secs => $17) END)
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, handed_out_at::text, xmax = 0 AS is_new`,
       [
         request.id,
         request.tenantId,
@@ -83,15 +89,32 @@ export class NodeCommands {
         request.call,
         command.type,
         JSON.stringify(input),
-        request.approval === null ? null : JSON.stringify(request.approval),
+        approval === null ? null : JSON.stringify(approval),
         command.acts,
         timeoutMs,
         request.deadlineAt?.toISOString() ?? null,
         request.waitMs / 1000,
+        poll !== null,
+        graceMs,
+        leaseSeconds,
       ],
     );
-    const { id, expires_at: expiresAt } = rows[0] as { id: string; expires_at: Date };
-    return { commandId: id, expiresAt };
+    const [row] = rows;
+    if (row === undefined) throw new Error('a command was not written');
+    const { id, expires_at: expiresAt, handed_out_at: handedOutAt } = row;
+    const announce = () => this.announce(nodeId);
+    if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
+    const leases: Lease[] = [{ commandId: id, handedOutAt }];
+    const answer = {
+      commands: [presentCommand({ id, type: command.type, input, expiresAt, approval })],
+      withdrawn: [],
+    };
+    return {
+      commandId: id,
+      committed: () => {
+        if (!poll.deliver({ answer, leases })) void this.putBack(request, leases).catch(() => undefined);
+      },
+    };
   }
 
   /** Wakes the poll of a node; after the commit of what it should see. */

@@ -6,6 +6,7 @@ import type { Events } from '../../platform/events/events.ts';
 import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import type { HandOut, NodeCommands } from './commands.ts';
 import { Devices } from './devices.ts';
+import { ParkedPolls } from './parked-polls.ts';
 
 const nothing: HandOut = { answer: { commands: [], withdrawn: [] }, leases: [] };
 const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
@@ -28,6 +29,7 @@ beforeEach(() => {
       looks.push(nodeId);
       return nothing;
     },
+    parked: new ParkedPolls(),
   } as unknown as NodeCommands;
   devices = new Devices({
     db: undefined as unknown as Database,

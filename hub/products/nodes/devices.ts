@@ -14,6 +14,8 @@ import type { HandOut } from './commands.ts';
 import { changedFacts, noteFacts } from './facts.ts';
 import type { KnownOfNode } from './facts.ts';
 import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
+import type { ParkedPoll } from './parked-polls.ts';
+import type { QuietNode } from './quiet-node.ts';
 import { nodes } from './schema.ts';
 import type { DeviceIdentity } from './store.ts';
 
@@ -133,9 +135,15 @@ export class Devices {
    * device: `putBack` its leases when the answer can't be sent.
    * @throws AppError `device_secret_invalid` as soon as the node is revoked.
    */
-  async poll(device: DeviceIdentity, query: PollQuery, signal: AbortSignal): Promise<HandOut> {
+  async poll(
+    device: DeviceIdentity,
+    query: PollQuery,
+    signal: AbortSignal,
+    quiet: QuietNode | null = null,
+  ): Promise<HandOut> {
     const { max, running, runningIsComplete } = query;
     const { nodeId } = device;
+    const { commands: sent } = this.#deps;
     const deadline = performance.now() + query.wait * 1000;
     using waiting = new Wake(runningIsComplete);
     // Subscribed before the first look, so that no command between the two is missed.
@@ -143,14 +151,29 @@ export class Devices {
     this.#parked.add(waiting);
     using _place = this.#makePlace(nodeId, waiting);
     try {
+      let mayRest = runningIsComplete && quiet?.isQuiet(running) === true;
       // Only the first look can rest on what the device said: what is leased later may be on its way there.
       for (let isRunningComplete = runningIsComplete; !signal.aborted && !waiting.isEnded; isRunningComplete = false) {
-        const handedOut = await this.#deps.commands.handOut(device, { max, running, isRunningComplete }, signal);
-        if (handedOut === null) throw revoked();
-        const { commands, withdrawn } = handedOut.answer;
+        if (!mayRest) {
+          const looked = quiet?.looks();
+          const handedOut = await sent.handOut(device, { max, running, isRunningComplete }, signal);
+          if (handedOut === null) throw revoked();
+          const { commands, withdrawn } = handedOut.answer;
+          if (isRunningComplete && commands.length < max && withdrawn.length === 0)
+            looked?.([...running, ...commands.map(({ id }) => id)]);
+          if (commands.length > 0 || withdrawn.length > 0) return handedOut;
+        }
+        mayRest = false;
         const leftMs = deadline - performance.now();
-        if (commands.length > 0 || withdrawn.length > 0 || leftMs <= 0) return handedOut;
-        await waiting.wait(leftMs, signal);
+        // What was missed until then the next poll finds.
+        if (leftMs <= 0) break;
+        using _parked = max > 0 && !waiting.isWoken ? sent.parked.park(nodeId, waiting) : null;
+        const wasWoken = await waiting.wait(leftMs, signal);
+        if (waiting.handedOver !== null) {
+          for (const { id } of waiting.handedOver.answer.commands) quiet?.handedOut(id);
+          return waiting.handedOver;
+        }
+        if (!wasWoken) break;
       }
       return { answer: { commands: [], withdrawn: [] }, leases: [] };
     } finally {
@@ -238,8 +261,8 @@ function json(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
-/** A wait that a wake-up ends, also one that came before the wait began. */
-class Wake implements Disposable {
+/** A wait that a wake-up ends, also one that came before the wait began, and that a command may end. */
+class Wake implements Disposable, ParkedPoll {
   #woken = false;
   #resolve: (() => void) | undefined;
   #later: NodeJS.Timeout | undefined;
@@ -247,6 +270,8 @@ class Wake implements Disposable {
   readonly isOnlyOne: boolean;
   /** Whether nobody waits here any more. */
   isEnded = false;
+  /** The command that ended it. */
+  handedOver: HandOut | null = null;
 
   constructor(isOnlyOne: boolean) {
     this.isOnlyOne = isOnlyOne;
@@ -255,6 +280,17 @@ class Wake implements Disposable {
   end(): void {
     this.isEnded = true;
     this.wake();
+  }
+
+  get isWoken(): boolean {
+    return this.#woken;
+  }
+
+  take(handedOut: HandOut): boolean {
+    if (this.isEnded || this.#resolve === undefined) return false;
+    this.handedOver = handedOut;
+    this.wake();
+    return true;
   }
 
   /** Wakes at some time within so many milliseconds. */
@@ -274,7 +310,8 @@ class Wake implements Disposable {
     this.#resolve?.();
   }
 
-  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  /** Answers whether it was woken. */
+  async wait(milliseconds: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#woken && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#resolve = resolve;
@@ -286,7 +323,9 @@ class Wake implements Disposable {
       signal.removeEventListener('abort', onAbort);
       this.#resolve = undefined;
     }
+    const wasWoken = this.#woken;
     this.#woken = false;
+    return wasWoken;
   }
 }
 

@@ -7,7 +7,6 @@ import { assertNodeUsable } from './store.ts';
 export const nodePort = (commands: NodeCommands): NodePort => ({
   assertUsable: assertNodeUsable,
   dispatch: (tx, request) => commands.dispatch(tx, request),
-  announce: (nodeId) => commands.announce(nodeId),
   readOutcome: (tenantId, commandId) => commands.readOutcome(tenantId, commandId),
   textOf: textOfOutput,
 });

@@ -19,7 +19,7 @@ import type { DeviceIdentity } from './store.ts';
 type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
 /** Added to a command's own time for the way there and back, in milliseconds. */
-const graceMs = 15_000;
+export const graceMs = 15_000;
 
 /** What a device asks for in one look of its poll. */
 export interface HandOutRequest {
@@ -109,14 +109,7 @@ export async function handOut(
       );
     // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
     if (allowed.some((row) => row.acts)) await commitDurably(tx);
-    const commands = allowed.map((row) => ({
-      id: row.id,
-      type: row.type,
-      input: row.input,
-      expiresAt: row.expires_at.toISOString(),
-      leaseSeconds,
-      ...(row.approval === null ? {} : { approval: row.approval }),
-    }));
+    const commands = allowed.map((row) => presentCommand({ ...row, expiresAt: row.expires_at }));
     return {
       answer: { commands, withdrawn },
       leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })),
@@ -137,6 +130,22 @@ export async function handOut(
   }
   return handedOut;
 }
+
+/** A command as its device gets it. */
+export const presentCommand = ({
+  id,
+  type,
+  input,
+  expiresAt,
+  approval,
+}: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval'>) => ({
+  id,
+  type,
+  input,
+  expiresAt: expiresAt.toISOString(),
+  leaseSeconds,
+  ...(approval === null ? {} : { approval }),
+});
 
 /** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
 export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
