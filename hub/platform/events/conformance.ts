@@ -141,7 +141,7 @@ export function eventsConformance({
     using _failing = there.onReconnect(fail);
     using _again = there.onReconnect(() => heard.push('again'));
     await here.publish('topic', {});
-    await expect.poll(() => heard).toEqual(['there']);
+    await expect.poll(() => heard).toContain('there');
     await restart();
     await expect.poll(() => heard).toContain('again');
   });

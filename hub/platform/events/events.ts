@@ -25,7 +25,7 @@ const envelope = z.object({
   topic: z.string().min(1).max(200),
   payload: z.record(z.string(), z.unknown()),
 });
-type Envelope = z.output<typeof envelope>;
+export type Envelope = z.output<typeof envelope>;
 
 /** The message that carries an event; one that is too large to carry wakes without its payload. */
 export function packEvent(from: string, topic: string, payload: JsonObject): string {
@@ -56,15 +56,21 @@ export class LocalEvents {
     for (const listener of this.#listeners.get(topic) ?? []) this.#call(() => listener(payload));
   }
 
-  /** Delivers what another process sent; ignores what this one did, and what is no event. */
-  receive(text: string, ownId: string): void {
+  /** Delivers what another process sent, and answers it; ignores what this one did, and what is no event. */
+  receive(text: string, ownId: string): Envelope | null {
+    // What comes back of one's own is most of all, and need not be read.
+    if (text.startsWith(`{"from":"${ownId}"`)) return null;
     const received = unpackEvent(text);
     if (received === null)
       this.#logger.warn(
         { part: 'channel of the events', bytes: text.length },
         'a message that is no event was ignored',
       );
-    else if (received.from !== ownId) this.deliver(received.topic, received.payload as JsonObject);
+    else if (received.from !== ownId) {
+      this.deliver(received.topic, received.payload as JsonObject);
+      return received;
+    }
+    return null;
   }
 
   reconnected(): void {
@@ -104,6 +110,9 @@ export interface EventsOptions {
   /** How often the connection that listens is asked whether it is still there, and how long it has to answer. */
   pingMs?: number;
   pingDeadlineMs?: number;
+  /** For how long a process counts as there that was heard of, and one of which nobody knows yet has to answer, in milliseconds. */
+  presenceMs?: number;
+  answerMs?: number;
 }
 
-export const defaultPing = { pingMs: 15_000, pingDeadlineMs: 5_000 };
+export const defaultEventsOptions = { pingMs: 15_000, pingDeadlineMs: 5_000, presenceMs: 30_000, answerMs: 3_000 };

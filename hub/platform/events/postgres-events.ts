@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
-import { defaultPing, LocalEvents, packEvent } from './events.ts';
-import type { EventListener, Events, EventsOptions } from './events.ts';
+import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
+import type { Envelope, EventListener, Events, EventsOptions } from './events.ts';
 
 const channel = 'outrigger_events';
 const reconnectMs = 250;
@@ -11,12 +11,18 @@ const batchSize = 100;
 /** Events that wait for the connection to come back; beyond, the oldest are lost. */
 const maxWaiting = 1_000;
 
-/** Events over LISTEN and NOTIFY, for hub processes that share a database and no Redis. */
+/** Topic on which processes say that they are there, and ask who else is. */
+const presenceTopic = 'hub-presence';
+
+/**
+ * Events over LISTEN and NOTIFY, for hub processes that share a database and no Redis. A process that is alone notifies nobody: each says
+ * from time to time that it listens, and at once to whoever asks.
+ */
 export class PostgresEvents implements Events {
   readonly #url: string;
   readonly #logger: Logger;
   readonly #local: LocalEvents;
-  readonly #ping: Required<EventsOptions>;
+  readonly #options: Required<EventsOptions>;
   readonly #processId = randomUUID();
   #client: Client | undefined;
   #outgoing: string[] = [];
@@ -24,12 +30,19 @@ export class PostgresEvents implements Events {
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
   #beat: NodeJS.Timeout | undefined;
+  readonly #renewal: NodeJS.Timeout;
+  /** Until when somebody else may listen, by `performance.now()`. */
+  #othersUntil = 0;
+  /** Whether nobody answered yet since it was asked who is there: who did not know of this process may have told it nothing. */
+  #isUnanswered = true;
 
   private constructor(url: string, logger: Logger, options: EventsOptions) {
     this.#url = url;
     this.#logger = logger;
     this.#local = new LocalEvents(logger);
-    this.#ping = { ...defaultPing, ...options };
+    this.#options = { ...defaultEventsOptions, ...options };
+    this.#renewal = setInterval(() => this.#sayPresent(false), this.#options.presenceMs / 3);
+    this.#renewal.unref();
   }
 
   static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<PostgresEvents> {
@@ -48,7 +61,11 @@ export class PostgresEvents implements Events {
 
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
-    if (this.#closed) return;
+    if (this.#closed || performance.now() > this.#othersUntil) return;
+    await this.#send(topic, payload);
+  }
+
+  async #send(topic: string, payload: JsonObject): Promise<void> {
     if (this.#outgoing.push(packEvent(this.#processId, topic, payload)) > maxWaiting) this.#outgoing.shift();
     await this.#flush();
   }
@@ -57,6 +74,7 @@ export class PostgresEvents implements Events {
     this.#closed = true;
     clearTimeout(this.#retry);
     clearTimeout(this.#beat);
+    clearInterval(this.#renewal);
     await this.#flushing;
     if (this.#client !== undefined) await this.#end(this.#client);
   }
@@ -85,7 +103,7 @@ export class PostgresEvents implements Events {
   }
 
   async #connect(): Promise<void> {
-    const { pingMs, pingDeadlineMs } = this.#ping;
+    const { pingMs, pingDeadlineMs, answerMs } = this.#options;
     const client = new Client({
       connectionString: this.#url,
       application_name: 'outrigger-events',
@@ -95,7 +113,10 @@ export class PostgresEvents implements Events {
     });
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client));
-    client.on('notification', ({ payload }) => this.#local.receive(payload ?? '', this.#processId));
+    client.on('notification', ({ payload }) => {
+      const received = this.#local.receive(payload ?? '', this.#processId);
+      if (received !== null) this.#heardOther(received);
+    });
     try {
       await client.connect();
       await client.query(`LISTEN ${channel}`);
@@ -108,7 +129,24 @@ export class PostgresEvents implements Events {
       return;
     }
     this.#client = client;
+    this.#othersUntil = Math.max(this.#othersUntil, performance.now() + answerMs);
+    this.#isUnanswered = true;
+    this.#sayPresent(true);
     this.#beat = setTimeout(() => void this.#askAgain(client), pingMs);
+  }
+
+  #sayPresent(asks: boolean): void {
+    if (this.#client !== undefined && !this.#closed) void this.#send(presenceTopic, { asks });
+  }
+
+  /** Another process is there, whatever it says. */
+  #heardOther({ topic, payload }: Envelope): void {
+    this.#othersUntil = performance.now() + this.#options.presenceMs;
+    if (topic === presenceTopic && payload['asks'] === true) this.#sayPresent(false);
+    else if (this.#isUnanswered) {
+      this.#isUnanswered = false;
+      this.#local.reconnected();
+    }
   }
 
   /** A connection may fall silent without ending: its server is stopped, or a router forgot it. Nothing comes in then, so it has to be asked. */
@@ -116,7 +154,7 @@ export class PostgresEvents implements Events {
     try {
       await client.query('SELECT 1');
       if (this.#client === client && !this.#closed)
-        this.#beat = setTimeout(() => void this.#askAgain(client), this.#ping.pingMs);
+        this.#beat = setTimeout(() => void this.#askAgain(client), this.#options.pingMs);
     } catch (error) {
       this.#lost(client, error);
     }
@@ -149,7 +187,7 @@ export class PostgresEvents implements Events {
 
   /** Closes a connection; one that does not answer is cut. */
   async #end(client: Client): Promise<void> {
-    const cut = setTimeout(() => client.connection.stream.destroy(), this.#ping.pingDeadlineMs);
+    const cut = setTimeout(() => client.connection.stream.destroy(), this.#options.pingDeadlineMs);
     await client.end().catch(() => undefined);
     clearTimeout(cut);
   }

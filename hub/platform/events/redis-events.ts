@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { JsonObject } from '../../../shared/json.ts';
 import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
-import { defaultPing, LocalEvents, packEvent } from './events.ts';
+import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions } from './events.ts';
 
 const channel = 'outrigger:events';
@@ -32,7 +32,7 @@ export class RedisEvents implements Events {
   }
 
   static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<RedisEvents> {
-    const ping = { ...defaultPing, ...options };
+    const ping = { ...defaultEventsOptions, ...options };
     const events = new RedisEvents(url, logger, ping);
     try {
       const onError = (error: Error) =>

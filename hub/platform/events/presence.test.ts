@@ -1,0 +1,72 @@
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { PostgresEvents } from './postgres-events.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await acquireDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const connect = () =>
+  PostgresEvents.connect(database.url, pino({ level: 'silent' }), { answerMs: 150, presenceMs: 900 });
+
+/** What really goes over the channel. */
+async function overhear(): Promise<string[]> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const heard: string[] = [];
+  client.on('notification', ({ payload }) => heard.push((JSON.parse(payload ?? '{}') as { topic: string }).topic));
+  await client.query('LISTEN outrigger_events');
+  return heard;
+}
+
+test('a process that is alone notifies nobody, one that comes hears all from then on, and is forgotten once it is gone', async () => {
+  const channel = await overhear();
+  const told = () => channel.filter((topic) => topic === 'topic').length;
+  await using here = await connect();
+  const heardHere: unknown[] = [];
+  using _own = here.subscribe('topic', (payload) => heardHere.push(payload['n']));
+  const tellUntil = async (isTold: boolean) => {
+    await expect
+      .poll(
+        async () => {
+          const before = told();
+          await here.publish('topic', {});
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          return told() > before;
+        },
+        { timeout: 5_000, interval: 50 },
+      )
+      .toBe(isTold);
+  };
+  // At first somebody may be there who has not answered yet.
+  await here.publish('topic', { n: 1 });
+  await expect.poll(told).toBe(1);
+  await tellUntil(false);
+
+  let lookedAgain = 0;
+  const there = await connect();
+  using _again = there.onReconnect(() => {
+    lookedAgain += 1;
+  });
+  const heardThere: unknown[] = [];
+  using _topic = there.subscribe('topic', (payload) => heardThere.push(payload['n']));
+  // Whoever did not know of it yet may have told it nothing: so it looks again.
+  await expect.poll(() => lookedAgain).toBe(1);
+  await tellUntil(true);
+  // Longer than it is remembered without a word.
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  await here.publish('topic', { n: 2 });
+  await expect.poll(() => heardThere).toContain(2);
+  await there.publish('topic', { n: 3 });
+  await expect.poll(() => heardHere).toContain(3);
+
+  await there[Symbol.asyncDispose]();
+  await tellUntil(false);
+  expect(heardHere.filter((n) => n === 2)).toHaveLength(1);
+});
