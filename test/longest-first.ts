@@ -20,6 +20,7 @@ const longest = [
   'test/e2e/launcher.test.ts',
   'test/e2e/uploads.test.ts',
   'test/chaos/database.test.ts',
+  'test/chaos/batches.test.ts',
   'test/chaos/deadly-run.test.ts',
   'test/e2e/dev.test.ts',
   'test/e2e/channel.test.ts',

@@ -1,0 +1,75 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startHub } from '../../../test/fixtures/hub.ts';
+import type { TestHub } from '../../../test/fixtures/hub.ts';
+import { engineRetention } from '../../engine/upkeep.ts';
+import { removeLeftovers, retentionTasks } from './row-retention.ts';
+
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startHub();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+/** What there is of a workspace, by table. */
+async function rowsOf(tenantId: string): Promise<Record<string, number>> {
+  const tables = await hub.database.query<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace`,
+  );
+  const counts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const [row] = await hub.database.query<{ n: number }>(
+        `select count(*)::int as n from ${name} where tenant_id = $1`,
+        [tenantId],
+      );
+      return [name, row?.n ?? 0] as const;
+    }),
+  );
+  return Object.fromEntries(counts.filter(([, n]) => n > 0));
+}
+
+test('of a workspace that is removed nothing is left in any table, and nothing of another is missing', async () => {
+  const [removed, kept] = [await hub.workspace(), await hub.workspace()];
+  for (const { api } of [removed, kept]) {
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    const { nodeId } = await api.call('createAutomationNode', { body: {} });
+    const ping = await api.call('createAutomationWorkflow', {
+      body: { name: 'p', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }] },
+    });
+    for (const workflowId of [id, id, ping.id]) {
+      const { runId } = (await api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} })) as {
+        runId: string;
+      };
+      await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 2 } });
+    }
+  }
+  const before = await rowsOf(kept.tenantId);
+  expect(await rowsOf(removed.tenantId)).toMatchObject({ runs: 3, flows: 3, run_logs: 2, run_steps: 3 });
+  await hub.database.query('delete from tenants where id = $1', [removed.tenantId]);
+  expect(await rowsOf(removed.tenantId)).toMatchObject({ runs: 3, removed_workspaces: 1 });
+  const tables = engineRetention.ofWorkspaces ?? [];
+  await removeLeftovers(hub.app.db, tables);
+  // What began before may still write for a while, so it is looked after a little longer.
+  const { removed_workspaces: remembered, workspace_events: _events, ...left } = await rowsOf(removed.tenantId);
+  expect([remembered, left]).toEqual([1, {}]);
+  await hub.database.query("update removed_workspaces set removed_at = now() - interval '1 hour'");
+  await removeLeftovers(hub.app.db, tables);
+  expect((await rowsOf(removed.tenantId))['removed_workspaces']).toBeUndefined();
+  expect(await rowsOf(kept.tenantId)).toMatchObject(before);
+});
+
+test('every table that holds a workspace without referring to it is looked after when that is removed', async () => {
+  const loose = await hub.database.query<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
+     where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace and not exists (
+       select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confrelid = 'tenants'::regclass)
+     order by 1`,
+  );
+  // Those that go with a run or a node, the log of events, which no row outlives, and the list of removed workspaces itself.
+  const others = ['effects', 'node_commands', 'removed_workspaces', 'run_logs', 'run_steps', 'workspace_events'];
+  expect(loose.map(({ name }) => name)).toEqual([...(engineRetention.ofWorkspaces ?? []), ...others].toSorted());
+  const tasks = retentionTasks({ db: hub.app.db, logger: pino({ level: 'silent' }) }, [engineRetention]);
+  expect(tasks.map(({ name }) => name)).toContain('removed workspaces');
+});

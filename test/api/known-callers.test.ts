@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
+
+/** Two processes' worth of hub on one database: what one knows of callers and workflows, the other changes. */
+let database: TestDatabase;
+let here: TestHub;
+let there: TestHub;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  here = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', HOOK_RATE_LIMIT_PER_MINUTE: '1000000' }, database);
+  there = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', HOOK_RATE_LIMIT_PER_MINUTE: '1000000' }, database);
+});
+afterAll(async () => {
+  await there[Symbol.asyncDispose]();
+  await here[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+/** Does something of which no process hears, whatever is published. */
+async function unheard(change: () => Promise<unknown>): Promise<void> {
+  await database.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'outrigger-events' and datname = current_database()",
+  );
+  await change();
+}
+
+async function webhook(workspace: TestWorkspace, token: string) {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'hook',
+      triggerJson: { type: 'webhook', webhook: { token } },
+      stepsJson: [{ type: 'log', message: 'first' }],
+    },
+  });
+  const call = async (hub: TestHub, body: object = {}) => {
+    const response = await fetch(`${hub.url}/v1/automations/hooks/inbound`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-service-automation-token': token },
+      body: JSON.stringify({ event: 'test', ...body }),
+    });
+    return { status: response.status, body: (await response.json()) as { runId?: string } };
+  };
+  // Both know it, and accept by what they know.
+  for (const hub of [here, there, here, there]) expect((await call(hub)).status).toBe(200);
+  using recorder = new StatementRecorder();
+  for (const hub of [here, there]) expect((await call(hub)).status).toBe(200);
+  expect(recorder.statements.map(({ name }) => name)).not.toContain('find_by_webhook_token');
+  return { id, call };
+}
+
+const runsOf = async (workflowId: string) =>
+  (await database.query<{ n: number }>('select count(*)::int as n from runs where workflow_id = $1', [workflowId]))[0]
+    ?.n as number;
+
+describe('a webhook workflow that both processes know', () => {
+  test.each([
+    [
+      'is switched off',
+      (workspace: TestWorkspace, id: string) =>
+        workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { active: false } }),
+      401,
+    ],
+    [
+      'is deleted',
+      (workspace: TestWorkspace, id: string) => workspace.api.call('deleteAutomationWorkflow', { params: { id } }),
+      401,
+    ],
+    [
+      'gets another token',
+      (workspace: TestWorkspace, id: string) =>
+        workspace.api.call('updateAutomationWorkflow', {
+          params: { id },
+          body: { triggerJson: { type: 'webhook', webhook: { token: 'another-token-of-the-hook' } } },
+        }),
+      401,
+    ],
+    [
+      'is of a workspace that is entitled no longer',
+      ({ tenantId }: TestWorkspace) =>
+        database.query(`update tenants set entitlements = entitlements || '{"automations":false}' where id = $1`, [
+          tenantId,
+        ]),
+      403,
+    ],
+  ])('and %s starts nothing from then on at either, though nobody hears of it', async (what, change, status) => {
+    const workspace = await here.workspace();
+    const { id, call } = await webhook(workspace, `token of what ${what} ${workspace.tenantId}`);
+    await unheard(() => change(workspace, id));
+    const before = await runsOf(id);
+    const answers = await Promise.all([there, here, there, here].map((hub) => call(hub)));
+    expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
+    expect(await runsOf(id)).toBe(before);
+  });
+
+  test('and gets other steps runs those from then on', async () => {
+    const workspace = await here.workspace();
+    const { id, call } = await webhook(workspace, `token of changing steps ${workspace.tenantId}`);
+    await unheard(() =>
+      workspace.api.call('updateAutomationWorkflow', {
+        params: { id },
+        body: { stepsJson: [{ type: 'log', message: 'second' }] },
+      }),
+    );
+    for (const hub of [there, here]) {
+      const { runId } = (await call(hub)).body;
+      const run = await workspace.api.call('getAutomationRun', {
+        params: { id: runId as string },
+        query: { waitSeconds: 20 },
+      });
+      expect(run).toMatchObject({
+        status: 'succeeded',
+        workflowVersion: 2,
+        stepsResultJson: [{ outputText: 'second' }],
+      });
+    }
+  });
+
+  test('and shares its token with another from now on starts both', async () => {
+    const workspace = await here.workspace();
+    const token = `token of two ${workspace.tenantId}`;
+    const { id, call } = await webhook(workspace, token);
+    const other = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'hook too',
+        triggerJson: { type: 'webhook', webhook: { token } },
+        stepsJson: [{ type: 'log', message: 'other' }],
+      },
+    });
+    const before = await runsOf(id);
+    for (const hub of [there, here]) expect((await call(hub)).status).toBe(200);
+    expect([await runsOf(id), await runsOf(other.id)]).toEqual([before + 2, 2]);
+  });
+
+  test('and gets inputs refuses what does not fit them at once', async () => {
+    const workspace = await here.workspace();
+    const { id, call } = await webhook(workspace, `token of inputs ${workspace.tenantId}`);
+    await unheard(() =>
+      workspace.api.call('updateAutomationWorkflow', {
+        params: { id },
+        body: { inputs: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } } as never,
+      }),
+    );
+    for (const hub of [there, here]) {
+      expect(await call(hub, { payload: { n: 'x' } })).toMatchObject({ status: 400 });
+      expect(await call(hub, { payload: { n: 1 } })).toMatchObject({ status: 200 });
+      expect(await call(hub, { payload: {} })).toMatchObject({ status: 400 });
+    }
+  });
+});
+
+describe('an API key that both processes know', () => {
+  const get = async (hub: TestHub, key: string, path: string) => {
+    const response = await fetch(hub.url + path, { headers: { 'x-api-key': key } });
+    const { code } = (await response.json()) as { code?: string };
+    return { status: response.status, code, etag: response.headers.get('etag') };
+  };
+  const refused = (status: number, code: string) => ({ status, code, etag: null });
+
+  test.each([
+    [
+      'is revoked',
+      (workspace: TestWorkspace, id: string) =>
+        workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } } as never),
+      refused(401, 'token_revoked'),
+    ],
+    [
+      'expires',
+      (_workspace: TestWorkspace, id: string) =>
+        database.query("update api_tokens set expires_at = now() - interval '1 ms' where id = $1", [id]),
+      refused(401, 'token_expired'),
+    ],
+    [
+      'may be used from elsewhere only',
+      (_workspace: TestWorkspace, id: string) =>
+        database.query(`update api_tokens set ip_allowlist = '{203.0.113.0/24}' where id = $1`, [id]),
+      refused(403, 'ip_not_allowed'),
+    ],
+    [
+      'loses a permission',
+      (_workspace: TestWorkspace, id: string) =>
+        database.query(`update api_tokens set permissions = '{runs:read}' where id = $1`, [id]),
+      refused(403, 'missing_permission'),
+    ],
+    [
+      'is of a workspace that is entitled no longer',
+      ({ tenantId }: TestWorkspace) =>
+        database.query(`update tenants set entitlements = entitlements || '{"automations":false}' where id = $1`, [
+          tenantId,
+        ]),
+      refused(403, 'product_not_entitled'),
+    ],
+  ])('and %s is told nothing from then on by either, though nobody hears of it', async (_what, change, expected) => {
+    const workspace = await here.workspace();
+    const { id, key } = await workspace.createKey();
+    const workflow = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'secret', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    const path = `/v1/automations/workflows/${workflow.id}`;
+    for (const hub of [here, there, here, there]) {
+      const answer = await get(hub, key, path);
+      expect(answer.status).toBe(200);
+      expect(answer.etag).not.toBeNull();
+    }
+    await unheard(() => change(workspace, id));
+    // Also what is wrong with the request is told to nobody who is not let in.
+    for (const each of [path, path, `/v1/automations/workflows?limit=x`, `/v1/automations/workflows/${id}`])
+      expect(await Promise.all([there, here].map((hub) => get(hub, key, each)))).toEqual([expected, expected]);
+  });
+
+  test('and moves to another workspace sees that one and nothing of the first', async () => {
+    const [first, second] = [await here.workspace(), await here.workspace()];
+    const { id, key } = await first.createKey();
+    const list = async (hub: TestHub) => {
+      const page = await hub.client(key).call('listAutomationWorkflows', {});
+      return page.data.map(({ name }) => name);
+    };
+    for (const [workspace, name] of [
+      [first, 'of the first'],
+      [second, 'of the second'],
+    ] as const)
+      await workspace.api.call('createAutomationWorkflow', {
+        body: { name, stepsJson: [{ type: 'log', message: 'x' }] },
+      });
+    for (const hub of [here, there]) expect(await list(hub)).toEqual(['of the first']);
+    await database.query('update api_tokens set tenant_id = $2 where id = $1', [id, second.tenantId]);
+    for (const hub of [here, there, here]) expect(await list(hub)).toEqual(['of the second']);
+  });
+
+  test('is read for in one flush while it is confirmed, and changes nothing before', async () => {
+    const workspace = await here.workspace();
+    const api = here.client(workspace.key);
+    await api.call('listAutomationWorkflows', {});
+    using recorder = new StatementRecorder();
+    await api.call('listAutomationWorkflows', {});
+    expect(recorder.statements.map(({ name, role }) => [name, role])).toContainEqual([
+      'use_tokens',
+      'outrigger_system',
+    ]);
+    await workspace.session.call('deleteApiToken', {
+      params: { tenantId: workspace.tenantId, id: (await workspace.createKey()).id },
+    } as never);
+    const { id, key } = await workspace.createKey();
+    const own = here.client(key);
+    await own.call('listAutomationWorkflows', {});
+    await database.query('update api_tokens set revoked_at = now() where id = $1', [id]);
+    await expect(
+      own.call('createAutomationWorkflow', { body: { name: 'late', stepsJson: [{ type: 'log', message: 'x' }] } }),
+    ).rejects.toMatchObject({ status: 401 });
+    expect(await database.query("select id from workflows where name = 'late'")).toEqual([]);
+  });
+});
