@@ -2,7 +2,7 @@ import { benchAutomations } from './automations.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
 
-const benches: Record<string, () => Promise<void>> = {
+const benches: Record<string, (args: string[]) => Promise<void>> = {
   runs: benchRuns,
   nodes: benchNodes,
   automations: benchAutomations,
@@ -10,8 +10,10 @@ const benches: Record<string, () => Promise<void>> = {
 const name = process.argv[2] ?? '';
 const bench = benches[name];
 if (bench === undefined) {
-  process.stderr.write(`Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n`);
+  process.stderr.write(
+    `Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n       npm run bench -- runs --against n8n\n`,
+  );
   process.exit(name === '' || name === '--help' ? 0 : 2);
 }
-await bench();
+await bench(process.argv.slice(3));
 process.exit(0);

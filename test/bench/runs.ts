@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { Client as PgClient } from 'pg';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
@@ -7,9 +8,13 @@ import type { QueueBackend } from '../../hub/platform/queue/bullmq-queue.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
+import { findN8n, startBenchN8n } from './n8n.ts';
+import type { BenchN8n } from './n8n.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 
-const runsAtOnce = 3_000;
+const runsAtOnce = 30_000;
+/** Bare BullMQ on PostgreSQL and n8n are slower, and their rate does not depend on the count. */
+const fewerRunsAtOnce = 3_000;
 const runsOneByOne = 200;
 const senders = 48;
 
@@ -45,6 +50,8 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
     return answer.runId;
   };
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
+  // Ends with its server when something else fails, which says why.
+  database.on('error', () => undefined);
   await database.connect();
   const finished = async () =>
     Number((await database.query("select count(*)::int as count from runs where status = 'succeeded'")).rows[0].count);
@@ -56,6 +63,10 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   const acceptedAt = performance.now();
   while ((await finished()) < 300 + runsAtOnce) await new Promise((done) => setTimeout(done, 10));
   const seconds = (performance.now() - startedAt) / 1000;
+  const { rows: loaded } = await database.query<{ ms: number }>(
+    'select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs order by id desc limit $1',
+    [runsAtOnce],
+  );
 
   const seen: number[] = [];
   const ids: string[] = [];
@@ -80,7 +91,13 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   return {
     'jobs/s': (runsAtOnce / seconds).toFixed(0),
     'accepted/s': (runsAtOnce / ((acceptedAt - startedAt) / 1000)).toFixed(0),
-    'accept to done p50': milliseconds(percentile(served, 0.5)),
+    'all at once: accept to done p99': milliseconds(
+      percentile(
+        loaded.map(({ ms }) => ms),
+        0.99,
+      ),
+    ),
+    'one by one: p50': milliseconds(percentile(served, 0.5)),
     p99: milliseconds(percentile(served, 0.99)),
     'as the caller sees it p50': milliseconds(percentile(seen, 0.5)),
   };
@@ -101,9 +118,9 @@ async function measureQueue(backend: QueueBackend): Promise<Record<string, strin
   await inParallel(300, senders, (index) => add(`warm-${index}`));
   while (done < 300) await new Promise((resolve) => setTimeout(resolve, 10));
   const startedAt = performance.now();
-  await inParallel(runsAtOnce, senders, (index) => add(`job-${index}`));
+  await inParallel(fewerRunsAtOnce, senders, (index) => add(`job-${index}`));
   const addedAt = performance.now();
-  while (done < 300 + runsAtOnce) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (done < 300 + fewerRunsAtOnce) await new Promise((resolve) => setTimeout(resolve, 5));
   const seconds = (performance.now() - startedAt) / 1000;
   const latencies: number[] = [];
   for (let index = 0; index < runsOneByOne; index += 1) {
@@ -115,24 +132,86 @@ async function measureQueue(backend: QueueBackend): Promise<Record<string, strin
     latencies.push(performance.now() - sentAt);
   }
   return {
-    'jobs/s': (runsAtOnce / seconds).toFixed(0),
-    'accepted/s': (runsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0),
-    'accept to done p50': milliseconds(percentile(latencies, 0.5)),
+    'jobs/s': (fewerRunsAtOnce / seconds).toFixed(0),
+    'accepted/s': (fewerRunsAtOnce / ((addedAt - startedAt) / 1000)).toFixed(0),
+    'all at once: accept to done p99': '',
+    'one by one: p50': milliseconds(percentile(latencies, 0.5)),
     p99: milliseconds(percentile(latencies, 0.99)),
     'as the caller sees it p50': '',
   };
 }
 
-/** Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend. */
-export async function benchRuns(): Promise<void> {
+async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<string, string>> {
+  const dispatcher = new Agent({ connections: senders });
+  const hook = async () => {
+    const { statusCode, body } = await request(webhookUrl, {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json' },
+      body: '{"event":"bench"}',
+    });
+    await body.dump();
+    if (statusCode !== 200) throw new Error(`the webhook answered ${statusCode}`);
+  };
+  const finished = async () =>
+    Number(
+      (await database.query("select count(*)::int as count from execution_entity where status = 'success'")).rows[0]
+        .count,
+    );
+  const doneAfter = async (count: number, pauseMs: number) => {
+    while ((await finished()) < count) await new Promise((done) => setTimeout(done, pauseMs));
+  };
+  let expected = (await finished()) + 300;
+  await inParallel(300, senders, hook);
+  await doneAfter(expected, 50);
+  const startedAt = performance.now();
+  expected += fewerRunsAtOnce;
+  await inParallel(fewerRunsAtOnce, senders, hook);
+  const acceptedAt = performance.now();
+  await doneAfter(expected, 10);
+  const seconds = (performance.now() - startedAt) / 1000;
+  for (let index = 0; index < runsOneByOne; index += 1) {
+    await hook();
+    expected += 1;
+    await doneAfter(expected, 2);
+  }
+  const { rows } = await database.query<{ ms: number }>(
+    `select extract(epoch from "stoppedAt" - "createdAt")::float8 * 1000 as ms from execution_entity order by id desc limit $1`,
+    [runsOneByOne],
+  );
+  await dispatcher.close();
+  const served = rows.map(({ ms }) => ms);
+  return {
+    'jobs/s': (fewerRunsAtOnce / seconds).toFixed(0),
+    'accepted/s': (fewerRunsAtOnce / ((acceptedAt - startedAt) / 1000)).toFixed(0),
+    'all at once: accept to done p99': '',
+    'one by one: p50': milliseconds(percentile(served, 0.5)),
+    p99: milliseconds(percentile(served, 0.99)),
+    'as the caller sees it p50': '',
+  };
+}
+
+/**
+ * Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend; with `--against n8n` also next to n8n, on the same
+ * PostgreSQL server.
+ */
+export async function benchRuns(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { against: { type: 'string' } } });
+  const n8n = values.against === undefined ? null : findN8n();
+  if (values.against !== undefined && (values.against !== 'n8n' || n8n === null))
+    throw new Error(
+      '--against takes n8n, which must be on the PATH or named by N8N_BIN; docs/measured.md says how it installs.',
+    );
   const rows: Record<string, string>[] = [];
   {
     await using hub = await startBenchHub();
     rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub)) });
-    rows.push({
-      what: 'bare BullMQ, same PostgreSQL',
-      ...(await measureQueue({ kind: 'postgres', url: readPostgresUrl(hub.home) as string })),
-    });
+    const serverUrl = readPostgresUrl(hub.home) as string;
+    rows.push({ what: 'bare BullMQ, same PostgreSQL', ...(await measureQueue({ kind: 'postgres', url: serverUrl })) });
+    if (n8n !== null) {
+      await using beside = await startBenchN8n(n8n, serverUrl);
+      rows.push({ what: 'n8n, same PostgreSQL', ...(await measureN8n(beside)) });
+    }
   }
   if (redisAvailable) {
     await using redis = await startRedis();
@@ -141,7 +220,7 @@ export async function benchRuns(): Promise<void> {
     rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
   } else process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
   printTable(
-    `Runs of one log step started by webhook: ${runsAtOnce} from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
+    `Runs of one step started by webhook: ${runsAtOnce} (${fewerRunsAtOnce} of the others) from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
     rows,
   );
 }

@@ -1,0 +1,115 @@
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client as PgClient } from 'pg';
+import { freePort } from '../fixtures/free-port.ts';
+
+/** An n8n in a process of its own, as a user runs it, with one workflow: a webhook and a step that does nothing, each execution stored. */
+export interface BenchN8n extends AsyncDisposable {
+  webhookUrl: string;
+  /** Connected to its database. */
+  database: PgClient;
+}
+
+/** Where n8n is installed: `N8N_BIN`, or on the path; null when it is not. */
+export function findN8n(): string | null {
+  const named = process.env['N8N_BIN'];
+  const places = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'n8n'));
+  return (named === undefined ? places : [named]).find((path) => existsSync(path)) ?? null;
+}
+
+const workflow = {
+  id: 'benchworkflow001',
+  name: 'bench',
+  active: false,
+  nodes: [
+    {
+      id: '1f9be3f5-2f6f-4c3f-8a0f-0c9be2f4a001',
+      name: 'Webhook',
+      type: 'n8n-nodes-base.webhook',
+      typeVersion: 2,
+      position: [0, 0],
+      webhookId: '1f9be3f5-2f6f-4c3f-8a0f-0c9be2f4a002',
+      parameters: { httpMethod: 'POST', path: 'bench', responseMode: 'onReceived' },
+    },
+    {
+      id: '1f9be3f5-2f6f-4c3f-8a0f-0c9be2f4a003',
+      name: 'Done',
+      type: 'n8n-nodes-base.noOp',
+      typeVersion: 1,
+      position: [200, 0],
+      parameters: {},
+    },
+  ],
+  connections: { Webhook: { main: [[{ node: 'Done', type: 'main', index: 0 }]] } },
+  settings: { executionOrder: 'v1', saveDataSuccessExecution: 'all' },
+};
+
+/** @param serverUrl a PostgreSQL server, on which it gets a database of its own. */
+export async function startBenchN8n(bin: string, serverUrl: string): Promise<BenchN8n> {
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-n8n-'));
+  const name = `n8n_${process.pid}`;
+  const server = new PgClient({ connectionString: serverUrl });
+  await server.connect();
+  await server.query(`CREATE DATABASE ${name}`);
+  await server.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  const port = await freePort();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    N8N_USER_FOLDER: home,
+    N8N_LISTEN_ADDRESS: '127.0.0.1',
+    N8N_HOST: '127.0.0.1',
+    N8N_PORT: String(port),
+    DB_TYPE: 'postgresdb',
+    DB_POSTGRESDB_HOST: url.hostname,
+    DB_POSTGRESDB_PORT: url.port,
+    DB_POSTGRESDB_DATABASE: name,
+    DB_POSTGRESDB_USER: decodeURIComponent(url.username),
+    DB_POSTGRESDB_PASSWORD: decodeURIComponent(url.password),
+    // At its default of two connections it would measure the wait for one.
+    DB_POSTGRESDB_POOL_SIZE: '14',
+    N8N_DIAGNOSTICS_ENABLED: 'false',
+    N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
+    N8N_TEMPLATES_ENABLED: 'false',
+    N8N_PERSONALIZATION_ENABLED: 'false',
+    N8N_LOG_LEVEL: 'error',
+  };
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [bin, ...args], { env, timeout: 180_000 });
+  const file = join(home, 'workflow.json');
+  await writeFile(file, JSON.stringify([workflow]));
+  await run('import:workflow', `--input=${file}`);
+  await run('publish:workflow', `--id=${workflow.id}`);
+  const child = spawn(process.execPath, [bin, 'start'], { env, stdio: 'ignore' });
+  const exited = new Promise<void>((done) => child.once('exit', () => done()));
+  const webhookUrl = `http://127.0.0.1:${port}/webhook/bench`;
+  const deadline = performance.now() + 120_000;
+  for (;;) {
+    const answer = await fetch(webhookUrl, { method: 'POST' }).catch(() => null);
+    if (answer?.ok === true) break;
+    if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not come up');
+    await delay(500);
+  }
+  const database = new PgClient({ connectionString: url.href });
+  // Ends with its server when something else fails, which says why.
+  database.on('error', () => undefined);
+  await database.connect();
+  return {
+    webhookUrl,
+    database,
+    async [Symbol.asyncDispose]() {
+      await database.end();
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+      await exited;
+      clearTimeout(timer);
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
