@@ -49,16 +49,16 @@ const workflow = {
   settings: { executionOrder: 'v1', saveDataSuccessExecution: 'all' },
 };
 
-/** @param serverUrl a PostgreSQL server, on which it gets a database of its own. */
+/** @param serverUrl a PostgreSQL database, in which it gets a schema of its own. */
 export async function startBenchN8n(bin: string, serverUrl: string): Promise<BenchN8n> {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-n8n-'));
   const name = `n8n_${process.pid}`;
-  const server = new PgClient({ connectionString: serverUrl });
-  await server.connect();
-  await server.query(`CREATE DATABASE ${name}`);
-  await server.end();
+  const database = new PgClient({ connectionString: serverUrl, options: `-c search_path=${name}` });
+  // Ends with its server when something else fails, which says why.
+  database.on('error', () => undefined);
+  await database.connect();
+  await database.query(`CREATE SCHEMA ${name}`);
   const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
   const port = await freePort();
   const env = {
     PATH: process.env['PATH'] ?? '',
@@ -70,7 +70,8 @@ export async function startBenchN8n(bin: string, serverUrl: string): Promise<Ben
     DB_TYPE: 'postgresdb',
     DB_POSTGRESDB_HOST: url.hostname,
     DB_POSTGRESDB_PORT: url.port,
-    DB_POSTGRESDB_DATABASE: name,
+    DB_POSTGRESDB_DATABASE: url.pathname.slice(1),
+    DB_POSTGRESDB_SCHEMA: name,
     DB_POSTGRESDB_USER: decodeURIComponent(url.username),
     DB_POSTGRESDB_PASSWORD: decodeURIComponent(url.password),
     // At its default of two connections it would measure the wait for one.
@@ -96,10 +97,6 @@ export async function startBenchN8n(bin: string, serverUrl: string): Promise<Ben
     if (performance.now() > deadline || child.exitCode !== null) throw new Error('n8n did not come up');
     await delay(500);
   }
-  const database = new PgClient({ connectionString: url.href });
-  // Ends with its server when something else fails, which says why.
-  database.on('error', () => undefined);
-  await database.connect();
   return {
     webhookUrl,
     database,
