@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { DatabaseOutage } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { runTopic, wakeRun } from './accept-runs.ts';
@@ -15,11 +14,12 @@ import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
-import type { DoneStep, Progress } from './progress.ts';
+import type { DoneStep } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
+import { RunWrites } from './run-writes.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import { stepsOf } from './skill-run.ts';
 import type { SkillOutcome } from './skill.ts';
@@ -42,11 +42,11 @@ import type { CallKey, ClaimedRun, Hold, RunAdvance, StepRecord } from './store.
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
+/** How long what was read of a run as it was accepted may be relied on until it begins, in milliseconds. */
+const staleMs = 1_000;
 /** Ends of a process in the midst of its work on one step, after which the run is held to cause them. */
 const maxProcessDeaths = 2;
 const maxOutputTextLength = 200_000;
-/** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
-const unwrittenMs = 100;
 
 /** How a step ended, as it is written. */
 interface StepEnding {
@@ -89,6 +89,11 @@ export class Engine {
    * @param place what it may give to others while it waits for an answer from outside.
    */
   async execute(taken: string | ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
+    if (typeof taken !== 'string' && performance.now() - (taken.held_since ?? 0) > staleMs) {
+      // It may have been cancelled, and its terms may have changed: whoever claims it reads them anew.
+      await this.giveBack(taken);
+      return true;
+    }
     const claimed = typeof taken === 'string' ? await claimRun(this.#deps.db, taken) : taken;
     if (claimed === null) return false;
     const runId = claimed.id;
@@ -96,6 +101,17 @@ export class Engine {
     const lost = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
     const signal = AbortSignal.any([lost.signal, shutdown]);
+    const working: HeldRun['working'] = (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work);
+    using writes = new RunWrites({
+      db: this.#deps.db,
+      logger: this.#deps.logger,
+      progress: this.#progress,
+      run,
+      // What has happened is worth writing until the very end of this process, or somebody else has the run.
+      lost: lost.signal,
+      working,
+      onWritten: () => held.trace?.written(),
+    });
     const held: HeldRun = {
       ...hold,
       place,
@@ -104,32 +120,14 @@ export class Engine {
       // What a skill's own call was given is no template.
       uses: outputUses(claimed.steps),
       results: new Map(run.results.map((row) => [row.index, row])),
-      unwritten: [],
-      catchingUp: null,
       called: null,
       signal,
-      working: (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work),
+      working,
       read: (work) =>
         this.#through(runId, signal, () => this.#deps.db.workspace(run.tenant_id, work, { durable: false })),
-      // What has happened is worth writing until the very end of this process, or somebody else has the run.
-      write: async (work, durable = true) => {
-        await this.#catchUp(held, lost.signal);
-        const written = await this.#through(runId, lost.signal, () =>
-          this.#deps.db.workspace(run.tenant_id, work, { durable }),
-        );
-        held.trace?.written();
-        return written;
-      },
-      writeSoon: (step) => {
-        held.unwritten.push(step);
-        catchUpSoon ??= setTimeout(() => {
-          catchUpSoon = null;
-          // Whatever keeps them from being written keeps what is written next from it, too, and is dealt with there.
-          this.#catchUp(held, lost.signal).catch(() => undefined);
-        }, unwrittenMs);
-      },
+      writes,
+      write: (work, durable = true) => writes.alone(work, durable),
     };
-    let catchUpSoon: NodeJS.Timeout | null = null;
     const renewal = setInterval(() => void this.#renew(held, lost), renewalSeconds * 1000);
     using _cancelled = this.#deps.events.subscribe(runTopic(runId), (event) => {
       if (event['status'] === 'cancelled') lost.abort(new LeaseLost('the run was cancelled'));
@@ -148,75 +146,15 @@ export class Engine {
           'left a run that somebody else has',
         );
       } else if (shutdown.aborted) {
-        await this.#catchUp(held, lost.signal).catch(() => undefined);
+        await writes.catchUp().catch(() => undefined);
         await this.giveBack(held.run);
       } else {
         throw error;
       }
     } finally {
       clearInterval(renewal);
-      if (catchUpSoon !== null) clearTimeout(catchUpSoon);
     }
     return true;
-  }
-
-  /** Writes the steps that are over and not written yet, if there are any and nobody does already. */
-  #catchUp(held: HeldRun, signal: AbortSignal): Promise<void> {
-    held.catchingUp ??= this.#writeUnwritten(held, signal).finally(() => {
-      held.catchingUp = null;
-    });
-    return held.catchingUp;
-  }
-
-  async #writeUnwritten(held: HeldRun, signal: AbortSignal): Promise<void> {
-    const steps = [...held.unwritten];
-    const last = steps.at(-1);
-    if (last === undefined) return;
-    const progress: Progress = {
-      runId: held.runId,
-      fence: held.fence,
-      workflowId: held.run.workflow_id,
-      advance: { nextStep: last.record.index + 1, ends: null, error: null },
-      steps,
-      receipts: [],
-      durable: false,
-    };
-    if ((await this.#writeTogether(held, progress)) === null) {
-      await this.#through(held.runId, signal, () =>
-        this.#deps.db.workspace(
-          held.run.tenant_id,
-          async (tx) => {
-            if (await hasAdvanced(tx, held, progress.advance)) return;
-            await Promise.all([
-              advanceRun(tx, held, progress.advance),
-              ...steps.map(({ record, called }) => writeStep(tx, { ...held, called }, record)),
-              writeSunk(
-                tx,
-                steps.flatMap(({ rows }) => rows),
-              ),
-            ]);
-          },
-          { durable: false },
-        ),
-      );
-    }
-    held.unwritten.splice(0, steps.length);
-    held.trace?.written();
-  }
-
-  /**
-   * Writes what became of a run together with what became of others. Answers the jobs that this promised; null when it may not have been
-   * written: then the caller writes it alone, if it was not after all.
-   */
-  async #writeTogether(held: HeldRun, progress: Progress): Promise<PromisedJob[] | null> {
-    const index = progress.steps.at(-1)?.record.index ?? held.run.next_step;
-    try {
-      return await held.working(index, () => this.#progress.write(held.run.tenant_id, progress));
-    } catch (error) {
-      if (!(error instanceof DatabaseOutage))
-        this.#deps.logger.debug({ err: error, runId: held.runId }, 'a run is written by itself');
-      return null;
-    }
   }
 
   #through<Result>(runId: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
@@ -347,7 +285,7 @@ export class Engine {
         assertOutputFits(
           held,
           index,
-          held.working(index, () => outputBytesOf(outcome.output, outcome.outputText.slice(0, maxOutputTextLength))),
+          held.working(index, () => outputBytesOf(outcome.output, textWithin(outcome.outputText))),
         );
       } catch (tooLarge) {
         return this.#finishStep(held, index, {
@@ -373,7 +311,7 @@ export class Engine {
     const isFatal = failed && step?.continueOnError !== true;
     const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
     const output = outcome.kind === 'succeeded' ? outcome.output : null;
-    const outputText = outcome.kind === 'succeeded' ? outcome.outputText.slice(0, maxOutputTextLength) : null;
+    const outputText = outcome.kind === 'succeeded' ? textWithin(outcome.outputText) : null;
     const outputBytes = held.working(index, () => outputBytesOf(output, outputText));
     const attempt = outcome.attempt;
     const state = ('state' in outcome ? outcome.state : undefined) ?? null;
@@ -471,20 +409,11 @@ export class Engine {
       (ends !== null && run.parent_run_id !== null) ||
       (ends === 'failed' && errorWorkflowOf(run) !== null);
     if (ends === null && !durable && !setsOff) {
-      held.writeSoon(done);
+      held.writes.later(done);
       return { jobs: [], after: [] };
     }
-    if (setsOff) return this.#writeAlone(held, ending);
-    await held.catchingUp?.catch(() => undefined);
-    const steps = [...held.unwritten, done];
-    const { runId, fence } = held;
-    const progress: Progress = { runId, fence, workflowId: run.workflow_id, advance, steps, receipts, durable };
-    const jobs = await this.#writeTogether(held, progress);
-    const isWritten = jobs !== null || (await held.read((tx) => hasAdvanced(tx, held, advance)));
-    if (!isWritten) return this.#writeAlone(held, ending);
-    held.unwritten.splice(0, steps.length - 1);
-    held.trace?.written();
-    return { jobs: jobs ?? [], after: [] };
+    const isWritten = !setsOff && (await held.writes.together(done, { advance, receipts, durable }));
+    return isWritten ? { jobs: [], after: [] } : this.#writeAlone(held, ending);
   }
 
   /** Writes how a step ended in a transaction of its own, with all that this sets going. */
@@ -659,10 +588,15 @@ export class Engine {
       const job = await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0));
       this.#deps.dispatch([job]);
     } catch (error) {
+      // Somebody else has it, or it has ended.
+      if (error instanceof LeaseLost) return;
       this.#deps.logger.warn({ err: error, runId }, 'could not give a run back; it will be taken when its lease ends');
     }
   }
 }
+
+/** A text as long as it may be; cut in the midst of a character it would be none that can be stored. */
+const textWithin = (text: string) => text.slice(0, maxOutputTextLength).toWellFormed();
 
 /** Why the next step of a run is not worked on, before anything is done for it; null when it is. */
 function refusalOf(run: ClaimedRun): StepFailure | null {

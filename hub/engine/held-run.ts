@@ -5,8 +5,8 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
-import type { DoneStep } from './progress.ts';
 import type { RunTrace } from './run-trace.ts';
+import type { RunWrites } from './run-writes.ts';
 import type { SkillCatalog } from './skill.ts';
 import type { CalledWith, ClaimedRun, Hold, StepRow } from './store.ts';
 import type { WorkingMark } from './working-marks.ts';
@@ -45,13 +45,8 @@ export interface HeldRun extends Hold {
   uses: OutputUses;
   /** What became of the steps so far, by index; of outputs only what the steps to come may read. */
   results: Map<number, StepRow>;
-  /**
-   * Steps that are over and not written yet, in their order: only such as may be done again without harm. They are written with what the run
-   * writes next, or a moment later.
-   */
-  unwritten: DoneStep[];
-  /** The writing of those while nothing else of the run is written; null when none is under way. */
-  catchingUp: Promise<void> | null;
+  /** What is written of it, one thing after the other. */
+  writes: RunWrites;
   /** What the step at hand was called with, as long as that is not written; null when it is, or was not called in this visit. */
   called: CalledWith | null;
   /** Aborts when somebody else has the run, it was cancelled, or this worker must go. */
@@ -62,6 +57,4 @@ export interface HeldRun extends Hold {
   working: <Result>(index: number, work: () => Result) => Result;
   /** Writes what became of a step; while the database is out of reach it is kept and tried again, as long as the run is this worker's. */
   write: <Result>(work: (tx: Transaction) => Promise<Result>, durable?: boolean) => Promise<Result>;
-  /** Has a step written with what the run writes next, or a moment later: one that may be done again without harm. */
-  writeSoon: (step: DoneStep) => void;
 }

@@ -120,6 +120,7 @@ export class RunIntake {
         pack_id,
         pack_grants,
         entitlements,
+        held_since: performance.now(),
       });
     } else if (accepted.outbox_id !== null) {
       const outboxId = Number(accepted.outbox_id);

@@ -1,10 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { runRowsTopic } from './accept-runs.ts';
-import type { PromisedJob } from './accept-runs.ts';
-import { admitWaitingRuns } from './admission.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
@@ -35,25 +34,40 @@ interface Item {
   texts: string[];
 }
 
-/** Some run of a batch is not its writer's any more, or is locked by somebody: each is tried alone, and this one by whoever can wait. */
-class NotWritten extends Error {}
+/** Some runs of a batch are not their writers' any more, or are locked by somebody. */
+class Refused extends Error {
+  readonly runIds: ReadonlySet<string>;
+  constructor(runIds: ReadonlySet<string>) {
+    super('a run was taken over, cancelled or ended, is locked, or others wait for its end');
+    this.runIds = runIds;
+  }
+}
 
-/** Writes what became of runs, of many of one workspace in one transaction. It waits for no lock: what is locked it leaves to its caller. */
+/** For how long the ends of a workflow's runs are written by themselves after somebody waited for one, in milliseconds. */
+const linedMs = 5_000;
+
+/**
+ * Writes what became of runs, of many of one workspace in one transaction. It waits for no lock: a run that is locked it leaves to its
+ * caller, and so each whose end others wait for.
+ */
 export class ProgressWriter {
-  readonly #batches: Batches<Item, PromisedJob[]>;
+  readonly #batches: Batches<Item, boolean>;
+  /** Workflows for the ends of whose runs others wait. */
+  readonly #lined = new LRUCache<string, true>({ max: 10_000, ttl: linedMs });
 
   constructor(db: Database) {
     this.#batches = new Batches({
-      flush: (tenantId, items) => writeAll(db, tenantId, items),
+      flush: (tenantId, items) => writeAll(db, tenantId, items, (workflowId) => this.#lined.set(workflowId, true)),
       bytesOf: ({ texts }) => texts.reduce((sum, text) => sum + text.length, 0),
     });
   }
 
   /**
-   * Resolves, with the jobs that it promised, once all of it is committed.
+   * Resolves once all of it is committed; to false when nothing of it is.
    * @throws DatabaseOutage, when it may be written all the same; whatever else keeps it from being written.
    */
-  write(tenantId: string, progress: Progress): Promise<PromisedJob[]> {
+  async write(tenantId: string, progress: Progress): Promise<boolean> {
+    if (progress.advance.ends !== null && this.#lined.has(progress.workflowId)) return false;
     const texts = progress.steps.map(({ record, called }) => {
       const { wait, state, output, error } = record;
       const input = called?.index === record.index ? called : null;
@@ -63,7 +77,35 @@ export class ProgressWriter {
   }
 }
 
-function writeAll(db: Database, tenantId: string, items: readonly Item[]): Promise<PromisedJob[][]> {
+/** Writes those that it can: all of them in one transaction or, when some refuse, all but those in the next one. */
+async function writeAll(
+  db: Database,
+  tenantId: string,
+  items: readonly Item[],
+  onLined: (workflowId: string) => void,
+): Promise<boolean[]> {
+  const refused = new Set<string>();
+  for (;;) {
+    const rest = items.filter(({ progress }) => !refused.has(progress.runId));
+    if (rest.length === 0) break;
+    try {
+      await writeTogether(db, tenantId, rest, onLined);
+      break;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      for (const runId of error.runIds) refused.add(runId);
+    }
+  }
+  return items.map(({ progress }) => !refused.has(progress.runId));
+}
+
+/** @throws Refused when nothing was written because of some. */
+function writeTogether(
+  db: Database,
+  tenantId: string,
+  items: readonly Item[],
+  onLined: (workflowId: string) => void,
+): Promise<void> {
   const all = items.map(({ progress }) => progress);
   const ended = [...new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId])))];
   return db.workspace(
@@ -71,7 +113,7 @@ function writeAll(db: Database, tenantId: string, items: readonly Item[]): Promi
     async (tx) => {
       noteWorkspaceChange(tx, tenantId);
       for (const { runId } of all) noteWritten(tx, runRowsTopic(runId));
-      const [advanced, , , , waitedFor] = await Promise.all([
+      const [advanced, , , , waitedFor]: [Set<string>, void, void, void, string[]] = await Promise.all([
         advanceAll(tx, all),
         writeSteps(tx, tenantId, items),
         writeReceipts(
@@ -84,33 +126,35 @@ function writeAll(db: Database, tenantId: string, items: readonly Item[]): Promi
         ),
         ended.length === 0 ? [] : findLines(tx, tenantId, ended),
       ]);
-      if (advanced !== all.length) throw new NotWritten('a run was taken over, cancelled or ended, or is locked');
-      const jobs = waitedFor.length === 0 ? [] : await admitWaitingRuns(tx, tenantId, waitedFor);
-      return all.map((_one, index) => (index === 0 ? jobs : []));
+      for (const workflowId of waitedFor) onLined(workflowId);
+      const isRefused = ({ runId, advance, workflowId }: Progress) =>
+        !advanced.has(runId) || (advance.ends !== null && waitedFor.includes(workflowId));
+      const refused = all.filter(isRefused);
+      if (refused.length > 0) throw new Refused(new Set(refused.map(({ runId }) => runId)));
     },
     { durable: all.some(({ durable }) => durable) },
   );
 }
 
 /**
- * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. Answers how many it could. It
+ * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. Answers which it could. It
  * leaves the planner no choice but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
  */
-async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<number> {
-  const { rows } = await tx.query<{ is_free: boolean }>(
+async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
+  const { rows } = await tx.query<{ id: string; is_free: boolean }>(
     'advance_runs',
     `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, next_step int, ends text, error jsonb)
      ), free AS MATERIALIZED (
        SELECT held.id FROM given g CROSS JOIN LATERAL (
-         SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
+         SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.next_step <= g.next_step AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
      )
      UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
        finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
        lease_expires_at = CASE WHEN g.ends IS NULL THEN r.lease_expires_at END
      FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
-     RETURNING CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
+     RETURNING r.id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
     [
       JSON.stringify(
         all.map(({ runId, fence, advance }) => ({
@@ -123,7 +167,7 @@ async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<nu
       ),
     ],
   );
-  return rows.filter(({ is_free: isFree }) => isFree).length;
+  return new Set(rows.flatMap(({ id, is_free: isFree }) => (isFree ? [id] : [])));
 }
 
 async function writeSteps(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<void> {

@@ -178,8 +178,14 @@ export class RunPlaces {
     }
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, deadlineMs);
-    await Promise.race([Promise.allSettled([...this.#running, this.#looking]), late.promise]);
+    await Promise.race([this.#settled(), late.promise]);
     clearTimeout(timer);
+  }
+
+  /** Resolves once nothing is in hand, also of what was still being accepted. */
+  async #settled(): Promise<void> {
+    while (this.#running.size > 0 || this.#looking !== null)
+      await Promise.allSettled([...this.#running, this.#looking]);
   }
 
   #shareOf(tenantId: string): Share {

@@ -78,7 +78,8 @@ function withAttempt(outcome: CallOutcome, attempt: number): StepOutcome {
 type SkillStep = Extract<Step, { type: 'skill' | 'log' | 'deliver' }>;
 
 /** A log line is text, whatever a reference in it refers to. */
-const asLine = (value: JsonValue) => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 10_000);
+const asLine = (value: JsonValue) =>
+  (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 10_000).toWellFormed();
 
 /** The skill that a step calls, with its input still unrendered. */
 export function callOf(step: SkillStep): { skillId: string; input: JsonObject } {

@@ -66,6 +66,8 @@ export interface ClaimedRun extends RunTerms {
   started_at: Date | null;
   steps: Step[];
   results: StepRow[];
+  /** When this process accepted it, by `performance.now()`, if it did, and holds it since then. */
+  held_since?: number;
 }
 
 /**
@@ -185,7 +187,7 @@ interface StepWriter {
 }
 
 const writeStepStatement = `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, output, output_text, error, started_at, finished_at, state, output_bytes, input, input_omitted)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN clock_timestamp() END, $11, $12, $13, $14)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), CASE WHEN $10 THEN least(clock_timestamp(), (SELECT r.finished_at FROM runs r WHERE r.id = $1)) END, $11, $12, $13, $14)
      ON CONFLICT (run_id, index) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, wait = excluded.wait, state = excluded.state, output_bytes = excluded.output_bytes,
        output = excluded.output, output_text = excluded.output_text, error = excluded.error, finished_at = excluded.finished_at,
        input = CASE WHEN excluded.input_omitted IS NULL THEN run_steps.input ELSE excluded.input END, input_omitted = coalesce(excluded.input_omitted, run_steps.input_omitted)`;
@@ -256,7 +258,7 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
-     WHERE id = $1 AND fence = $2 AND status = 'running'
+     WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step <= $3
      RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${endsLock('workflow_id')}) END`,
     [runId, fence, advance.nextStep, advance.ends, json(advance.error)],
   );

@@ -14,8 +14,9 @@ export interface BatchesOptions<Item, Result> {
   /** Flushes under way at once of one key, and of all. */
   maxFlushesOfKey?: number;
   maxFlushes?: number;
-  /** Items that wait, of all keys; beyond, they are refused. */
+  /** Items that wait, of all keys, and what they take up; beyond, they are refused. */
   maxWaiting?: number;
+  maxWaitingBytes?: number;
 }
 
 interface Entry<Item, Result> {
@@ -33,7 +34,7 @@ interface Line<Item, Result> {
 /**
  * Gathers what is wanted of the database within one tick, and while the flushes before it are under way, and does it in one transaction for
  * each key, such as a workspace: then a hundred callers share one statement, one commit and one wait for the disk. Keys take turns, so
- * that nobody's many items stand before another's few. What fails a batch is done again item by item, so that it fails alone.
+ * that nobody's many items stand before another's few. What fails a batch is done again in halves, down to what fails it, which fails alone.
  */
 export class Batches<Item, Result> {
   readonly #options: Required<BatchesOptions<Item, Result>>;
@@ -42,6 +43,7 @@ export class Batches<Item, Result> {
   /** What goes on for many callers is done in the context of none. */
   readonly #context = new AsyncResource('Batches');
   #waiting = 0;
+  #waitingBytes = 0;
   #flushing = 0;
   #isScheduled = false;
 
@@ -52,6 +54,7 @@ export class Batches<Item, Result> {
       maxFlushesOfKey: 2,
       maxFlushes: 4,
       maxWaiting: 4_096,
+      maxWaitingBytes: 64 * 1024 * 1024,
       ...options,
     };
   }
@@ -62,7 +65,8 @@ export class Batches<Item, Result> {
    */
   add(key: string, item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    if (this.#waiting >= this.#options.maxWaiting) {
+    const bytes = this.#options.bytesOf(item);
+    if (this.#waiting >= this.#options.maxWaiting || this.#waitingBytes > this.#options.maxWaitingBytes) {
       reject(new DatabaseOutage('Too much waits for the database; try again shortly.', undefined));
       return promise;
     }
@@ -71,8 +75,9 @@ export class Batches<Item, Result> {
       line = { entries: [], flushing: 0 };
       this.#lines.set(key, line);
     }
-    line.entries.push({ item, bytes: this.#options.bytesOf(item), resolve, reject });
+    line.entries.push({ item, bytes, resolve, reject });
     this.#waiting += 1;
+    this.#waitingBytes += bytes;
     if (!this.#isScheduled) {
       this.#isScheduled = true;
       // After what this turn of the loop still brings.
@@ -110,8 +115,10 @@ export class Batches<Item, Result> {
       bytes += line.entries[count]?.bytes ?? 0;
       if (count > 0 && bytes > maxBytes) break;
     }
+    const taken = line.entries.splice(0, count);
     this.#waiting -= count;
-    return line.entries.splice(0, count);
+    for (const { bytes } of taken) this.#waitingBytes -= bytes;
+    return taken;
   }
 
   /** Never rejects: its entries do. */
@@ -124,7 +131,11 @@ export class Batches<Item, Result> {
       for (const [index, { resolve }] of entries.entries()) resolve(results[index] as Result);
     } catch (error) {
       if (entries.length === 1 || error instanceof DatabaseOutage) for (const { reject } of entries) reject(error);
-      else for (const entry of entries) await this.#flush(key, [entry]);
+      else {
+        const half = Math.ceil(entries.length / 2);
+        await this.#flush(key, entries.slice(0, half));
+        await this.#flush(key, entries.slice(half));
+      }
     }
   }
 }

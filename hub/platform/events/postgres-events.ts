@@ -31,6 +31,8 @@ export class PostgresEvents implements Events {
   #retry: NodeJS.Timeout | undefined;
   #beat: NodeJS.Timeout | undefined;
   readonly #renewal: NodeJS.Timeout;
+  /** When this process last said that it is there, by `performance.now()`. */
+  #renewedAt = performance.now();
   /** Until when somebody else may listen, by `performance.now()`. */
   #othersUntil = 0;
   /** Whether nobody answered yet since it was asked who is there: who did not know of this process may have told it nothing. */
@@ -41,7 +43,7 @@ export class PostgresEvents implements Events {
     this.#logger = logger;
     this.#local = new LocalEvents(logger);
     this.#options = { ...defaultEventsOptions, ...options };
-    this.#renewal = setInterval(() => this.#sayPresent(false), this.#options.presenceMs / 3);
+    this.#renewal = setInterval(() => this.#renew(), this.#options.presenceMs / 3);
     this.#renewal.unref();
   }
 
@@ -61,7 +63,7 @@ export class PostgresEvents implements Events {
 
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
-    if (this.#closed || performance.now() > this.#othersUntil) return;
+    if (this.#closed || (performance.now() > this.#othersUntil && !this.#stoodStill())) return;
     await this.#send(topic, payload);
   }
 
@@ -103,7 +105,7 @@ export class PostgresEvents implements Events {
   }
 
   async #connect(): Promise<void> {
-    const { pingMs, pingDeadlineMs, answerMs } = this.#options;
+    const { pingMs, pingDeadlineMs } = this.#options;
     const client = new Client({
       connectionString: this.#url,
       application_name: 'outrigger-events',
@@ -129,10 +131,29 @@ export class PostgresEvents implements Events {
       return;
     }
     this.#client = client;
-    this.#othersUntil = Math.max(this.#othersUntil, performance.now() + answerMs);
+    this.#renewedAt = performance.now();
+    this.#askWhoIsThere();
+    this.#beat = setTimeout(() => void this.#askAgain(client), pingMs);
+  }
+
+  /** Whether this process did nothing for so long that it knows nothing of the others, nor they of it. */
+  #stoodStill(): boolean {
+    return performance.now() - this.#renewedAt > this.#options.presenceMs / 2;
+  }
+
+  #renew(): void {
+    const stoodStill = this.#stoodStill();
+    this.#renewedAt = performance.now();
+    if (stoodStill) this.#askWhoIsThere();
+    else this.#sayPresent(false);
+    // What others told of meanwhile they may have told nobody.
+    if (stoodStill) this.#local.reconnected();
+  }
+
+  #askWhoIsThere(): void {
+    this.#othersUntil = Math.max(this.#othersUntil, performance.now() + this.#options.answerMs);
     this.#isUnanswered = true;
     this.#sayPresent(true);
-    this.#beat = setTimeout(() => void this.#askAgain(client), pingMs);
   }
 
   #sayPresent(asks: boolean): void {

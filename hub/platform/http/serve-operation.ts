@@ -68,7 +68,9 @@ export async function serveOperation(
   const authenticated = authenticate(options.auth, operation, request, address, params as Record<string, string>);
   // What a caller who is known asks to read is read while it is looked whether the caller still may.
   const recalled = isPlainRead(operation) ? recall(options.auth, operation, request, address) : null;
-  const confirmed = recalled === null ? null : withoutTraces(authenticated, response);
+  const headers = new Set(response.getHeaderNames());
+  const confirmed = recalled === null ? null : authenticated;
+  confirmed?.catch(() => undefined);
   try {
     const principal = recalled ?? (await authenticated);
     await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
@@ -81,22 +83,14 @@ export async function serveOperation(
         work,
       );
   } catch (error) {
-    // Whoever is not let in any more hears that, and nothing of what is wrong with the request.
-    await confirmed;
+    // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
+    await confirmed?.catch((refusal: unknown) => {
+      if (!response.headersSent)
+        for (const name of response.getHeaderNames()) if (!headers.has(name)) response.removeHeader(name);
+      throw refusal;
+    });
     throw error;
   }
-}
-
-/** As whom a caller is let in; whoever is not sees none of the headers that were set meanwhile. */
-function withoutTraces(authenticated: Promise<Principal>, response: Response): Promise<Principal> {
-  const before = new Set(response.getHeaderNames());
-  const confirmed = authenticated.catch((error: unknown) => {
-    if (!response.headersSent)
-      for (const name of response.getHeaderNames()) if (!before.has(name)) response.removeHeader(name);
-    throw error;
-  });
-  confirmed.catch(() => undefined);
-  return confirmed;
 }
 
 interface KnownCaller {

@@ -71,7 +71,8 @@ export class NodeCommands {
   async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; committed: () => void }> {
     const { command, input, nodeId, approval } = request;
     const { timeoutMs = command.timeoutMs } = input as { timeoutMs?: number };
-    const poll = this.parked.keep(nodeId);
+    // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
+    const poll = command.acts ? null : this.parked.keep(request);
     const { rows } = await tx.query<{ id: string; expires_at: Date; handed_out_at: string | null; is_new: boolean }>(
       'dispatch_command',
       `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)

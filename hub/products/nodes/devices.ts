@@ -167,7 +167,7 @@ export class Devices {
         const leftMs = deadline - performance.now();
         // What was missed until then the next poll finds.
         if (leftMs <= 0) break;
-        using _parked = max > 0 && !waiting.isWoken ? sent.parked.park(nodeId, waiting) : null;
+        using _parked = max > 0 && !waiting.isWoken ? sent.parked.park(device, waiting) : null;
         const wasWoken = await waiting.wait(leftMs, signal);
         if (waiting.handedOver !== null) {
           for (const { id } of waiting.handedOver.answer.commands) quiet?.handedOut(id);

@@ -1,4 +1,5 @@
 import type { HandOut } from './hand-out.ts';
+import type { DeviceIdentity } from './store.ts';
 
 /** For how long a poll is kept for a command that is being written, in milliseconds: longer than any such transaction takes that is of use. */
 const keptMs = 2_000;
@@ -17,25 +18,30 @@ export interface KeptPoll {
   deliver(handedOut: HandOut): boolean;
 }
 
+/** Nobody keeps a poll of another workspace by naming its node. */
+const keyOf = ({ tenantId, nodeId }: DeviceIdentity) => `${tenantId} ${nodeId}`;
+
 /** The polls that wait at this process, so that a command can be leased as it is written, and handed over without a look at the database. */
 export class ParkedPolls {
   readonly #byNode = new Map<string, Set<ParkedPoll>>();
 
   /** Lets commands be handed to a poll until it is disposed. */
-  park(nodeId: string, poll: ParkedPoll): Disposable {
-    const polls = this.#byNode.get(nodeId) ?? new Set();
+  park(device: DeviceIdentity, poll: ParkedPoll): Disposable {
+    const key = keyOf(device);
+    const polls = this.#byNode.get(key) ?? new Set();
     polls.add(poll);
-    this.#byNode.set(nodeId, polls);
-    return { [Symbol.dispose]: () => this.#remove(nodeId, poll) };
+    this.#byNode.set(key, polls);
+    return { [Symbol.dispose]: () => this.#remove(key, poll) };
   }
 
   /** Keeps a poll of a node for one command; null when none waits here. */
-  keep(nodeId: string): KeptPoll | null {
-    const polls = this.#byNode.get(nodeId);
+  keep(device: DeviceIdentity): KeptPoll | null {
+    const key = keyOf(device);
+    const polls = this.#byNode.get(key);
     if (polls === undefined) return null;
     const [poll] = polls;
     if (poll === undefined) return null;
-    this.#remove(nodeId, poll);
+    this.#remove(key, poll);
     let isKept = true;
     const end = () => {
       const wasKept = isKept;
@@ -48,9 +54,9 @@ export class ParkedPolls {
     return { deliver: (handedOut) => end() && poll.take(handedOut) };
   }
 
-  #remove(nodeId: string, poll: ParkedPoll): void {
-    const polls = this.#byNode.get(nodeId);
+  #remove(key: string, poll: ParkedPoll): void {
+    const polls = this.#byNode.get(key);
     polls?.delete(poll);
-    if (polls?.size === 0) this.#byNode.delete(nodeId);
+    if (polls?.size === 0) this.#byNode.delete(key);
   }
 }

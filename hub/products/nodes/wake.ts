@@ -27,7 +27,7 @@ export class Wake implements Disposable, ParkedPoll {
   }
 
   take(handedOut: HandOut): boolean {
-    if (this.isEnded || this.#resolve === undefined) return false;
+    if (this.isEnded || this.handedOver !== null || this.#resolve === undefined) return false;
     this.handedOver = handedOut;
     this.wake();
     return true;
