@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -14,6 +15,7 @@ import { findStartable } from '../products/automations/workflows/store.ts';
 import { Engine } from './engine.ts';
 import type { PromisedJob } from './index.ts';
 import { RunIntake } from './intake.ts';
+import { endsLock, lockLine } from './line-locks.ts';
 import { defineSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
 import { claimRun, releaseRun } from './store.ts';
@@ -131,8 +133,8 @@ test('a run for which this process has room is its own from the first moment, an
   const [run] = begun as [ClaimedRun];
   await db.workspace(tenantId, (tx) => releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0));
   const { steps, workflow_version: version, ...claimed } = (await claimRun(db, run.id)) as ClaimedRun;
-  const { steps: ownSteps, ...own } = run;
-  expect(version).toBe(1);
+  const { steps: ownSteps, held_since: since, ...own } = run;
+  expect([version, typeof since]).toEqual([1, 'number']);
   expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0 });
   expect(JSON.stringify(own.payload)).toBe(JSON.stringify(claimed.payload));
   expect(ownSteps).toEqual(steps);
@@ -214,6 +216,67 @@ async function workOn(tenantId: string, steps: unknown[], count: number, skills:
   await Promise.all(begun.map((run) => engine.execute(run, never)));
   return { begun, sent: recorder.statements.map(({ name }) => name) };
 }
+
+/** A database whose every transaction takes a while longer. */
+class SlowDatabase extends Database {
+  transactions = 0;
+  slowByMs = 0;
+  override async workspace<Result>(...given: Parameters<Database['workspace']>): Promise<Result> {
+    this.transactions += 1;
+    await delay(this.slowByMs);
+    return super.workspace(...given) as Promise<Result>;
+  }
+}
+
+/** Has runs of these steps worked on over a database that is slow from then on; answers how many transactions that took. */
+async function workSlowly(
+  tenantId: string,
+  steps: unknown[],
+  { count, slowByMs, skills = [] }: { count: number; slowByMs: number; skills?: Skill[] },
+  before: (begun: ClaimedRun[]) => Promise<unknown> = async () => undefined,
+) {
+  const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
+  const { intake, begun } = intakeWith();
+  await Promise.all(Array.from({ length: count }, () => intake.accept({ definition, ...start })));
+  await before(begun);
+  await using slow = new SlowDatabase({
+    url: database.url,
+    maxConnections: 8,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  slow.slowByMs = slowByMs;
+  const all = [...logSkills(), ...skills];
+  const engine = new Engine({
+    db: slow,
+    events,
+    skills: { find: (id) => all.find((skill) => skill.id === id), list: () => all },
+    ...enginePorts(slow, events),
+    logger,
+  });
+  await Promise.all(begun.map((run) => engine.execute(run, never)));
+  return { begun, transactions: slow.transactions };
+}
+
+const linesOf = (tenantId: string) =>
+  database.query<{ lines: string; n: number }>(
+    `select lines, count(*)::int as n from (
+       select (select string_agg(l.message, '' order by l.step_index, l.id) from run_logs l where l.run_id = r.id) as lines
+       from runs r where tenant_id = $1 and status = 'succeeded') each group by 1`,
+    [tenantId],
+  );
+
+const keeping = defineSkill({
+  id: 'test.keeping',
+  title: '',
+  summary: '',
+  requires: [],
+  effect: 'pure',
+  input: z.strictObject({}),
+  output: z.unknown(),
+  // What it keeps it writes by itself, so that its step is written alone.
+  execute: async () => ({ output: null, persist: async () => undefined }),
+});
 
 const log = (message: string) => ({ type: 'log', message, level: 'info' });
 
@@ -321,4 +384,131 @@ test('a run that was cancelled, and one whose row somebody holds, keep no other 
     tenantId,
   ]);
   expect(lines.map(({ run_id: id }) => id).toSorted()).toEqual([locked, ...others].toSorted());
+});
+
+test.each([20, 150, 300])(
+  'however long a commit takes (%i ms), each step and line is written once, and many runs together',
+  async (slowByMs) => {
+    const tenantId = await workspace();
+    const steps = [log('a'), log('b'), log('c')];
+    const { transactions } = await workSlowly(tenantId, steps, { count: 40, slowByMs }, async ([first]) =>
+      // One that is somebody else's by now undoes the batch that it is in.
+      database.query(
+        "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+        [first?.id],
+      ),
+    );
+    expect(await linesOf(tenantId)).toEqual([{ lines: 'abc', n: 39 }]);
+    expect(transactions).toBeLessThan(10);
+  },
+);
+
+test('a step that ends while those before it are being written is written before whatever comes next of its run', async () => {
+  const tenantId = await workspace();
+  const steps = [
+    log('a'),
+    // Longer than a step stays unwritten, shorter than writing it takes.
+    { type: 'skill', skillId: 'test.slow', input: {} },
+    log('b'),
+    { type: 'skill', skillId: 'test.keeping', input: {} },
+    log('c'),
+    { type: 'skill', skillId: 'test.keeping', input: {} },
+  ];
+  const seen: number[] = [];
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const rows = await database.query<{ n: number }>('select next_step as n from runs where tenant_id = $1', [
+        tenantId,
+      ]);
+      for (const { n } of rows) seen.push(n);
+      await delay(5);
+    }
+  })();
+  await workSlowly(tenantId, steps, { count: 1, slowByMs: 200, skills: [slow(() => delay(150)), keeping] });
+  isOver = true;
+  await watching;
+  expect(await linesOf(tenantId)).toEqual([{ lines: 'abc', n: 1 }]);
+  expect(
+    await database.query('select index, status from run_steps where tenant_id = $1 order by index', [tenantId]),
+  ).toEqual(steps.map((_step, index) => ({ index, status: 'succeeded' })));
+  // It never goes back: what is behind it is not done again after a crash.
+  expect(seen).toEqual(seen.toSorted((left, right) => left - right));
+});
+
+test('ends for which others of their workflow wait are written by themselves, and keep no other workspace waiting for a line', async () => {
+  const [lined, other] = [await workspace(), await workspace()];
+  const { begun } = await workSlowly(lined, [log('x')], { count: 4, slowByMs: 0 }, async (runs) => {
+    const { workflow_id: workflowId } = runs[0] as ClaimedRun;
+    await database.query(`update workflows set limits = '{"maxConcurrentRuns":4,"onLimit":"queue"}' where id = $1`, [
+      workflowId,
+    ]);
+  });
+  expect(await linesOf(lined)).toEqual([{ lines: 'x', n: 4 }]);
+  expect(begun).toHaveLength(4);
+
+  // Somebody judges the line for long.
+  const definition = await definitionOf(lined, await workflow(lined));
+  const { intake, begun: held } = intakeWith();
+  await Promise.all(Array.from({ length: 8 }, () => intake.accept({ definition, ...start })));
+  await database.query(`update workflows set limits = '{"maxConcurrentRuns":4,"onLimit":"queue"}' where id = $1`, [
+    definition.id,
+  ]);
+  const letGo = Promise.withResolvers<void>();
+  const judging = db.workspace(lined, async (tx) => {
+    await lockLine(tx, lined, definition.id);
+    await letGo.promise;
+  });
+  const engine = engineWith(logSkills());
+  const ending = Promise.all(held.slice(0, 3).map((run) => engine.execute(run, never)));
+  await delay(100);
+  const { intake: otherIntake, begun: others } = intakeWith();
+  await otherIntake.accept({ definition: await definitionOf(other, await workflow(other)), ...start });
+  await engine.execute(others[0] as ClaimedRun, never);
+  expect(await linesOf(other)).toEqual([{ lines: 'x', n: 1 }]);
+  letGo.resolve();
+  await Promise.all([judging, ending]);
+});
+
+test('a run that waited long for its place is read anew before it begins: it may have been cancelled', async () => {
+  const tenantId = await workspace();
+  let calls = 0;
+  const skill = slow(async () => void (calls += 1));
+  const steps = [{ type: 'skill', skillId: 'test.slow', input: {} }];
+  const definition = await definitionOf(tenantId, await workflow(tenantId, steps));
+  const { intake, begun } = intakeWith();
+  await Promise.all([intake.accept({ definition, ...start }), intake.accept({ definition, ...start })]);
+  const [cancelled, other] = begun.map((run) => ({ ...run, held_since: performance.now() - 2_000 })) as [
+    ClaimedRun,
+    ClaimedRun,
+  ];
+  await database.query(
+    "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
+    [cancelled.id],
+  );
+  const engine = engineWith([skill]);
+  await Promise.all([engine.execute(cancelled, never), engine.execute(other, never)]);
+  expect(calls).toBe(0);
+  expect(await rowOf(other.id)).toMatchObject({ status: 'running', leased: null, promised: 1 });
+  expect(await engine.execute(other.id, never)).toBe(true);
+  expect([calls, await rowOf(other.id)]).toMatchObject([1, { status: 'succeeded' }]);
+});
+
+test('a run ends only once whoever changes the limits of its workflow is done, and as a whole', async () => {
+  const tenantId = await workspace();
+  const definition = await definitionOf(tenantId, await workflow(tenantId));
+  const { intake, begun } = intakeWith();
+  await Promise.all(Array.from({ length: 3 }, () => intake.accept({ definition, ...start })));
+  const letGo = Promise.withResolvers<void>();
+  const changing = db.workspace(tenantId, async (tx) => {
+    await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [definition.id]);
+    await letGo.promise;
+  });
+  const engine = engineWith(logSkills());
+  const ending = Promise.all(begun.map((run) => engine.execute(run, never)));
+  await delay(300);
+  expect(await linesOf(tenantId)).toEqual([]);
+  letGo.resolve();
+  await Promise.all([changing, ending]);
+  expect(await linesOf(tenantId)).toEqual([{ lines: 'x', n: 3 }]);
 });

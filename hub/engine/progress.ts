@@ -34,12 +34,12 @@ interface Item {
   texts: string[];
 }
 
-/** Some runs of a batch are not their writers' any more, or are locked by somebody. */
-class Refused extends Error {
-  readonly runIds: ReadonlySet<string>;
-  constructor(runIds: ReadonlySet<string>) {
-    super('a run was taken over, cancelled or ended, is locked, or others wait for its end');
-    this.runIds = runIds;
+/** Others wait for the ends of runs of these workflows, or may: whoever can wait for their lines has to write those. */
+class Lined extends Error {
+  readonly workflowIds: readonly string[];
+  constructor(workflowIds: readonly string[]) {
+    super('others wait for the end of a run');
+    this.workflowIds = workflowIds;
   }
 }
 
@@ -77,45 +77,47 @@ export class ProgressWriter {
   }
 }
 
-/** Writes those that it can: all of them in one transaction or, when some refuse, all but those in the next one. */
+/** Writes those that it can; answers which. */
 async function writeAll(
   db: Database,
   tenantId: string,
   items: readonly Item[],
   onLined: (workflowId: string) => void,
 ): Promise<boolean[]> {
-  const refused = new Set<string>();
+  const lined: string[] = [];
   for (;;) {
-    const rest = items.filter(({ progress }) => !refused.has(progress.runId));
-    if (rest.length === 0) break;
+    const rest = items.filter(
+      ({ progress: { advance, workflowId } }) => advance.ends === null || !lined.includes(workflowId),
+    );
     try {
-      await writeTogether(db, tenantId, rest, onLined);
-      break;
+      const written = rest.length === 0 ? new Set<string>() : await writeTogether(db, tenantId, rest);
+      return items.map((item) => rest.includes(item) && written.has(item.progress.runId));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      for (const runId of error.runIds) refused.add(runId);
+      if (!(error instanceof Lined)) throw error;
+      for (const workflowId of error.workflowIds) onLined(workflowId);
+      lined.push(...error.workflowIds);
     }
   }
-  return items.map(({ progress }) => !refused.has(progress.runId));
 }
 
-/** @throws Refused when nothing was written because of some. */
-function writeTogether(
-  db: Database,
-  tenantId: string,
-  items: readonly Item[],
-  onLined: (workflowId: string) => void,
-): Promise<void> {
-  const all = items.map(({ progress }) => progress);
-  const ended = [...new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId])))];
+/** Answers which runs were written: those that are still their writers' and that nobody holds. @throws Lined when nothing was. */
+function writeTogether(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
   return db.workspace(
     tenantId,
     async (tx) => {
+      const advanced = await advanceAll(
+        tx,
+        items.map(({ progress }) => progress),
+      );
+      // Nothing more is sent of the others: even the reference of a step to its run would wait for whoever has that locked.
+      const mine = items.filter(({ progress }) => advanced.has(progress.runId));
+      if (mine.length === 0) return advanced;
       noteWorkspaceChange(tx, tenantId);
-      for (const { runId } of all) noteWritten(tx, runRowsTopic(runId));
-      const [advanced, , , , waitedFor]: [Set<string>, void, void, void, string[]] = await Promise.all([
-        advanceAll(tx, all),
-        writeSteps(tx, tenantId, items),
+      for (const runId of advanced) noteWritten(tx, runRowsTopic(runId));
+      const all = mine.map(({ progress }) => progress);
+      const ended = new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId])));
+      const [, , , waitedFor]: [void, void, void, string[]] = await Promise.all([
+        writeSteps(tx, tenantId, mine),
         writeReceipts(
           tx,
           all.flatMap(({ receipts }) => receipts),
@@ -124,15 +126,12 @@ function writeTogether(
           tx,
           all.flatMap(({ steps }) => steps.flatMap(({ rows }) => rows)),
         ),
-        ended.length === 0 ? [] : findLines(tx, tenantId, ended),
+        ended.size === 0 ? [] : findLines(tx, tenantId, [...ended]),
       ]);
-      for (const workflowId of waitedFor) onLined(workflowId);
-      const isRefused = ({ runId, advance, workflowId }: Progress) =>
-        !advanced.has(runId) || (advance.ends !== null && waitedFor.includes(workflowId));
-      const refused = all.filter(isRefused);
-      if (refused.length > 0) throw new Refused(new Set(refused.map(({ runId }) => runId)));
+      if (waitedFor.length > 0) throw new Lined(waitedFor);
+      return advanced;
     },
-    { durable: all.some(({ durable }) => durable) },
+    { durable: items.some(({ progress }) => progress.durable) },
   );
 }
 
@@ -141,7 +140,7 @@ function writeTogether(
  * leaves the planner no choice but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
  */
 async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
-  const { rows } = await tx.query<{ id: string; is_free: boolean }>(
+  const { rows } = await tx.query<{ id: string; workflow_id: string; is_free: boolean }>(
     'advance_runs',
     `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, next_step int, ends text, error jsonb)
@@ -154,7 +153,7 @@ async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<Se
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
        lease_expires_at = CASE WHEN g.ends IS NULL THEN r.lease_expires_at END
      FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
-     RETURNING r.id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
+     RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
     [
       JSON.stringify(
         all.map(({ runId, fence, advance }) => ({
@@ -167,7 +166,10 @@ async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<Se
       ),
     ],
   );
-  return new Set(rows.flatMap(({ id, is_free: isFree }) => (isFree ? [id] : [])));
+  // Somebody changes their limits, and looks whether anybody is to follow.
+  const judged = rows.flatMap(({ workflow_id: workflowId, is_free: isFree }) => (isFree ? [] : [workflowId]));
+  if (judged.length > 0) throw new Lined([...new Set(judged)]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function writeSteps(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<void> {

@@ -139,6 +139,8 @@ export class Companion {
       clearInterval(settings);
       dispatcher.endAll('withdrawn', 'The companion was stopped.');
       const deadline = delay(stopDeadlineMs, undefined, { ref: false });
+      // Whoever revoked this machine meanwhile, its owner reads what was done on it.
+      await Promise.race([dispatcher.idle(), deadline]);
       while (this.#reports.size > 0 && this.#connection.revocation === undefined) {
         if ((await Promise.race([Promise.allSettled(this.#reports).then(() => 'done'), deadline])) !== 'done') break;
       }

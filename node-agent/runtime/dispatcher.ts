@@ -48,6 +48,7 @@ export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #browser: BrowserSession;
   readonly #handlers: CommandHandlers;
+  readonly #executing = new Set<Promise<FinishedCommand>>();
   readonly #running = new Map<string, Running>();
 
   constructor(options: DispatcherOptions) {
@@ -101,7 +102,18 @@ export class Dispatcher implements AsyncDisposable {
    * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
    * again.
    */
-  async execute(command: ReceivedCommand): Promise<FinishedCommand> {
+  execute(command: ReceivedCommand): Promise<FinishedCommand> {
+    const executed = this.#execute(command).finally(() => this.#executing.delete(executed));
+    this.#executing.add(executed);
+    return executed;
+  }
+
+  /** Resolves once nothing is being carried out: then all of it stands in the journal and in the audit. */
+  async idle(): Promise<void> {
+    while (this.#executing.size > 0) await Promise.allSettled(this.#executing);
+  }
+
+  async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
     const entry = { type: command.type, acts: definition?.acts ?? false };
     const abort = new AbortController();

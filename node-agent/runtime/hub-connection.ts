@@ -81,7 +81,7 @@ export class HubConnection {
   endIfRevoked(error: unknown): boolean {
     if (!(error instanceof HubError) || !error.isRevocation) return false;
     this.#revocation ??= new CompanionError(
-      `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --hub ${this.#options.identity.hub}`,
+      `The hub does not know this machine any more (${error.message}) Pair it again with: outrigger-companion pair CODE --force --hub ${this.#options.identity.hub}`,
       { exitCode: unpairedExitCode },
     );
     this.#options.onRevoked(this.#revocation);

@@ -511,6 +511,13 @@ describe('the hub', () => {
     expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'node_revoked' } });
     expect(await ended).toBe(3);
     expect(processesWith('sleep\u00003535')).toEqual([]);
+    // Its owner reads what was done on it, whoever revoked it meanwhile.
+    const audit = JSON.parse((await revoked.cli('audit', '--json')).stdout) as { type: string }[];
+    expect(audit.at(-1)).toMatchObject({
+      type: 'system.run',
+      outcome: 'withdrawn',
+      approvedBy: expect.any(String) as string,
+    });
     expect(await runCompanionCli(['run'], { OUTRIGGER_COMPANION_HOME: revoked.home })).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('Pair it again') as string,

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -69,4 +70,35 @@ test('a process that is alone notifies nobody, one that comes hears all from the
   await there[Symbol.asyncDispose]();
   await tellUntil(false);
   expect(heardHere.filter((n) => n === 2)).toHaveLength(1);
+});
+
+test('a process that stood still for longer than it is remembered is told to look again, and hears what comes then', async () => {
+  await using here = await connect();
+  const child = spawn(
+    process.execPath,
+    [new URL('../../../test/fixtures/event-listener.ts', import.meta.url).pathname],
+    {
+      env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const tellUntilHeard = async (n: number) => {
+    const tell = async () => {
+      await here.publish('topic', { n });
+      return said;
+    };
+    await expect.poll(tell, { timeout: 10_000 }).toContain(`heard ${n}`);
+  };
+  await expect.poll(() => said, { timeout: 10_000 }).toContain('listens');
+  await tellUntilHeard(1);
+  child.kill('SIGSTOP');
+  await new Promise((resolve) => setTimeout(resolve, 1_800));
+  await here.publish('topic', { n: 2 });
+  said = '';
+  child.kill('SIGCONT');
+  await expect.poll(() => said).toMatch(/looks again/);
+  await tellUntilHeard(3);
 });
