@@ -550,11 +550,15 @@ export class Engine {
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       const write = (wait: StepWait) =>
         writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
-      const [woken, wait] = await Promise.all([
+      const waiting = Promise.all([
         suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds }),
         (async () => outcome.begin(tx))(),
-        expected === undefined ? undefined : write(expected),
       ]);
+      const written = expected === undefined ? undefined : write(expected);
+      written?.catch(() => undefined);
+      // What keeps it from waiting is said first, also when that has failed the whole transaction.
+      const [woken, wait] = await waiting;
+      await written;
       if (expected === undefined || !isDeepStrictEqual(wait, expected)) await write(wait);
       return woken === null ? [] : [woken];
     };

@@ -344,7 +344,7 @@ describe('limits of a workflow', () => {
         .poll(async () => (await states()).filter((status) => status === 'waiting_approval').length)
         .toBe(Math.min(2, 5 - done));
     }
-    expect(await states()).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
+    await expect.poll(states).toEqual(Array.from({ length: 5 }, () => 'succeeded'));
   });
 
   test('drop refuses what is too much, and replace cancels the oldest for it', async () => {
