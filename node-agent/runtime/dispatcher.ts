@@ -24,6 +24,7 @@ import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { LocalSettings } from './settings.ts';
+import { untilAborted } from './until-aborted.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
 const browserGraceMs = 5_000;
@@ -291,22 +292,5 @@ export class Dispatcher implements AsyncDisposable {
         throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
       return { name, contentType, filePath };
     });
-  }
-}
-
-async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  let timer: NodeJS.Timeout | undefined;
-  // A handler that heeds its signal ends in time and says how; one that does not is left behind.
-  const onAbort = () => {
-    timer = setTimeout(() => late.reject(signal.reason as Error), 5_000);
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-    promise.catch(() => undefined);
   }
 }
