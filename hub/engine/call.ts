@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import type { StepWait } from './schema.ts';
-import type { SunkRow } from './skill.ts';
-import type { EffectKind, SkillOutcome } from './skill.ts';
+import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 
 /** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
 export interface CallSite {

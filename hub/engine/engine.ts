@@ -425,10 +425,10 @@ export class Engine {
       tries += 1;
       const jobs: PromisedJob[] = [];
       const after: (() => void)[] = [];
-      // The connection may have broken between the commit and the word of it.
-      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
       const errorWorkflow = ends === 'failed' ? errorWorkflowOf(run) : null;
       if (errorWorkflow !== null) await lockLimits(tx, errorWorkflow);
+      // The connection may have broken between the commit and the word of it.
+      if (tries > 1 && (await hasAdvanced(tx, held, advance))) return { jobs, after };
       // In this order, and one behind the other without waiting: should another worker have the run, all of it is undone.
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
@@ -544,8 +544,8 @@ export class Engine {
     let tries = 0;
     const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
       tries += 1;
-      if (tries > 1 && (await isSuspended(tx, held))) return [];
       await outcome.lockFirst?.(tx);
+      if (tries > 1 && (await isSuspended(tx, held))) return [];
       const { wakeInSeconds, expected, state } = outcome;
       const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
       const write = (wait: StepWait) =>

@@ -364,11 +364,14 @@ test('a run that was cancelled, and one whose row somebody holds, keep no other 
     "update runs set status = 'cancelled', finished_at = now(), fence = fence + 1, lease_expires_at = null, wake_at = null where id = $1",
     [cancelled],
   );
+  const isHeld = Promise.withResolvers<void>();
   const letGo = Promise.withResolvers<void>();
   const holding = db.workspace(tenantId, async (tx) => {
     await tx.query('hold', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
+    isHeld.resolve();
     await letGo.promise;
   });
+  await isHeld.promise;
   const engine = engineWith(logSkills());
   const working = Promise.all(begun.map((run) => engine.execute(run, never)));
   const statuses = async (ids: string[]) =>

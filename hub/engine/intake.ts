@@ -22,9 +22,7 @@ export type IntakeRun = Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersio
 };
 
 interface Item {
-  run: IntakeRun;
   runId: string;
-  jobId: string;
   /** The row, as JSON. */
   text: string;
 }
@@ -88,7 +86,7 @@ export class RunIntake {
       is_wanted: reservation !== null,
       job_id: jobId,
     };
-    const accepted = await this.#batches.add(tenantId, { run, runId, jobId, text: JSON.stringify(row) });
+    const accepted = await this.#batches.add(tenantId, { runId, text: JSON.stringify(row) });
     if (accepted === null) return null;
     if (reservation !== null && accepted.begins) {
       const { queued_at: queuedAt, trigger, payload } = accepted;

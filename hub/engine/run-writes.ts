@@ -4,7 +4,6 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { lockRuns } from './run-rows.ts';
 import { advanceRun, hasAdvanced, writeStep } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
@@ -70,10 +69,7 @@ export class RunWrites implements Disposable {
       // After an outage nobody knows.
       const isWritten =
         (await this.#writeWithOthers(progress)) ??
-        (await this.#transaction(async (tx) => {
-          await lockRuns(tx, [progress.runId]);
-          return hasAdvanced(tx, progress, progress.advance);
-        }, false));
+        (await this.#transaction((tx) => hasAdvanced(tx, progress, progress.advance), false));
       if (isWritten) this.#options.onWritten();
       else this.#unwritten.unshift(...before);
       return isWritten;
@@ -123,8 +119,7 @@ export class RunWrites implements Disposable {
     else
       await this.#transaction(async (tx) => {
         const { run, working } = this.#options;
-        // It may have been written all the same, and whoever wrote it may not be done.
-        await lockRuns(tx, [progress.runId]);
+        // It may have been written all the same.
         if (await hasAdvanced(tx, progress, progress.advance)) return;
         await Promise.all([
           advanceRun(tx, progress, progress.advance),

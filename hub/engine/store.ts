@@ -10,6 +10,7 @@ import { isGated, termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost } from './failure.ts';
 import { endsLock } from './line-locks.ts';
+import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
 
@@ -265,12 +266,16 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
   if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
 }
 
-/** Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. */
+/**
+ * Whether a run stands already where this would bring it, by a write of the same holder whose answer was lost. Locks the run first: whoever
+ * wrote it may not be done.
+ */
 export async function hasAdvanced(
   tx: Transaction,
   { runId, fence }: Hold,
   { nextStep, ends }: RunAdvance,
 ): Promise<boolean> {
+  await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'has_advanced',
     'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND next_step = $3 AND status = $4',
@@ -279,8 +284,9 @@ export async function hasAdvanced(
   return rows.length > 0;
 }
 
-/** Whether a run was let go already by a write of the same holder whose answer was lost. A lease that the sweep ended leaves its count. */
+/** The same for a run that was to be let go. A lease that the sweep ended leaves its count. */
 export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Promise<boolean> {
+  await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'is_suspended',
     'SELECT 1 FROM runs WHERE id = $1 AND fence = $2 AND lease_expires_at IS NULL AND lost_leases = 0 AND finished_at IS NULL',
