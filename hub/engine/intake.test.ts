@@ -283,7 +283,7 @@ const log = (message: string) => ({ type: 'log', message, level: 'info' });
 test('runs of steps that do nothing outside are written once, at their end, and many of them together', async () => {
   const tenantId = await workspace();
   const { begun, sent } = await workOn(tenantId, [log('a'), log('b {{run.id}}'), log('c')], 10);
-  expect(sent.toSorted()).toEqual(['advance_runs', 'find_lines', 'insert_logs', 'write_steps']);
+  expect(sent.toSorted()).toEqual(['advance_all_runs', 'assert_no_lines', 'insert_logs', 'write_steps']);
   for (const { id } of begun) {
     const steps = await database.query<Record<string, unknown>>(
       'select index, status, attempts, output_text, started_at <= finished_at as timed, finished_at <= (select finished_at from runs where id = $1) as within from run_steps where run_id = $1 order by index',
@@ -335,7 +335,7 @@ test('what a run has done is written soon also while its next step takes long, a
   gate.resolve();
   const { sent } = await working;
   expect(await written()).toBe(2);
-  expect(sent.filter((name) => name === 'advance_runs')).toHaveLength(2);
+  expect(sent.filter((name) => name === 'advance_all_runs')).toHaveLength(2);
 });
 
 test('what a run has done is written before it reaches out', async () => {

@@ -1,5 +1,6 @@
 import { Batches } from '../platform/db/batches.ts';
 import type { Database } from '../platform/db/database.ts';
+import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/tracing/trace-context.ts';
@@ -132,7 +133,7 @@ export class RunIntake {
 async function acceptHeld(db: Database, tenantId: string, items: readonly Item[]): Promise<(AcceptedRow | null)[]> {
   const { rows } = await db.workspace(tenantId, (tx) => {
     noteWorkspaceChange(tx, tenantId);
-    return tx.query<AcceptedRow>(
+    const accepted = tx.query<AcceptedRow>(
       'accept_held_runs',
       `WITH given AS MATERIALIZED (
          SELECT * FROM jsonb_to_recordset($2::jsonb) AS g(id uuid, flow_id uuid, workflow_id uuid, stamp text, trigger jsonb, context text, payload jsonb,
@@ -158,6 +159,8 @@ async function acceptHeld(db: Database, tenantId: string, items: readonly Item[]
        SELECT run.*, promised.id AS outbox_id FROM run LEFT JOIN promised ON promised.job_id = 'run-' || run.id || '-0'`,
       [tenantId, `[${items.map(({ text }) => text).join(',')}]`, leaseSeconds],
     );
+    commitBehind(tx);
+    return accepted;
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return items.map(({ runId }) => byId.get(runId) ?? null);

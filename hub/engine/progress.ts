@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
-import { noteWritten } from '../platform/db/transaction.ts';
+import { assertedText, isAssertionFailed } from '../platform/db/errors.ts';
+import { commitBehind, noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { runRowsTopic } from './accept-runs.ts';
 import { endsLock } from './line-locks.ts';
@@ -101,32 +102,58 @@ async function writeAll(
 }
 
 /** Answers which runs were written: those that are still their writers' and that nobody holds. @throws Lined when nothing was. */
-function writeTogether(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+async function writeTogether(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+  try {
+    return await writeAtOnce(db, tenantId, items);
+  } catch (error) {
+    if (!isAssertionFailed(error)) throw error;
+    return writeThoseThatCan(db, tenantId, items);
+  }
+}
+
+/** Writes all in one round trip. @throws what `isAssertionFailed` knows when one of them can't be, or others may wait for its end. */
+function writeAtOnce(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+  const all = items.map(({ progress }) => progress);
   return db.workspace(
     tenantId,
     async (tx) => {
-      const advanced = await advanceAll(
+      const writes = [
+        tx.query(
+          'advance_all_runs',
+          advanceText(`SELECT ${assertedText('count(*) FILTER (WHERE is_free) = $2')} FROM advanced`),
+          [advancesOf(all), all.length],
+        ),
+        ...writesOf(tx, tenantId, items),
+      ];
+      const ended = endedWorkflows(all);
+      if (ended.length > 0)
+        writes.push(
+          tx.query('assert_no_lines', `SELECT ${assertedText(`NOT EXISTS (${linesText})`)}`, linesOf(tenantId, ended)),
+        );
+      commitBehind(tx);
+      await Promise.all(writes);
+      return new Set(all.map(({ runId }) => runId));
+    },
+    { durable: items.some(({ progress }) => progress.durable) },
+  );
+}
+
+/** Looks first which can be written, and for whose ends others wait. */
+function writeThoseThatCan(db: Database, tenantId: string, items: readonly Item[]): Promise<Set<string>> {
+  return db.workspace(
+    tenantId,
+    async (tx) => {
+      const advanced = await advanceThoseThatCan(
         tx,
         items.map(({ progress }) => progress),
       );
       // Nothing more is sent of the others: even the reference of a step to its run would wait for whoever has that locked.
       const mine = items.filter(({ progress }) => advanced.has(progress.runId));
       if (mine.length === 0) return advanced;
-      noteWorkspaceChange(tx, tenantId);
-      for (const runId of advanced) noteWritten(tx, runRowsTopic(runId));
-      const all = mine.map(({ progress }) => progress);
-      const ended = new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId])));
-      const [, , , waitedFor]: [void, void, void, string[]] = await Promise.all([
-        writeSteps(tx, tenantId, mine),
-        writeReceipts(
-          tx,
-          all.flatMap(({ receipts }) => receipts),
-        ),
-        writeSunk(
-          tx,
-          all.flatMap(({ steps }) => steps.flatMap(({ rows }) => rows)),
-        ),
-        ended.size === 0 ? [] : findLines(tx, tenantId, [...ended]),
+      const ended = endedWorkflows(mine.map(({ progress }) => progress));
+      const [waitedFor] = await Promise.all([
+        ended.length === 0 ? [] : findLines(tx, tenantId, ended),
+        ...writesOf(tx, tenantId, mine),
       ]);
       if (waitedFor.length > 0) throw new Lined(waitedFor);
       return advanced;
@@ -135,36 +162,64 @@ function writeTogether(db: Database, tenantId: string, items: readonly Item[]): 
   );
 }
 
+const endedWorkflows = (all: readonly Progress[]) => [
+  ...new Set(all.flatMap(({ advance, workflowId }) => (advance.ends === null ? [] : [workflowId]))),
+];
+
+/** What is written of runs that are moved on, one behind the other without waiting. */
+function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Promise<unknown>[] {
+  noteWorkspaceChange(tx, tenantId);
+  for (const { progress } of items) noteWritten(tx, runRowsTopic(progress.runId));
+  const all = items.map(({ progress }) => progress);
+  return [
+    writeSteps(tx, tenantId, items),
+    writeReceipts(
+      tx,
+      all.flatMap(({ receipts }) => receipts),
+    ),
+    writeSunk(
+      tx,
+      all.flatMap(({ steps }) => steps.flatMap(({ rows }) => rows)),
+    ),
+  ];
+}
+
 /**
- * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. Answers which it could. It
- * leaves the planner no choice but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
+ * Moves held runs on, or ends them: then no limit of their workflows changes before that is committed. It leaves the planner no choice
+ * but to find them by their ids: a plan that was made while there were few would else read all of a workspace.
+ * @param answer the statement's end, which says what became of `advanced`.
  */
-async function advanceAll(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
-  const { rows } = await tx.query<{ id: string; workflow_id: string; is_free: boolean }>(
-    'advance_runs',
-    `WITH given AS MATERIALIZED (
+const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, next_step int, ends text, error jsonb)
      ), free AS MATERIALIZED (
        SELECT held.id FROM given g CROSS JOIN LATERAL (
          SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.next_step <= g.next_step AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
-     )
+     ), advanced AS (
      UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
        finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
        wake_at = CASE WHEN g.ends IS NULL THEN r.wake_at END,
        lease_expires_at = CASE WHEN g.ends IS NULL THEN r.lease_expires_at END
      FROM given g WHERE r.id = ANY(ARRAY(SELECT id FROM free)) AND g.id = r.id
-     RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free`,
-    [
-      JSON.stringify(
-        all.map(({ runId, fence, advance }) => ({
-          id: runId,
-          fence,
-          next_step: advance.nextStep,
-          ends: advance.ends,
-          error: advance.error,
-        })),
-      ),
-    ],
+     RETURNING r.id, r.workflow_id, CASE WHEN g.ends IS NULL THEN true ELSE pg_try_advisory_xact_lock_shared(${endsLock('r.workflow_id')}) END AS is_free
+     ) ${answer}`;
+
+const advancesOf = (all: readonly Progress[]) =>
+  JSON.stringify(
+    all.map(({ runId, fence, advance }) => ({
+      id: runId,
+      fence,
+      next_step: advance.nextStep,
+      ends: advance.ends,
+      error: advance.error,
+    })),
+  );
+
+/** Answers which runs it could move on. @throws Lined */
+async function advanceThoseThatCan(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
+  const { rows } = await tx.query<{ id: string; workflow_id: string; is_free: boolean }>(
+    'advance_runs',
+    advanceText('SELECT id, workflow_id, is_free FROM advanced'),
+    [advancesOf(all)],
   );
   // Somebody changes their limits, and looks whether anybody is to follow.
   const judged = rows.flatMap(({ workflow_id: workflowId, is_free: isFree }) => (isFree ? [] : [workflowId]));
@@ -211,13 +266,13 @@ async function writeReceipts(tx: Transaction, receipts: readonly CallKey[]): Pro
  * to. A statement later than that which took the locks, so that it sees the limits of whoever had a lock before.
  */
 async function findLines(tx: Transaction, tenantId: string, workflowIds: readonly string[]): Promise<string[]> {
-  const { rows } = await tx.query<{ id: string }>(
-    'find_lines',
-    // As JSON, of whose length a plan supposes nothing: the plan for an array of one would be made anew each time.
-    `SELECT g.id FROM (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)) g
-     WHERE (SELECT true FROM workflows w WHERE w.id = g.id AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue') LIMIT 1)
-       OR (SELECT true FROM runs h WHERE h.tenant_id = $1 AND h.workflow_id = g.id AND h.waits_for IS NOT NULL LIMIT 1)`,
-    [tenantId, JSON.stringify(workflowIds)],
-  );
+  const { rows } = await tx.query<{ id: string }>('find_lines', linesText, linesOf(tenantId, workflowIds));
   return rows.map(({ id }) => id);
 }
+
+const linesText = `SELECT g.id FROM (SELECT value::uuid AS id FROM jsonb_array_elements_text($2::jsonb)) g
+     WHERE (SELECT true FROM workflows w WHERE w.id = g.id AND (w.limits ? 'maxConcurrentRuns' OR w.trigger->'schedule'->>'overlap' = 'queue') LIMIT 1)
+       OR (SELECT true FROM runs h WHERE h.tenant_id = $1 AND h.workflow_id = g.id AND h.waits_for IS NOT NULL LIMIT 1)`;
+
+/** As JSON, of whose length a plan supposes nothing: the plan for an array of one would be made anew each time. */
+const linesOf = (tenantId: string, workflowIds: readonly string[]) => [tenantId, JSON.stringify(workflowIds)];

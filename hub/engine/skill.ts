@@ -33,7 +33,7 @@ export interface SkillContext {
 
 /** Where the rows of one kind go that steps leave behind; of many steps, of many runs of one workspace, they are written together. */
 export interface RowSink<Row> {
-  /** Writes rows in the transaction that records the steps which left them. */
+  /** Writes rows in the transaction that records the steps which left them; sends all before it waits for anything. */
   insert(tx: Transaction, rows: readonly Row[]): Promise<void>;
 }
 

@@ -37,8 +37,8 @@ describe('after kill -9 of a hub under many calls', { timeout: 120_000 }, () => 
   test.each([
     ['right before the commit of a batch of accepted runs', 'accept_held_runs', 'before'],
     ['right after it, before anybody has an answer or any of them has begun', 'accept_held_runs', 'after'],
-    ['right before the commit of a batch of ends', 'advance_runs', 'before'],
-    ['right after it', 'advance_runs', 'after'],
+    ['right before the commit of a batch of ends', 'advance_all_runs', 'before'],
+    ['right after it', 'advance_all_runs', 'after'],
   ])('%s, every run that was accepted ends once, with each of its lines once', async (_what, statement, when) => {
     await using database = await acquireDatabase();
     const home = await mkdtemp(join(tmpdir(), 'outrigger-batches-'));

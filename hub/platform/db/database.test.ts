@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { Database, isDatabaseUnavailable } from './database.ts';
+import type { Transaction } from './database.ts';
+import { assertedText, isAssertionFailed } from './errors.ts';
+import { commitBehind } from './transaction.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -243,4 +246,67 @@ test('connections that the server ends at any moment fail what they were used fo
   expect(failures.length).toBeGreaterThan(0);
   expect(failures.filter((failure) => !isDatabaseUnavailable(failure))).toEqual([]);
   await expect.poll(() => settle(db.system((tx) => tx.query('one', 'SELECT 1', [])))).toBeNull();
+});
+
+const insertSetting = (tx: Transaction, key: string) =>
+  tx.query('insert_setting', `INSERT INTO hub_settings (key, value) VALUES ($1, '1')`, [key]);
+const settingsLike = async (pattern: string) =>
+  (await database.query<{ key: string }>('SELECT key FROM hub_settings WHERE key LIKE $1 ORDER BY key', [pattern])).map(
+    ({ key }) => key,
+  );
+
+test('of a transaction whose commit is sent behind its statements all is there once it resolves, and nothing can be sent after', async () => {
+  const late = await db.system(async (tx) => {
+    const both = [insertSetting(tx, 'behind-1'), insertSetting(tx, 'behind-2')];
+    commitBehind(tx);
+    const refused = settle(insertSetting(tx, 'behind-3'));
+    await Promise.all(both);
+    return refused;
+  });
+  expect(late).toMatchObject({ message: 'the transaction is over' });
+  expect(await settingsLike('behind-%')).toEqual(['behind-1', 'behind-2']);
+});
+
+test('a statement that fails before a commit sent behind it undoes all, is what is told, and leaves the connection usable', async () => {
+  await using one = new Database({
+    url: database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const whole = (condition: string) =>
+    one.system(async (tx) => {
+      const all = [
+        insertSetting(tx, 'asserted-1'),
+        tx.query(
+          `assert_${condition}`,
+          `SELECT ${assertedText(`count(*) = ${condition}`)} FROM hub_settings WHERE key = 'asserted-1'`,
+          [],
+        ),
+        insertSetting(tx, 'asserted-2'),
+      ];
+      commitBehind(tx);
+      await Promise.all(all);
+    });
+  const error = await settle(whole('7'));
+  expect(isAssertionFailed(error)).toBe(true);
+  expect(await settingsLike('asserted-%')).toEqual([]);
+  await whole('1');
+  expect(await settingsLike('asserted-%')).toEqual(['asserted-1', 'asserted-2']);
+  expect(one.load).toMatchObject({ total: 1, idle: 1 });
+});
+
+test('a part of a joined transaction that would have its commit sent commits nothing by itself', async () => {
+  const undone = await settle(
+    db.joined(async () => {
+      await db.system(async (tx) => {
+        const inserted = insertSetting(tx, 'joined-1');
+        commitBehind(tx);
+        await inserted;
+      });
+      throw new Error('undone');
+    }),
+  );
+  expect(undone).toMatchObject({ message: 'undone' });
+  expect(await settingsLike('joined-%')).toEqual([]);
 });

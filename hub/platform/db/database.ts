@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, QueryConfig, QueryResultRow } from 'pg';
+import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
 import {
   DatabaseOutage,
@@ -13,7 +13,7 @@ import {
 import { JoinedTransaction } from './joined-transaction.ts';
 import { openPool } from './open-pool.ts';
 import type { DatabaseOptions } from './open-pool.ts';
-import { workOn } from './transaction.ts';
+import { keepOpen, workOn } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 
 export { DatabaseOutage, isDatabaseUnavailable, TransactionConflict, violatedConstraint } from './errors.ts';
@@ -113,6 +113,7 @@ export class Database implements AsyncDisposable {
       (tx) => {
         const joined = new JoinedTransaction(this, tx, systemScope);
         last = joined;
+        keepOpen(tx);
         return joined.run(() => work(tx, joined));
       },
       {},
@@ -225,19 +226,26 @@ export class Database implements AsyncDisposable {
         broken = error;
       },
     );
+    let committed: Promise<QueryResult> | undefined;
+    const commit = () => {
+      committed ??= client.query('COMMIT');
+      committed.catch((error: Error) => (broken = error));
+      return committed;
+    };
     try {
-      const { answer, written } = await workOn(client, work);
+      const { answer, written } = await workOn(client, work, commit);
       await begun;
       if (beginFailure !== undefined) throw beginFailure;
-      const committed = client.query('COMMIT');
       if (readOnly) {
         // Nothing hangs on how it ends but the connection.
         isReleasedLater = true;
-        void committed.catch((error: Error) => (broken = error)).finally(release);
+        void commit()
+          .catch(() => undefined)
+          .finally(release);
         return answer;
       }
       // What PostgreSQL answers when a statement had failed and the work went on regardless.
-      if ((await committed).command !== 'COMMIT')
+      if ((await commit()).command !== 'COMMIT')
         throw new Error('a transaction was not committed, because a statement of it had failed');
       for (const topic of written) this.#tellWritten(topic);
       return answer;
@@ -248,6 +256,9 @@ export class Database implements AsyncDisposable {
       const error = isMistake ? new TypeError('a transaction that only reads wrote') : (beginFailure ?? thrown);
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
+      } else if (committed !== undefined) {
+        // The server rolled it back when the statement failed.
+        await committed.catch(() => undefined);
       } else if (broken === undefined) {
         await client.query('ROLLBACK').catch((rollbackError: Error) => {
           broken = rollbackError;

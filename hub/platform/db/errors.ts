@@ -89,5 +89,14 @@ export function violatedConstraint(error: unknown): string | undefined {
   return undefined;
 }
 
+/**
+ * A number as SQL, which fails its transaction unless a condition holds: so that what is to be done only then can be sent right behind.
+ * @param condition SQL that is true or false, as only rows can tell.
+ */
+export const assertedText = (condition: string): string => `1 / (${condition})::int`;
+
+/** Whether a statement found that such a condition does not hold: SQLSTATE of a division by zero. */
+export const isAssertionFailed = (error: unknown): boolean => hasCode(error, new Set(['22012']));
+
 /** Whether a statement wrote where only reading was allowed. */
 export const isWriteRefused = (error: unknown): boolean => hasCode(error, new Set(['25006']));

@@ -11,6 +11,7 @@ export type PreparedQuery = <Row extends QueryResultRow>(
 ) => Promise<QueryResult<Row>>;
 
 const written = new WeakMap<Transaction, Set<string>>();
+const commits = new WeakMap<Transaction, () => void>();
 
 /** Notes that a transaction writes rows that somebody may follow live; `Database.onWritten` hears it after the commit. */
 export function noteWritten(tx: Transaction, topic: string): void {
@@ -30,12 +31,26 @@ export async function commitDurably(tx: Transaction): Promise<void> {
 }
 
 /**
+ * Has the commit leave right behind what was sent, without waiting for the answers: to be called where nothing hangs on them. Nothing more
+ * can be sent; should a statement fail, nothing is committed. Within a joined transaction it changes nothing.
+ */
+export function commitBehind(tx: Transaction): void {
+  commits.get(tx)?.();
+}
+
+/** Keeps parts of a transaction, who don't know of each other, from committing it. */
+export function keepOpen(tx: Transaction): void {
+  commits.delete(tx);
+}
+
+/**
  * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
  * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
  */
 export async function workOn<Result>(
   client: PoolClient,
   work: (tx: Transaction) => Promise<Result>,
+  commit: () => void,
 ): Promise<{ answer: Result; written: Iterable<string> }> {
   let isOver = false;
   const query = ((...given: Parameters<PoolClient['query']>) =>
@@ -43,6 +58,10 @@ export async function workOn<Result>(
   const own = Object.create(client, { query: { value: query } }) as PoolClient;
   const tx = Object.assign(drizzle({ client: own }), {
     query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
+  });
+  commits.set(tx, () => {
+    isOver = true;
+    commit();
   });
   try {
     return { answer: await work(tx), written: writtenIn(tx) };
