@@ -80,9 +80,9 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   // The products.
   const core = createCore(platform, config, workspaceLimits);
   const { identity, limits } = core;
-  const nodes = createNodes(platform, config, { limits, dispatch });
-  const ai = createAi(stack, platform, config);
   const intake = runQueue?.intake ?? null;
+  const nodes = createNodes(platform, config, { limits, dispatch, intake });
+  const ai = createAi(stack, platform, config);
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
   const products: Product[] = [core, automations, ai, marketing, nodes];

@@ -41,6 +41,8 @@ export {
   markCancelled,
   reopenRun,
 } from './run-rows.ts';
+export { Resumption } from './resumption.ts';
+export { waitsText } from './store.ts';
 export { RunTrace } from './run-trace.ts';
 export type { EndedRun } from './run-rows.ts';
 export { describeSkills, isKnownPattern } from './skill-catalog.ts';

@@ -8,12 +8,13 @@ import { runJobId } from './accept-runs.ts';
 import type { NewRun, PromisedJob } from './accept-runs.ts';
 import { definitionStamp, isGated } from './definitions.ts';
 import type { Definition } from './definitions.ts';
+import { Resumption } from './resumption.ts';
 import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
-/** Room that a worker of this process keeps for a run that is about to be accepted. */
+/** Room that a worker of this process keeps for a run that is about to be accepted, or to go on. */
 export interface Reservation extends Disposable {
-  /** Takes the run, which was accepted as one that this process holds. Whoever disposes the reservation afterwards changes nothing. */
+  /** Takes the run, which was written as one that this process holds. Whoever disposes the reservation afterwards changes nothing. */
   begin(run: ClaimedRun): void;
 }
 
@@ -57,6 +58,11 @@ export class RunIntake {
   /** Lets a worker of this process have runs at once. */
   preferLocal(reserve: (tenantId: string) => Reservation | null): void {
     this.#reserve = reserve;
+  }
+
+  /** Prepares for a run of a workspace to go on. */
+  resumption(tenantId: string): Resumption {
+    return new Resumption(this.#reserve(tenantId), this.#dispatch);
   }
 
   /**

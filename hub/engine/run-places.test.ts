@@ -9,6 +9,8 @@ import type { ClaimedRun } from './store.ts';
 /** Runs of some workspaces, that stay where they are until they are let go. */
 class Bench {
   readonly begun: string[] = [];
+  /** Those of them that this process held already. */
+  readonly heldBegun: string[] = [];
   readonly ended: string[] = [];
   readonly givenBack: string[] = [];
   working = 0;
@@ -39,6 +41,7 @@ class Bench {
         const index = this.backlog.indexOf(runId);
         if (index !== -1) this.backlog.splice(index, 1);
         this.begun.push(runId);
+        if (typeof taken !== 'string') this.heldBegun.push(runId);
         const gate = Promise.withResolvers<void>();
         this.#gates.set(runId, gate);
         this.#work(1);
@@ -279,6 +282,45 @@ describe('the places of a process', () => {
     own.release('b0');
     await drained;
     expect([own.begun, own.givenBack]).toEqual([['b0'], ['a0', 'a1']]);
+  });
+
+  test('are taken again by a run that came back to this process while it was on its way out, once, and with what was read of it', async () => {
+    const own = bench({ concurrency: 2, maxRuns: 10 });
+    own.take('a0');
+    own.places.reserve('a')?.begin(held('a0'));
+    // A job of the queue that asks for it, too, changes nothing.
+    expect(own.take('a0')).toBe(true);
+    await settled();
+    expect([own.begun, own.heldBegun]).toEqual([['a0'], []]);
+    own.release('a0');
+    await expect.poll(() => own.heldBegun).toEqual(['a0']);
+    own.release('a0');
+    await expect.poll(() => own.ended).toEqual(['a0', 'a0']);
+    await settled();
+    expect(own.begun).toEqual(['a0', 'a0']);
+  });
+
+  test('are taken once by a run that stood in line already as it came back', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    own.take('b0');
+    own.take('a0');
+    own.places.reserve('a')?.begin(held('a0'));
+    own.release('b0');
+    await expect.poll(() => own.heldBegun).toEqual(['a0']);
+    own.release('a0');
+    await expect.poll(() => own.ended).toEqual(['b0', 'a0']);
+    await settled();
+    expect(own.begun).toEqual(['b0', 'a0']);
+  });
+
+  test('are not given to a run that came back while its process stops: others have it', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    own.take('a0');
+    own.places.reserve('a')?.begin(held('a0'));
+    const drained = own.places.drain(60_000);
+    own.release('a0');
+    await drained;
+    expect([own.begun, own.givenBack]).toEqual([['a0'], ['a0']]);
   });
 
   test('are left to others by a process that stops', async () => {

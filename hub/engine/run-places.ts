@@ -68,6 +68,8 @@ export class RunPlaces {
   readonly #shares = new Map<string, Share>();
   /** Runs in line or in hand; of one in hand also whether it was asked for again meanwhile. */
   readonly #known = new Map<string, 'in line' | 'in hand' | 'wanted again'>();
+  /** Runs that this process holds anew while their last visit has not ended. */
+  readonly #returned = new Map<string, ClaimedRun>();
   readonly #running = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   /** Workspaces with more to do than they may have in hand. */
@@ -134,7 +136,7 @@ export class RunPlaces {
         if (!end()) return;
         if (this.#draining) this.#leave(run);
         else {
-          this.#line(share, { runId: run.id, left: () => undefined, held: run, since: performance.now() });
+          this.#lineHeld(share, run);
           // First whoever asked for it hears that it was accepted.
           this.#giveSoon();
         }
@@ -239,6 +241,16 @@ export class RunPlaces {
     share.line.push(waiting);
     this.#known.set(waiting.runId, 'in line');
     this.#inLine += 1;
+  }
+
+  /** Puts a run that this process holds into the line of its workspace. */
+  #lineHeld(share: Share, held: ClaimedRun): void {
+    const state = this.#known.get(held.id);
+    const inLine = state === 'in line' ? share.line.find(({ runId }) => runId === held.id) : undefined;
+    if (inLine !== undefined) Object.assign(inLine, { held, since: performance.now() });
+    // Whoever let it go has not left it yet.
+    else if (state !== undefined) this.#returned.set(held.id, held);
+    else this.#line(share, { runId: held.id, left: () => undefined, held, since: performance.now() });
   }
 
   /** Puts a run into the line of its workspace; false when that may have no more here now. */
@@ -348,9 +360,13 @@ export class RunPlaces {
         this.#inHand -= 1;
         share.inHand -= 1;
         const isWanted = this.#known.get(runId) === 'wanted again';
+        const returned = this.#returned.get(runId);
         this.#known.delete(runId);
+        this.#returned.delete(runId);
         this.#running.delete(work);
-        if (isWanted) this.#enter(tenantId, runId, () => undefined);
+        if (returned !== undefined && this.#draining) this.#leave(returned);
+        else if (returned !== undefined) this.#lineHeld(share, returned);
+        else if (isWanted) this.#enter(tenantId, runId, () => undefined);
         if (this.#full.size > 0) this.#wakeFull();
         this.#forgetIfIdle(tenantId, share);
         this.#give();

@@ -79,23 +79,11 @@ export interface ClaimedRun extends RunTerms {
 export async function claimRun(db: Database, runId: string): Promise<ClaimedRun | null> {
   const rows = await db.systemStatement<ClaimedRun>(
     'claim_run',
-    `WITH claimed AS (
-       UPDATE runs SET fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2),
-         status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
-         started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
-       FROM (
-         SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
-         FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
-       ) g
-       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
-         g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id
-     )
-     SELECT claimed.*, v.steps,
-       coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
-         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
-         FROM run_steps WHERE run_id = claimed.id) s), '[]') AS results
-     FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
+    claimText({
+      sets: `status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
+        started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END`,
+      when: `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'`,
+    }),
     [runId, leaseSeconds],
   );
   const claimed = rows[0];
@@ -103,6 +91,40 @@ export async function claimRun(db: Database, runId: string): Promise<ClaimedRun 
   db.tellWritten(workspaceTopic(claimed.tenant_id));
   return claimed;
 }
+
+/** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */
+export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND waits_for IS NULL AND lease_expires_at IS NULL)`;
+
+/** Takes a run that the transaction has locked and that waits, by `waitsText`, as what it waited for has come; null when its workflow is gone. */
+export async function claimWaitingRun(tx: Transaction, runId: string): Promise<ClaimedRun | null> {
+  noteWritten(tx, runRowsTopic(runId));
+  const { rows } = await tx.query<ClaimedRun>(
+    'claim_waiting_run',
+    claimText({ sets: 'wake_at = now()', when: waitsText }),
+    [runId, leaseSeconds],
+  );
+  const [claimed] = rows;
+  if (claimed === undefined) return null;
+  noteWorkspaceChange(tx, claimed.tenant_id);
+  return claimed;
+}
+
+const claimText = ({ sets, when }: { sets: string; when: string }) => `WITH claimed AS (
+       UPDATE runs SET fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2),
+         ${sets}
+       FROM (
+         SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
+         FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
+       ) g
+       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND lease_expires_at IS NULL AND ${when}
+       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
+         g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id
+     )
+     SELECT claimed.*, v.steps,
+       coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
+         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
+         FROM run_steps WHERE run_id = claimed.id) s), '[]') AS results
+     FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`;
 
 /**
  * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. The

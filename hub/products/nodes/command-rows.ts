@@ -1,9 +1,9 @@
-import { lockRuns, wakeRun } from '../../engine/index.ts';
-import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
+import { lockRuns, waitsText, wakeRun } from '../../engine/index.ts';
+import type { CommandOutcome, PromisedJob, Resumption } from '../../engine/index.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import { and, eq, inArray } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
-import { commitDurably } from '../../platform/db/transaction.ts';
+import { commitBehind, commitDurably } from '../../platform/db/transaction.ts';
 import { nodeCommands } from './schema.ts';
 
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
@@ -41,6 +41,8 @@ export interface LockedCommand extends Pick<
   elapsedMs: number;
   /** Whether artefacts of it were uploaded ahead of its result. */
   hasUploads: boolean;
+  /** Whether its run waits without a worker. */
+  runWaits: boolean;
 }
 
 interface LockedRow {
@@ -66,10 +68,10 @@ interface LockedRow {
 /** Locks a command of a node, and before it its run, to record its result; null when there is none. */
 export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
   // One behind the other without waiting.
-  const [, { rows }] = await Promise.all([
-    tx.query(
+  const [{ rows: runs }, { rows }] = await Promise.all([
+    tx.query<{ waits: boolean }>(
       'lock_run_of_command',
-      'SELECT 1 FROM runs WHERE id = (SELECT run_id FROM node_commands WHERE id = $1 AND node_id = $2) FOR NO KEY UPDATE',
+      `SELECT ${waitsText} AS waits FROM runs WHERE id = (SELECT run_id FROM node_commands WHERE id = $1 AND node_id = $2) FOR NO KEY UPDATE`,
       [id, nodeId],
     ),
     tx.query<LockedRow>(
@@ -101,6 +103,7 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
     handedOutAt: row.handed_out_at,
     elapsedMs: row.elapsed_ms,
     hasUploads: row.has_uploads,
+    runWaits: runs[0]?.waits === true,
   };
 }
 
@@ -117,26 +120,28 @@ export async function endCommand(
   return job === null ? [] : [job];
 }
 
-/** The same of a command that is locked and open, one behind the other without waiting; answers, too, how it now stands. */
+/**
+ * Ends a command that is locked and open, and has its run go on; one behind the other without waiting, and with the commit behind where nothing else
+ * is to be written. Answers how it now stands.
+ */
 export async function endLocked(
   tx: Transaction,
   command: LockedCommand,
-  status: 'succeeded' | 'failed',
-  outcome: Outcome,
-): Promise<{ jobs: PromisedJob[]; ended: CommandOutcome }> {
-  const [row, job] = await Promise.all([
+  { status, outcome, isLast }: { status: 'succeeded' | 'failed'; outcome: Outcome; isLast: boolean },
+  resumption: Resumption,
+): Promise<CommandOutcome> {
+  const writes = [
     markEnded(tx, command.id, status, outcome),
-    wakeRun(tx, command.runId),
+    resumption.within(tx, { id: command.runId, waits: command.runWaits }),
     // What a command read can be read again should the machine lose it; what one did can not.
     command.acts ? commitDurably(tx) : undefined,
-  ]);
+  ] as const;
+  if (isLast) commitBehind(tx);
+  const [row] = await Promise.all(writes);
   if (row === undefined) throw new Error('a command that is locked and open could not be ended');
   const { type, nodeId, createdAt, handedOutAt } = command;
   const { output, error, finished_at: finishedAt } = row;
-  return {
-    jobs: job === null ? [] : [job],
-    ended: { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt },
-  };
+  return { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt };
 }
 
 interface EndedRow {

@@ -1,4 +1,5 @@
-import type { NodePort, PromisedJob } from '../../engine/index.ts';
+import { Resumption } from '../../engine/index.ts';
+import type { NodePort, PromisedJob, RunIntake } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -24,6 +25,13 @@ export interface NodesSettings {
   retention: { commands: number; artifacts: number };
 }
 
+export interface NodesDependencies {
+  limits: WorkspaceLimits;
+  dispatch: (jobs: PromisedJob[]) => void;
+  /** Null where nothing is run. */
+  intake: RunIntake | null;
+}
+
 /** Companion nodes: pairing, their commands and what they bring. */
 export interface NodesProduct extends Product {
   nodes: Nodes;
@@ -36,7 +44,7 @@ export interface NodesProduct extends Product {
 export function createNodes(
   { db, events, cursors, rateLimiter, secrets, blobs, logger }: Platform,
   settings: NodesSettings,
-  { limits, dispatch }: { limits: WorkspaceLimits; dispatch: (jobs: PromisedJob[]) => void },
+  { limits, dispatch, intake }: NodesDependencies,
 ): NodesProduct {
   const { pollSeconds, heartbeatSeconds } = settings.nodes;
   const pairingKey = secrets.subkey('pairing');
@@ -44,7 +52,8 @@ export function createNodes(
   const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
   const devices = new Devices({ db, events, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
-  const results = new CommandResults({ db, blobs, room, commands, dispatch });
+  const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
+  const results = new CommandResults({ db, blobs, room, commands, dispatch, resumption });
   const uploads = new ArtifactUploads({ db, blobs, room });
   const artifacts = new Artifacts({ db, blobs });
   return {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { Resumption } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { Database, DatabaseOutage } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -60,6 +61,7 @@ function keepBytes() {
 }
 
 const forgetful = { remember: () => undefined };
+const resumption = () => new Resumption(null, () => undefined);
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
 
@@ -81,6 +83,7 @@ test('of two results that come at once, the one without room in the workspace le
     blobs: { ...blobs, put },
     room: new ArtifactRoom(1_000),
     dispatch: () => undefined,
+    resumption,
   });
   const answers = await Promise.allSettled(
     commands.map(({ commandId }) => results.complete(device, commandId, pong as never, [{ ...file, bytes: 600 }])),
@@ -117,6 +120,7 @@ test('the bytes of an artefact stay when the connection breaks between the commi
     blobs,
     room: new ArtifactRoom(1_000),
     dispatch: () => undefined,
+    resumption,
   });
   await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(
     DatabaseOutage,
@@ -144,6 +148,7 @@ test('the bytes of an artefact stay once its result is recorded, although what w
     blobs,
     room: new ArtifactRoom(1_000),
     dispatch: () => undefined,
+    resumption,
   });
   expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
     recorded: true,
@@ -177,6 +182,7 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
       blobs,
       room: new ArtifactRoom(1_000),
       dispatch: () => undefined,
+      resumption,
     });
     await expect(
       results.complete({ tenantId, nodeId }, commandId, { ...pong, uploads: ['b.png'] } as never, []),
@@ -187,4 +193,115 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
       { status: 'leased' },
     ]);
   }
+});
+
+/** Room for one run, and what became of it. */
+function roomForOne() {
+  const begun: { id: string; fence: string; next_step: number; steps: unknown[]; results: unknown[] }[] = [];
+  let isOpen = true;
+  const room = {
+    begin: (run: (typeof begun)[number]) => void begun.push(run),
+    [Symbol.dispose]: () => void (isOpen = false),
+  };
+  const woken: unknown[] = [];
+  return {
+    begun,
+    woken,
+    isOpen: () => isOpen,
+    resumption: () => new Resumption(room, (jobs) => void woken.push(...jobs)),
+  };
+}
+
+/** A command that a device has, for whose result a run of a real workflow waits; held by somebody meanwhile, if asked for. */
+async function waitFor(isHeld: boolean) {
+  const device = await handOut();
+  const { tenantId, commandId } = device;
+  const [{ run_id: runId, workflow_id: workflowId }] = (await database.query<{ run_id: string; workflow_id: string }>(
+    'SELECT c.run_id, r.workflow_id FROM node_commands c JOIN runs r ON r.id = c.run_id WHERE c.id = $1',
+    [commandId],
+  )) as [{ run_id: string; workflow_id: string }];
+  const steps = JSON.stringify([{ type: 'skill', skillId: 'node.ping', input: {} }]);
+  await database.query(
+    `INSERT INTO workflows (id, tenant_id, name, steps, trigger, version, active) VALUES ($1, $2, 'w', $3, '{}', 1, true)`,
+    [workflowId, tenantId, steps],
+  );
+  await database.query(
+    `INSERT INTO workflow_versions (workflow_id, tenant_id, version, name, steps) VALUES ($1, $2, 1, 'w', $3)`,
+    [workflowId, tenantId, steps],
+  );
+  await database.query(
+    `UPDATE runs SET started_at = now(), fence = 4, wake_at = now() + interval '1 hour', lease_expires_at = CASE WHEN $2 THEN now() + interval '30 seconds' END WHERE id = $1`,
+    [runId, isHeld],
+  );
+  await database.query(
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, started_at) VALUES ($1, 0, $2, 'running', 1, $3, now())`,
+    [runId, tenantId, JSON.stringify({ kind: 'node_command', commandId })],
+  );
+  const runNow = async () =>
+    (
+      await database.query(
+        "SELECT fence::int, lease_expires_at IS NOT NULL AS is_held, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
+        [runId],
+      )
+    )[0];
+  return { ...device, runId, runNow };
+}
+
+test('a run that waits for a result is held by the process that records it, where that has room, and needs no wake-up', async () => {
+  const { runId, runNow, commandId, ...device } = await waitFor(false);
+  const { begun, woken, resumption: withRoom } = roomForOne();
+  const room = new ArtifactRoom(1_000);
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room,
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
+  expect(await runNow()).toEqual({ fence: 5, is_held: true, is_due: true, jobs: 0 });
+  expect(begun).toMatchObject([{ id: runId, fence: '5', next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
+  expect(woken).toEqual([]);
+  // The device sends it again, as it does while it has no answer: nothing begins twice.
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: false });
+  expect(begun).toHaveLength(1);
+});
+
+test('a run that somebody holds as its result comes is woken, so that whoever lets it go has it taken again', async () => {
+  const { runNow, commandId, ...device } = await waitFor(true);
+  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
+  expect(await runNow()).toEqual({ fence: 4, is_held: true, is_due: true, jobs: 1 });
+  expect(begun).toEqual([]);
+  expect(woken).toHaveLength(1);
+  expect(isOpen()).toBe(false);
+});
+
+test('a result that can not be recorded leaves its run waiting, and the room kept for that free', async () => {
+  const { runNow, commandId, ...device } = await waitFor(false);
+  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  const unknown = Promise.reject(new Error('the device is revoked'));
+  await expect(results.complete(device, commandId, pong as never, [], unknown)).rejects.toThrow('revoked');
+  expect(await runNow()).toEqual({ fence: 4, is_held: false, is_due: false, jobs: 0 });
+  expect([begun, woken, isOpen()]).toEqual([[], [], false]);
 });

@@ -9,7 +9,7 @@ import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts'
 import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
+import type { CommandOutcome, PromisedJob, Resumption } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
 import { isDatabaseUnavailable } from '../../platform/db/database.ts';
@@ -51,6 +51,8 @@ export interface CommandResultsDependencies {
   room: ArtifactRoom;
   commands: Pick<NodeCommands, 'remember'>;
   dispatch: (jobs: PromisedJob[]) => void;
+  /** Prepares for a run of a workspace to go on. */
+  resumption: (tenantId: string) => Resumption;
 }
 
 type Answer = z.input<typeof resource.completeAutomationNodeCommand.response>;
@@ -92,9 +94,13 @@ export class CommandResults {
     try {
       await this.#store(tenantId, incoming, stored);
       const newBytes = incoming.reduce((sum, artifact) => sum + artifact.newBytes, 0);
-      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, confirmed);
+      using resumption = this.#deps.resumption(tenantId);
+      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, confirmed, resumption);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
-      if (recorded.ended !== undefined) this.#deps.commands.remember(tenantId, commandId, recorded.ended);
+      if (recorded.ended !== undefined) {
+        this.#deps.commands.remember(tenantId, commandId, recorded.ended);
+        resumption.begin();
+      }
       this.#deps.dispatch(recorded.jobs);
       // The result stands whatever becomes of these; those that can't be removed now are swept.
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
@@ -199,6 +205,7 @@ export class CommandResults {
     result: CommandResult,
     { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number },
     confirmed: Promise<unknown>,
+    resumption: Resumption,
   ): Promise<Recorded> {
     const record = async (tx: Transaction): Promise<Recorded> => {
       const [row] = await Promise.all([lockCommand(tx, nodeId, commandId), confirmed]);
@@ -219,8 +226,9 @@ export class CommandResults {
           .values(stored.map((artifact) => ({ ...artifact, tenantId, nodeId, runId: row.runId, commandId })));
       }
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
+      const isLast = !row.hasUploads;
       const written = isOpen
-        ? await endLocked(tx, row, status, outcome)
+        ? { jobs: [], ended: await endLocked(tx, row, { status, outcome, isLast }, resumption) }
         : { jobs: await takeLateResult(tx, row, status, outcome) };
       const released = row.hasUploads ? await releaseUploads(tx, commandId) : [];
       return { status, recorded: true, released, ...written };

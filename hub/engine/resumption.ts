@@ -1,0 +1,42 @@
+import type { Transaction } from '../platform/db/database.ts';
+import { wakeRun } from './accept-runs.ts';
+import type { PromisedJob } from './accept-runs.ts';
+import type { Reservation } from './intake.ts';
+import { claimWaitingRun } from './store.ts';
+import type { ClaimedRun } from './store.ts';
+
+/**
+ * Has one run go on, in the transaction that writes what it waited for: held by this process at once where a worker of it has room, so
+ * that nobody has to be told of it or to take it; by a wake-up otherwise. Made before that transaction, and disposed after it.
+ */
+export class Resumption implements Disposable {
+  readonly #room: Reservation | null;
+  readonly #dispatch: (jobs: PromisedJob[]) => void;
+  #claimed: ClaimedRun | null = null;
+  #woken: PromisedJob | null = null;
+
+  constructor(room: Reservation | null, dispatch: (jobs: PromisedJob[]) => void) {
+    this.#room = room;
+    this.#dispatch = dispatch;
+  }
+
+  /**
+   * Writes that a run goes on; what is sent for it is sent before this waits for anything.
+   * @param run locked by the transaction; `waits` is what `waitsText` says of it under that lock.
+   */
+  async within(tx: Transaction, run: { id: string; waits: boolean }): Promise<void> {
+    [this.#claimed, this.#woken] = [null, null];
+    if (this.#room !== null && run.waits) this.#claimed = await claimWaitingRun(tx, run.id);
+    else this.#woken = await wakeRun(tx, run.id);
+  }
+
+  /** Sets it going; after the commit. */
+  begin(): void {
+    if (this.#claimed !== null) this.#room?.begin({ ...this.#claimed, held_since: performance.now() });
+    else if (this.#woken !== null) this.#dispatch([this.#woken]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#room?.[Symbol.dispose]();
+  }
+}
