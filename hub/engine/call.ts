@@ -27,6 +27,11 @@ export interface Waiting {
   begin: (tx: Transaction) => Promise<StepWait>;
   /** What `begin` will answer, unless it was asked for before: known ahead, it is written without waiting for that. */
   expected?: StepWait;
+  /**
+   * The same, sent without waiting for anything; what it sends fails the transaction, as `isAssertionFailed` knows, where `begin` would
+   * answer something else than `expected`.
+   */
+  beginAtOnce?: (tx: Transaction) => Promise<void>;
   /** Takes what must be locked before the run itself. */
   lockFirst?: (tx: Transaction) => Promise<void>;
   /** Told after that commit. */

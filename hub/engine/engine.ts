@@ -3,7 +3,9 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
+import { commitBehind } from '../platform/db/transaction.ts';
 import { runTopic, wakeRun } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
@@ -32,6 +34,7 @@ import {
   releaseRun,
   renewalSeconds,
   renewLease,
+  suspendAtOnce,
   suspendRun,
   writeLastStep,
   writeReceipt,
@@ -541,30 +544,38 @@ export class Engine {
     outcome: Extract<StepOutcome, { kind: 'waiting' }>,
   ): Promise<StepFailure | null> {
     const { run } = held;
+    const { expected, state, beginAtOnce } = outcome;
+    const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
+    const writeWait = (tx: Transaction, wait: StepWait) =>
+      writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
     let tries = 0;
     const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
       tries += 1;
+      if (tries === 1 && beginAtOnce !== undefined && expected !== undefined) {
+        const all = [suspendAtOnce(tx, held, run, outcome), beginAtOnce(tx), writeWait(tx, expected)];
+        commitBehind(tx);
+        await Promise.all(all);
+        return [];
+      }
       await outcome.lockFirst?.(tx);
       if (tries > 1 && (await isSuspended(tx, held))) return [];
-      const { wakeInSeconds, expected, state } = outcome;
-      const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
-      const write = (wait: StepWait) =>
-        writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
-      const waiting = Promise.all([
-        suspendRun(tx, held, run, { status: outcome.status, wakeInSeconds }),
-        (async () => outcome.begin(tx))(),
-      ]);
-      const written = expected === undefined ? undefined : write(expected);
+      const waiting = Promise.all([suspendRun(tx, held, run, outcome), (async () => outcome.begin(tx))()]);
+      const written = expected === undefined ? undefined : writeWait(tx, expected);
       written?.catch(() => undefined);
       // What keeps it from waiting is said first, also when that has failed the whole transaction.
       const [woken, wait] = await waiting;
       await written;
-      if (expected === undefined || !isDeepStrictEqual(wait, expected)) await write(wait);
+      if (expected === undefined || !isDeepStrictEqual(wait, expected)) await writeWait(tx, wait);
       return woken === null ? [] : [woken];
     };
     let jobs: PromisedJob[];
     try {
-      jobs = await held.write(begin, outcome.durable ?? true);
+      const durable = outcome.durable ?? true;
+      jobs = await held.write(begin, durable).catch((error: unknown) => {
+        // Something stands against it, which is found by looking.
+        if (isAssertionFailed(error)) return held.write(begin, durable);
+        throw error;
+      });
     } catch (error) {
       if (error instanceof StepFailure) return error;
       throw error;

@@ -502,11 +502,14 @@ test('a run ends only once whoever changes the limits of its workflow is done, a
   const definition = await definitionOf(tenantId, await workflow(tenantId));
   const { intake, begun } = intakeWith();
   await Promise.all(Array.from({ length: 3 }, () => intake.accept({ definition, ...start })));
+  const isHeld = Promise.withResolvers<void>();
   const letGo = Promise.withResolvers<void>();
   const changing = db.workspace(tenantId, async (tx) => {
     await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [definition.id]);
+    isHeld.resolve();
     await letGo.promise;
   });
+  await isHeld.promise;
   const engine = engineWith(logSkills());
   const ending = Promise.all(begun.map((run) => engine.execute(run, never)));
   await delay(300);

@@ -59,6 +59,20 @@ export function dispatch(
   const id = newId();
   let send = () => undefined as void;
   const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
+  const request = {
+    id,
+    tenantId: run.tenant_id,
+    nodeId,
+    runId: run.id,
+    stepIndex,
+    attempt,
+    call,
+    command: skill.command,
+    input: command,
+    waitMs,
+    deadlineAt,
+    approval,
+  };
   return {
     kind: 'waiting',
     status: 'running',
@@ -68,26 +82,16 @@ export function dispatch(
         throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
       });
       // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
-      const dispatched = deps.nodes.dispatch(tx, {
-        id,
-        tenantId: run.tenant_id,
-        nodeId,
-        runId: run.id,
-        stepIndex,
-        attempt,
-        call,
-        command: skill.command,
-        input: command,
-        waitMs,
-        deadlineAt,
-        approval,
-      });
+      const dispatched = deps.nodes.dispatch(tx, request);
       dispatched.catch(() => undefined);
       // What is wrong with the node is said first, also when both answers come at once.
       await usable;
       const { commandId, committed } = await dispatched;
       send = committed;
       return { kind: 'node_command', commandId };
+    },
+    async beginAtOnce(tx) {
+      send = await deps.nodes.dispatchAtOnce(tx, request);
     },
     expected: { kind: 'node_command', commandId: id },
     committed: () => send(),

@@ -94,6 +94,11 @@ export interface NodePort {
   assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
   /** Writes a command, once for each try of each call of a step; `committed` sends it on its way, after the commit. */
   dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string; committed: () => void }>;
+  /**
+   * Writes a command, sending all before it waits for anything; fails the transaction, as `isAssertionFailed` knows, where the node can't be sent
+   * it or this try of the call sent one before. Answers what sends it on its way, after the commit.
+   */
+  dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<() => void>;
   readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;

@@ -2,6 +2,7 @@ import type { StepStatus } from '../../shared/contract/automations/run-status.ts
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
+import { assertedText } from '../platform/db/errors.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange, workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
@@ -332,6 +333,38 @@ export async function isStepState(
   return rows.length > 0;
 }
 
+interface SuspendedUntil {
+  status: 'running' | 'waiting_approval';
+  /** When to look again even if nobody wakes the run, in seconds; null for never. */
+  wakeInSeconds: number | null;
+}
+
+const suspendText = `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
+       status = CASE WHEN wake_count = $5 THEN $3 ELSE 'running' END,
+       wake_at = CASE WHEN wake_count <> $5 THEN now() WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END,
+       wake_count = wake_count + CASE WHEN wake_count = $5 THEN 0 ELSE 1 END
+     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_count`;
+
+const suspendValues = (
+  { runId, fence }: Hold,
+  { wake_count: wakeCount }: Pick<ClaimedRun, 'wake_count'>,
+  { status, wakeInSeconds }: SuspendedUntil,
+) => [runId, fence, status, wakeInSeconds, wakeCount];
+
+/** Lets a held run wait without a worker; fails the transaction, as `isAssertionFailed` knows, when `suspendRun` would do more or less. */
+export async function suspendAtOnce(
+  tx: Transaction,
+  hold: Hold,
+  claimed: Pick<ClaimedRun, 'wake_count'>,
+  until: SuspendedUntil,
+): Promise<void> {
+  await tx.query(
+    'suspend_run_at_once',
+    `WITH suspended AS (${suspendText}) SELECT ${assertedText('count(*) FILTER (WHERE wake_count = $5) = 1')} FROM suspended`,
+    suspendValues(hold, claimed, until),
+  );
+}
+
 /**
  * Lets a held run wait without a worker. One that was woken since it was claimed is promised a worker at once: what it would wait
  * for may have come already. Answers that job, or null.
@@ -339,18 +372,15 @@ export async function isStepState(
  */
 export async function suspendRun(
   tx: Transaction,
-  { runId, fence }: Hold,
+  hold: Hold,
   claimed: Pick<ClaimedRun, 'tenant_id' | 'wake_count'>,
-  until: { status: 'running' | 'waiting_approval'; wakeInSeconds: number | null },
+  until: SuspendedUntil,
 ): Promise<PromisedJob | null> {
+  const { runId } = hold;
   const { rows } = await tx.query<{ wake_count: number }>(
     'suspend_run',
-    `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
-       status = CASE WHEN wake_count = $5 THEN $3 ELSE 'running' END,
-       wake_at = CASE WHEN wake_count <> $5 THEN now() WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END,
-       wake_count = wake_count + CASE WHEN wake_count = $5 THEN 0 ELSE 1 END
-     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_count`,
-    [runId, fence, until.status, until.wakeInSeconds, claimed.wake_count],
+    suspendText,
+    suspendValues(hold, claimed, until),
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');

@@ -310,3 +310,15 @@ test('a part of a joined transaction that would have its commit sent commits not
   expect(undone).toMatchObject({ message: 'undone' });
   expect(await settingsLike('joined-%')).toEqual([]);
 });
+
+test('of statements sent one behind the other the one that failed the transaction is told, however soon the others are heard', async () => {
+  const error = await settle(
+    db.system(async (tx) => {
+      const nested = async () => {
+        await (async () => tx.query('fails', 'SELECT 1 / count(*) FROM hub_settings WHERE false', []))();
+      };
+      await Promise.all([nested(), insertSetting(tx, 'aborted-1')]);
+    }),
+  );
+  expect(error).toMatchObject({ code: '22012' });
+});

@@ -98,5 +98,8 @@ export const assertedText = (condition: string): string => `1 / (${condition})::
 /** Whether a statement found that such a condition does not hold: SQLSTATE of a division by zero. */
 export const isAssertionFailed = (error: unknown): boolean => hasCode(error, new Set(['22012']));
 
+/** Whether a statement was not looked at, because another of its transaction had failed. */
+export const isInFailedTransaction = (error: unknown): boolean => hasCode(error, new Set(['25P02']));
+
 /** Whether a statement wrote where only reading was allowed. */
 export const isWriteRefused = (error: unknown): boolean => hasCode(error, new Set(['25006']));

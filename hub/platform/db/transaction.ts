@@ -1,4 +1,5 @@
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import { isInFailedTransaction } from './errors.ts';
 import { drizzle } from './orm.ts';
 import type { NodePgDatabase } from './orm.ts';
 
@@ -53,8 +54,13 @@ export async function workOn<Result>(
   commit: () => void,
 ): Promise<{ answer: Result; written: Iterable<string> }> {
   let isOver = false;
-  const query = ((...given: Parameters<PoolClient['query']>) =>
-    isOver ? Promise.reject(new Error('the transaction is over')) : client.query(...given)) as PoolClient['query'];
+  let firstFailure: Error | undefined;
+  const query = ((...given: [QueryConfig]): Promise<QueryResult> => {
+    if (isOver) return Promise.reject(new Error('the transaction is over'));
+    const answer = client.query(...given);
+    answer.catch((error: Error) => (firstFailure ??= error));
+    return answer;
+  }) as PoolClient['query'];
   const own = Object.create(client, { query: { value: query } }) as PoolClient;
   const tx = Object.assign(drizzle({ client: own }), {
     query: ((name, text, values) => query({ name, text, values })) as PreparedQuery,
@@ -65,6 +71,9 @@ export async function workOn<Result>(
   });
   try {
     return { answer: await work(tx), written: writtenIn(tx) };
+  } catch (error) {
+    // Statements that were sent behind the one which failed say only that something did.
+    throw isInFailedTransaction(error) ? firstFailure : error;
   } finally {
     isOver = true;
   }

@@ -67,19 +67,26 @@ export class NodeCommands {
     this.#deps = dependencies;
   }
 
-  /** Writes a command, once for each try of a step: leased to its device already, where that waits here. Call `committed` after the commit. */
-  async dispatch(tx: Transaction, request: DispatchRequest): Promise<{ commandId: string; committed: () => void }> {
+  /**
+   * Writes a command, once for each try of a step: leased to its device already, where that waits here. Call `committed` after the commit.
+   * @param asserted SQL that is looked at for the row which there is then.
+   */
+  async dispatch(
+    tx: Transaction,
+    request: DispatchRequest,
+    asserted = 'true',
+  ): Promise<{ commandId: string; committed: () => void }> {
     const { command, input, nodeId, approval } = request;
     const { timeoutMs = command.timeoutMs } = input as { timeoutMs?: number };
     // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
     const poll = command.acts ? null : this.parked.keep(request);
     const { rows } = await tx.query<{ id: string; expires_at: Date; handed_out_at: string | null; is_new: boolean }>(
-      'dispatch_command',
+      asserted === 'true' ? 'dispatch_command' : 'dispatch_command_asserted',
       `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, $13,
          least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce($13::timestamptz, 'infinity')),
          CASE WHEN $15 THEN clock_timestamp() END, CASE WHEN $15 THEN now() + make_interval(secs => $17) END)
-       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, handed_out_at::text, xmax = 0 AS is_new`,
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, handed_out_at::text, xmax = 0 AS is_new, ${asserted}`,
       [
         request.id,
         request.tenantId,

@@ -1,12 +1,21 @@
 import type { NodePort } from '../../engine/index.ts';
+import { assertedText } from '../../platform/db/errors.ts';
 import type { NodeCommands } from './commands.ts';
 import { textOfOutput } from './output-text.ts';
-import { assertNodeUsable } from './store.ts';
+import { assertNodeUsable, requireUsableNode } from './store.ts';
 
 /** How the run engine reaches nodes. */
 export const nodePort = (commands: NodeCommands): NodePort => ({
   assertUsable: assertNodeUsable,
   dispatch: (tx, request) => commands.dispatch(tx, request),
+  async dispatchAtOnce(tx, request) {
+    const { tenantId, nodeId, command } = request;
+    const [, { committed }] = await Promise.all([
+      requireUsableNode(tx, tenantId, nodeId, command),
+      commands.dispatch(tx, request, assertedText('id = $1')),
+    ]);
+    return committed;
+  },
   readOutcome: (tenantId, commandId) => commands.readOutcome(tenantId, commandId),
   textOf: textOfOutput,
 });

@@ -3,6 +3,7 @@ import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { node as nodeSchema, nodeStatuses } from '../../../shared/contract/nodes/device.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
 import type { Transaction } from '../../platform/db/database.ts';
+import { assertedText } from '../../platform/db/errors.ts';
 import { and, desc, eq, isNotNull, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
 import { nodes } from './schema.ts';
@@ -122,4 +123,19 @@ export async function assertNodeUsable(
     throw new AppError('not_found', `The node ${nodeId} is not paired yet; enter its code on the device first.`);
   const problem = gateProblem({ allowSystem: row.allow_system, allowBrowser: row.allow_browser }, command);
   if (problem !== null) throw new AppError('node_flag_off', problem);
+}
+
+/** The same, sent without waiting for anything: fails the transaction, as `isAssertionFailed` knows. */
+export async function requireUsableNode(
+  tx: Transaction,
+  tenantId: string,
+  nodeId: string,
+  { gate }: CommandDefinition,
+): Promise<void> {
+  await tx.query(
+    'require_usable_node',
+    `SELECT ${assertedText('count(*) = 1')} FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL AND paired_at IS NOT NULL
+       AND (allow_system OR $3 <> 'system') AND (allow_browser OR $3 <> 'browser')`,
+    [tenantId, nodeId, gate ?? 'none'],
+  );
 }
