@@ -67,6 +67,11 @@ function readConfig(): Config {
   const sources = readEnvironment(process.env);
   if (port !== undefined) sources.env = { ...sources.env, PORT: port };
   const config = parseConfig(sources, { role, isTerminal: process.stderr.isTTY });
+  // The embedded database belongs to one process, which then has to do everything.
+  if (role !== 'all' && config.database.url === null)
+    refuse(
+      `--role ${role} needs DATABASE_URL: a hub of several processes shares a PostgreSQL of yours. Without it, leave --role out.`,
+    );
   return { ...config, home: resolve(config.home) };
 }
 

@@ -117,6 +117,8 @@ describe('the hub starts', () => {
     expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
     rmSync(join(folder, '.env'));
     expect(await refused(base(), ['--role', 'boss'])).toMatchObject(line(/--role must be api, worker or all/));
+    for (const role of ['api', 'worker'])
+      expect(await refused(base(), ['--role', role])).toMatchObject(line(/--role \w+ needs DATABASE_URL/));
     expect(await refused(base(), ['--nonsense'])).toMatchObject(line(/Unknown option/));
   });
 

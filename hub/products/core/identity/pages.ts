@@ -13,11 +13,11 @@ function renderSignInPage(code: string): string {
   );
 }
 
-/** The page that answers a sign-in link which does not work; `more` is HTML. */
-function renderSignInFailure(message: string, more = ''): string {
+/** The page that leads nobody in, and says why; `more` is HTML. */
+function renderNoSignIn(heading: string, message: string, more = ''): string {
   return pageOf(
     'Sign in to Outrigger',
-    `<h1>That did not work</h1>\n<p>${shownText(message)}</p>${more}\n<nav><a href="/">Back</a></nav>`,
+    `<h1>${escapeHtml(heading)}</h1>\n<p>${shownText(message)}</p>${more}\n<nav><a href="/">Back</a></nav>`,
   );
 }
 
@@ -33,8 +33,9 @@ export const signInPages = (identity: Identity): Page[] => [
         headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
         html:
           code === null
-            ? renderSignInFailure(
-                'This link has no code. Make one at the command line:',
+            ? renderNoSignIn(
+                'Sign in to Outrigger',
+                'You sign in by a link that works once. Make one at the command line of the hub:',
                 shownCommands('npm run outrigger -- link'),
               )
             : renderSignInPage(code.slice(0, 200)),
@@ -52,7 +53,7 @@ export const signInPages = (identity: Identity): Page[] => [
         return { session: await identity.redeemLink(typeof code === 'string' ? code : '', address), seeOther: '/' };
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        return { status: error.status, html: renderSignInFailure(error.message) };
+        return { status: error.status, html: renderNoSignIn('That did not work', error.message) };
       }
     },
   },
