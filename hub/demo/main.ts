@@ -245,19 +245,19 @@ async function main(): Promise<number> {
     signal: demo.signal,
   }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
   await ensureHub(stack, demo);
-  const { key } = JSON.parse(
-    await runToEnd(
-      process.execPath,
-      [hubCli, 'token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'],
-      { env: { OUTRIGGER_HOME: home }, signal: demo.signal },
-    ),
-  ) as { key: string };
+  const hubCommand = (...args: string[]) =>
+    runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal: demo.signal });
+  const { id: keyId, key } = JSON.parse(
+    await hubCommand('token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'),
+  ) as { id: string; key: string };
   const api = createClient({ baseUrl: url, fetch, token: key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());
   const { nodeId, folder } = await startCompanion(stack, demo, api, display);
   const run = await runWorkflow(api, demo, nodeId, folder, page.url);
   const pictures = await savePictures(key, demo, run);
+  // Nobody needs it any more.
+  await hubCommand('token', 'revoke', keyId);
   const steps = run.stepsResultJson;
   const done = steps.filter(({ status }) => status === 'succeeded').length;
   say(
