@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startCompanion } from '../fixtures/companion.ts';
+import { createClient } from '../fixtures/contract-client.ts';
+import type { Fetch } from '../fixtures/contract-client.ts';
+import { freePort } from '../fixtures/free-port.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
+
+const senders = 6;
+
+describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_000 }, () => {
+  test.each([
+    ['right before the commit that lets a run wait and hands its command out', 'suspend_run_at_once', 'before'],
+    ['right after it, before the device has it', 'suspend_run_at_once', 'after'],
+    ['right before the commit that records a result and has its run go on', 'claim_waiting_run', 'before'],
+    ['right after it, before the device or the run hears of it', 'claim_waiting_run', 'after'],
+  ])('%s, every run that was accepted succeeds, each of its steps by one command', async (_what, statement, when) => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-commands-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: String(await freePort()),
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+    };
+    const mortal = await startHubProcess({
+      ...env,
+      NODE_OPTIONS: `--import=${new URL('../fixtures/die-around.ts', import.meta.url).href}`,
+      DIE_STATEMENT: statement,
+      DIE_WHEN: when,
+      DIE_COUNT: '25',
+    });
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const api = createClient({ baseUrl: mortal.url, fetch: fetch as unknown as Fetch, token: key });
+    await using companion = await startCompanion({ url: mortal.url } as TestHub, { api } as TestWorkspace);
+    const { nodeId, shared } = companion;
+    const input = (more: object) => ({ nodeId, ...more });
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: {
+        name: 'three commands',
+        stepsJson: [
+          { type: 'skill', skillId: 'node.ping', input: input({}) },
+          { type: 'skill', skillId: 'node.files_list', input: input({ path: shared }) },
+          { type: 'skill', skillId: 'node.ping', input: input({}) },
+        ],
+      },
+    });
+    const accepted: string[] = [];
+    const deadline = performance.now() + 60_000;
+    const send = async () => {
+      while (performance.now() < deadline) {
+        const started = await fetch(`${mortal.url}/v1/automations/workflows/${id}/run`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          body: '{}',
+          signal: AbortSignal.timeout(10_000),
+        }).catch(() => null);
+        if (started === null) return;
+        accepted.push(((await started.json()) as { runId: string }).runId);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    await Promise.all(Array.from({ length: senders }, send));
+    if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
+    expect(mortal.child.signalCode).toBe('SIGKILL');
+
+    const held = await database.query<{ id: string }>('select id from runs where lease_expires_at is not null');
+    const hub = await startHubProcess(env);
+    // What the sweep does with runs whose process is gone, without the wait for their leases.
+    await database.query(
+      'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where finished_at is null and id = any($1)',
+      [held.map((row) => row.id)],
+    );
+    await expect
+      .poll(() => database.query('select status, count(*)::int as n from runs group by 1'), { timeout: 90_000 })
+      .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
+    const runs = await database.query<{ id: string; commands: string[]; steps: number }>(
+      `select r.id, array(select c.step_index || ' ' || c.status from node_commands c where c.run_id = r.id order by c.step_index) as commands,
+         (select count(*)::int from run_steps s where s.run_id = r.id and s.status = 'succeeded' and s.attempts = 1) as steps from runs r`,
+    );
+    expect(accepted.filter((runId) => !runs.some((run) => run.id === runId))).toEqual([]);
+    const asPlanned = ['0 succeeded', '1 succeeded', '2 succeeded'];
+    expect(runs.filter(({ commands, steps }) => commands.join() !== asPlanned.join() || steps !== 3)).toEqual([]);
+    await expect.poll(() => database.query('select id from outbox')).toEqual([]);
+    expect(await hub.stop()).toBe(0);
+  });
+});
