@@ -39,7 +39,10 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
       process.execPath,
       resolve('hub/main.ts'),
     ],
-    { env: settings, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      env: { ...settings, NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   );
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
   const url = await new Promise<string>((done, fail) => {
