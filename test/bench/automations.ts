@@ -9,7 +9,7 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { readParts } from './parts.ts';
-import { milliseconds, percentile, printTable } from './table.ts';
+import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const manyRuns = 1_000_000;
 const fewRuns = 1_000;
@@ -167,9 +167,11 @@ async function measureSchedules(spreadSeconds: number): Promise<Record<string, s
      ) INSERT INTO workflow_versions (workflow_id, version, tenant_id, name, steps) SELECT id, 1, tenant_id, name, steps FROM made`,
     [trigger, steps, spreadSeconds, schedules],
   );
+  const usageBefore = await hub.usage();
   const count = async () =>
     Number((await database.query('select count(*)::int as n from runs where finished_at is not null')).rows[0].n);
   while ((await count()) < schedules) await new Promise((done) => setTimeout(done, 250));
+  const cost = costColumns(usageBefore, await hub.usage(), schedules);
   const { rows } = await database.query<{ fired: number; done: number }>(
     `select extract(epoch from queued_at - (trigger->>'fireAt')::timestamptz)::float8 as fired, extract(epoch from finished_at - (trigger->>'fireAt')::timestamptz)::float8 as done from runs`,
   );
@@ -185,6 +187,7 @@ async function measureSchedules(spreadSeconds: number): Promise<Record<string, s
     'run done p50': milliseconds(percentile(done, 0.5)),
     'p99 ': milliseconds(percentile(done, 0.99)),
     'latest ': milliseconds(Math.max(...done)),
+    ...cost,
   };
 }
 

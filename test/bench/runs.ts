@@ -12,7 +12,7 @@ import type { BenchHub } from './hub.ts';
 import { findN8n, startBenchN8n } from './n8n.ts';
 import type { BenchN8n } from './n8n.ts';
 import { readParts } from './parts.ts';
-import { milliseconds, percentile, printTable } from './table.ts';
+import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const runsAtOnce = 30_000;
 /** Bare BullMQ on PostgreSQL and n8n are slower, and their rate does not depend on the count. */
@@ -67,11 +67,13 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
   await inParallel(300, senders, hook);
   while ((await finished()) < 300) await new Promise((done) => setTimeout(done, 50));
 
+  const usageBefore = await hub.usage();
   const startedAt = performance.now();
   await inParallel(count, senders, hook);
   const acceptedAt = performance.now();
   while ((await finished()) < 300 + count) await new Promise((done) => setTimeout(done, 10));
   const seconds = (performance.now() - startedAt) / 1000;
+  const cost = costColumns(usageBefore, await hub.usage(), count);
   const { rows: loaded } = await database.query<{ ms: number }>(
     'select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs order by id desc limit $1',
     [count],
@@ -109,6 +111,7 @@ async function measureHub(hub: BenchHub, count: number, address?: string): Promi
     'one by one: p50': milliseconds(percentile(served, 0.5)),
     p99: milliseconds(percentile(served, 0.99)),
     'as the caller sees it p50': milliseconds(percentile(seen, 0.5)),
+    ...cost,
   };
 }
 
