@@ -240,7 +240,7 @@ test('a run that wants a worker is found whatever became of its job, and one tha
   const runId = await accept(skill.id);
   await database.query('delete from outbox');
   const found = async (except: string[] = []) =>
-    (await listDueRuns(db, null, except)).runs.list.map((run) => run.runId);
+    (await listDueRuns(db, null, except, 0)).runs.list.map((run) => run.runId);
   expect(await found()).toContain(runId);
   expect(await found([tenantId])).not.toContain(runId);
   // To queue is no loss: nothing is written for it.
@@ -270,7 +270,7 @@ test('of each workspace some runs are found, whoever has the longest backlog, an
       [id, counts[index]],
     );
   }
-  const { runs, upTo } = await listDueRuns(db, null, []);
+  const { runs, upTo } = await listDueRuns(db, null, [], 0);
   const own = runs.list.map((run) => run.tenantId).filter((id) => tenants.includes(id));
   expect(upTo).toBeNull();
   expect(runs.hasMore).toBe(true);

@@ -9,6 +9,7 @@ import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
+import { Claims } from './claims.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
@@ -26,7 +27,6 @@ import type { SkillOutcome } from './skill.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,
-  claimRun,
   hasAdvanced,
   isSuspended,
   releaseRun,
@@ -76,10 +76,12 @@ const unsharedPlace: Place = { outside: (work) => work(), release: () => undefin
 export class Engine {
   readonly #deps: EngineDependencies;
   readonly #progress: ProgressWriter;
+  readonly #claims: Claims;
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
     this.#progress = new ProgressWriter(dependencies.db);
+    this.#claims = new Claims(dependencies.db);
   }
 
   /**
@@ -94,7 +96,7 @@ export class Engine {
       await this.giveBack(taken);
       return true;
     }
-    const claimed = typeof taken === 'string' ? await claimRun(this.#deps.db, taken) : taken;
+    const claimed = typeof taken === 'string' ? await this.#claims.claim(taken) : taken;
     if (claimed === null) return false;
     const runId = claimed.id;
     const run = { ...claimed, steps: stepsOf(claimed) };

@@ -4,8 +4,8 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, writeStep } from './store.ts';
-import type { ClaimedRun } from './store.ts';
+import { advanceRun, hasAdvanced, writeIntent, writeStep } from './store.ts';
+import type { ClaimedRun, Intent } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
 const unwrittenMs = 100;
@@ -22,6 +22,9 @@ export interface RunWritesOptions {
   /** Told after each commit. */
   onWritten: () => void;
 }
+
+/** What the end of a step brings along. */
+type Ending = Pick<Progress, 'advance' | 'receipts' | 'durable'>;
 
 /**
  * What a worker writes of one run in its hands: one thing after the other, in the order of its steps. Steps that may be done again without
@@ -62,10 +65,10 @@ export class RunWrites implements Disposable {
    * Writes how a step ended, and the steps before it, together with what became of other runs; false when it was not written, and has to be
    * by itself.
    */
-  together(done: DoneStep, rest: Pick<Progress, 'advance' | 'receipts' | 'durable'>): Promise<boolean> {
+  together(done: DoneStep, rest: Ending): Promise<boolean> {
     return this.#inTurn(async () => {
       const before = this.#unwritten.splice(0);
-      const progress = this.#progressOf([...before, done], rest);
+      const progress = this.#progressOf([...before, done], { ...rest, intents: [] });
       // After an outage nobody knows.
       const isWritten =
         (await this.#writeWithOthers(progress)) ??
@@ -73,6 +76,35 @@ export class RunWrites implements Disposable {
       if (isWritten) this.#options.onWritten();
       else this.#unwritten.unshift(...before);
       return isWritten;
+    });
+  }
+
+  /**
+   * Writes that a step is about to reach out, and the steps before it, together with what became of other runs where that can be. Resolves
+   * once it is committed and on the disk. @throws LeaseLost when somebody else has the run.
+   */
+  declare(step: DoneStep, intent: Intent): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#unwritten.splice(0);
+      const progress = this.#progressOf([...before, step], {
+        advance: { nextStep: step.record.index, ends: null, error: null },
+        receipts: [],
+        intents: [intent],
+        durable: true,
+      });
+      if ((await this.#writeWithOthers(progress)) === true) {
+        this.#options.onWritten();
+        return;
+      }
+      // Where nobody knows, it is written again: the same intent twice is one.
+      this.#unwritten.unshift(...before);
+      await this.#writeUnwritten();
+      const { run, working } = this.#options;
+      await this.#transaction(async (tx) => {
+        await advanceRun(tx, progress, progress.advance);
+        await writeStep(tx, { run, working, called: step.called }, step.record);
+        await writeIntent(tx, run.tenant_id, intent);
+      }, true);
     });
   }
 
@@ -113,6 +145,7 @@ export class RunWrites implements Disposable {
     const progress = this.#progressOf(steps, {
       advance: { nextStep, ends: null, error: null },
       receipts: [],
+      intents: [],
       durable: false,
     });
     if ((await this.#writeWithOthers(progress)) === true) this.#options.onWritten();
@@ -132,7 +165,7 @@ export class RunWrites implements Disposable {
       }, false);
   }
 
-  #progressOf(steps: readonly DoneStep[], rest: Pick<Progress, 'advance' | 'receipts' | 'durable'>): Progress {
+  #progressOf(steps: readonly DoneStep[], rest: Ending & Pick<Progress, 'intents'>): Progress {
     const { id: runId, fence, workflow_id: workflowId } = this.#options.run;
     return { runId, fence, workflowId, steps, ...rest };
   }
