@@ -121,6 +121,7 @@ async function declareEffect(
     beganAt,
     endedAt: beganAt,
     rows: [],
+    receipt: null,
   };
   await held.writes.declare(step, { runId: held.runId, stepIndex: index, attempt, call, skillId, kind });
   held.called = null;

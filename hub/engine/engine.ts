@@ -38,7 +38,7 @@ import {
   stepUnderWay,
   writeStep,
 } from './store.ts';
-import type { CallKey, ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
+import type { ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -53,7 +53,8 @@ interface StepEnding {
   advance: RunAdvance;
   done: DoneStep;
   persist: SkillOutcome['persist'];
-  receipts: CallKey[];
+  /** Whether it may be written with what comes next: doing it again, with its key where it has one, does no harm. */
+  repeatable: boolean;
   /** Whether its commit waits for the disk. */
   durable: boolean;
 }
@@ -340,12 +341,13 @@ export class Engine {
         beganAt,
         endedAt: performance.now(),
         rows: succeeded?.rows ?? [],
+        receipt:
+          succeeded === null || succeeded.effect === 'pure'
+            ? null
+            : { runId: run.id, stepIndex: index, attempt, call: 0 },
       },
       persist: succeeded?.persist,
-      receipts:
-        succeeded === null || succeeded.effect === 'pure'
-          ? []
-          : [{ runId: run.id, stepIndex: index, attempt, call: 0 }],
+      repeatable: succeeded?.effect !== 'once',
       durable,
     };
     if (ends !== null) held.place.release();
@@ -404,22 +406,22 @@ export class Engine {
   /** Writes how a step ended, or sees to it that this is written soon: in the cheapest way that keeps what it must. */
   async #writeEnding(held: HeldRun, ending: StepEnding): Promise<WrittenEnding> {
     const { run } = held;
-    const { advance, done, persist, receipts, durable } = ending;
+    const { advance, done, persist, repeatable, durable } = ending;
     const { ends } = advance;
     const setsOff =
       persist !== undefined ||
       (ends !== null && run.parent_run_id !== null) ||
       (ends === 'failed' && errorWorkflowOf(run) !== null);
-    if (ends === null && !durable && !setsOff) {
+    if (ends === null && repeatable && !setsOff) {
       held.writes.later(done);
       return { jobs: [], after: [] };
     }
-    const isWritten = !setsOff && (await held.writes.together(done, { advance, receipts, durable }));
+    const isWritten = !setsOff && (await held.writes.together(done, { advance, durable }));
     return isWritten ? { jobs: [], after: [] } : this.#writeAlone(held, ending);
   }
 
   /** Writes how a step ended in a transaction of its own, with all that this sets going. */
-  #writeAlone(held: HeldRun, { advance, done, persist, receipts, durable }: StepEnding): Promise<WrittenEnding> {
+  #writeAlone(held: HeldRun, { advance, done, persist, durable }: StepEnding): Promise<WrittenEnding> {
     const { run } = held;
     const { ends, error } = advance;
     let tries = 0;
@@ -435,7 +437,7 @@ export class Engine {
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
         ends === null ? writeStep(tx, held, done.record) : writeLastStep(tx, held, done.record),
-        ...receipts.map((receipt) => writeReceipt(tx, receipt)),
+        done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
         writeSunk(tx, done.rows),
         (async () => persist?.(tx))(),
       ]);

@@ -16,6 +16,8 @@ export interface DoneStep {
   beganAt: number;
   endedAt: number;
   rows: readonly SunkRow[];
+  /** The call that it completes, if that reached out. */
+  receipt: CallKey | null;
 }
 
 /** What became of a run since it was last written. */
@@ -23,7 +25,6 @@ export interface Progress extends Hold {
   workflowId: string;
   advance: RunAdvance;
   steps: readonly DoneStep[];
-  receipts: readonly CallKey[];
   /** Calls that are about to reach out, once this is committed. */
   intents: readonly Intent[];
   /** Whether its commit waits for the disk. */
@@ -122,7 +123,7 @@ function writeTogether(db: Database, tenantId: string, items: readonly Item[]): 
         writeSteps(tx, tenantId, mine),
         writeReceipts(
           tx,
-          all.flatMap(({ receipts }) => receipts),
+          all.flatMap(({ steps }) => steps.flatMap(({ receipt }) => receipt ?? [])),
         ),
         writeIntents(
           tx,

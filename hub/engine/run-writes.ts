@@ -4,7 +4,7 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, writeIntent, writeStep } from './store.ts';
+import { advanceRun, hasAdvanced, writeIntent, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Intent } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
@@ -24,7 +24,7 @@ export interface RunWritesOptions {
 }
 
 /** What the end of a step brings along. */
-type Ending = Pick<Progress, 'advance' | 'receipts' | 'durable'>;
+type Ending = Pick<Progress, 'advance' | 'durable'>;
 
 /**
  * What a worker writes of one run in its hands: one thing after the other, in the order of its steps. Steps that may be done again without
@@ -36,16 +36,19 @@ export class RunWrites implements Disposable {
   readonly #unwritten: DoneStep[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #soon: NodeJS.Timeout | null = null;
+  #now: NodeJS.Immediate | null = null;
 
   constructor(options: RunWritesOptions) {
     this.#options = options;
   }
 
-  /** Has a step written with what comes next, or a moment later. */
+  /** Has a step written with what comes next, or a moment later: at once where it reached out, unless the next one ends in this very turn. */
   later(step: DoneStep): void {
     this.#unwritten.push(step);
     // Whatever keeps them from being written keeps what is written next from it, too, and is dealt with there.
-    this.#soon ??= setTimeout(() => void this.catchUp().catch(() => undefined), unwrittenMs);
+    const write = () => void this.catchUp().catch(() => undefined);
+    if (step.receipt === null) this.#soon ??= setTimeout(write, unwrittenMs);
+    else this.#now ??= setImmediate(write);
   }
 
   /** Writes the steps that are over and not written yet. */
@@ -88,7 +91,6 @@ export class RunWrites implements Disposable {
       const before = this.#unwritten.splice(0);
       const progress = this.#progressOf([...before, step], {
         advance: { nextStep: step.record.index, ends: null, error: null },
-        receipts: [],
         intents: [intent],
         durable: true,
       });
@@ -124,7 +126,9 @@ export class RunWrites implements Disposable {
 
   #rest(): void {
     if (this.#soon !== null) clearTimeout(this.#soon);
+    if (this.#now !== null) clearImmediate(this.#now);
     this.#soon = null;
+    this.#now = null;
   }
 
   async #writeUnwritten(): Promise<void> {
@@ -142,11 +146,12 @@ export class RunWrites implements Disposable {
 
   async #writeSteps(steps: readonly DoneStep[]): Promise<void> {
     const nextStep = (steps.at(-1) as DoneStep).record.index + 1;
+    const receipts = steps.flatMap(({ receipt }) => receipt ?? []);
+    const durable = receipts.length > 0;
     const progress = this.#progressOf(steps, {
       advance: { nextStep, ends: null, error: null },
-      receipts: [],
       intents: [],
-      durable: false,
+      durable,
     });
     if ((await this.#writeWithOthers(progress)) === true) this.#options.onWritten();
     else
@@ -157,17 +162,19 @@ export class RunWrites implements Disposable {
         await Promise.all([
           advanceRun(tx, progress, progress.advance),
           ...steps.map(({ record, called }) => writeStep(tx, { run, working, called }, record)),
+          ...receipts.map((receipt) => writeReceipt(tx, receipt)),
           writeSunk(
             tx,
             steps.flatMap(({ rows }) => rows),
           ),
         ]);
-      }, false);
+      }, durable);
   }
 
   #progressOf(steps: readonly DoneStep[], rest: Ending & Pick<Progress, 'intents'>): Progress {
     const { id: runId, fence, workflow_id: workflowId } = this.#options.run;
-    return { runId, fence, workflowId, steps, ...rest };
+    const durable = rest.durable || steps.some(({ receipt }) => receipt !== null);
+    return { runId, fence, workflowId, steps, ...rest, durable };
   }
 
   /** Whether it was written; null when nobody knows. */
