@@ -503,10 +503,13 @@ test('a run ends only once whoever changes the limits of its workflow is done, a
   const { intake, begun } = intakeWith();
   await Promise.all(Array.from({ length: 3 }, () => intake.accept({ definition, ...start })));
   const letGo = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
   const changing = db.workspace(tenantId, async (tx) => {
     await tx.query('change_limits', `SELECT pg_advisory_xact_lock(${endsLock('$1')})`, [definition.id]);
+    locked.resolve();
     await letGo.promise;
   });
+  await locked.promise;
   const engine = engineWith(logSkills());
   const ending = Promise.all(begun.map((run) => engine.execute(run, never)));
   await delay(300);

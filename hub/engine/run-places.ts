@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
-import type { Reservation } from './intake.ts';
+import type { Reservation } from './held-starts.ts';
 import type { ClaimedRun } from './store.ts';
 
 export interface RunPlacesOptions {

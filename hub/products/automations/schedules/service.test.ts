@@ -55,6 +55,7 @@ test('what one batch of fires has started is handed over although the next one f
     logger: pino({ level: 'silent' }),
     dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
     runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
     validateSteps: () => undefined,
   });
   await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
@@ -102,6 +103,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
     runs: { admit: async () => () => undefined, takeRoom },
+    intake: null,
     validateSteps: () => undefined,
   });
   expect(await schedules.fireDue()).toBe(1_503);
@@ -146,6 +148,7 @@ test('a workflow whose steps can not even be looked at keeps no other schedule f
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
     runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
     validateSteps,
   });
   expect(await schedules.fireDue()).toBe(2);
