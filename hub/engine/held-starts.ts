@@ -15,6 +15,7 @@ export interface Reservation extends Disposable {
 
 /** A run that nothing holds back, of a workflow that is locked. */
 export type HeldStart = Pick<NewRun, 'trigger' | 'context' | 'payload' | 'environment'> & {
+  id: string;
   definition: LockedDefinition;
 };
 
@@ -82,11 +83,10 @@ export class HeldStarts implements Disposable {
     return true;
   }
 
-  /** Writes runs for which room was taken, one for each, in their order; answers their ids. Nothing of them exists before the transaction commits. */
-  async accept(tx: Transaction, starts: readonly HeldStart[]): Promise<string[]> {
-    if (starts.length === 0) return [];
+  /** Writes runs for which room was taken, one for each, in their order. Nothing of them exists before the transaction commits. */
+  async accept(tx: Transaction, starts: readonly HeldStart[]): Promise<void> {
+    if (starts.length === 0) return;
     const traceParent = currentTraceParent();
-    const ids = starts.map(() => newId());
     for (const tenantId of new Set(starts.map(({ definition }) => definition.tenant_id)))
       noteWorkspaceChange(tx, tenantId);
     const { rows } = await tx.query<Pick<ClaimedRun, 'id' | 'queued_at' | 'trigger' | 'payload'>>(
@@ -103,9 +103,8 @@ export class HeldStarts implements Disposable {
        FROM given RETURNING id, queued_at, trigger, payload`,
       [
         JSON.stringify(
-          starts.map(({ definition, ...run }, index) => ({
+          starts.map(({ definition, ...run }) => ({
             ...run,
-            id: ids[index],
             flow_id: newId(),
             tenant_id: definition.tenant_id,
             workflow_id: definition.id,
@@ -118,12 +117,11 @@ export class HeldStarts implements Disposable {
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
     this.#begun = starts.flatMap(({ definition, ...run }, index) => {
-      const row = byId.get(ids[index] as string);
+      const row = byId.get(run.id);
       const reservation = this.#reservations[index];
       if (row === undefined || reservation === undefined) return [];
       return [{ reservation, run: begunRun(definition, run, { ...row, traceParent }) }];
     });
-    return ids;
   }
 
   /** Lets them begin: their transaction is committed. Answers how many they are. */

@@ -18,7 +18,7 @@ export { addHistogram, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
 export { definitionStamp, isGated, termColumns } from './definitions.ts';
 export type { Definition, LockedDefinition } from './definitions.ts';
-export type { HeldStarts } from './held-starts.ts';
+export type { HeldStart, HeldStarts } from './held-starts.ts';
 export type { RunIntake } from './intake.ts';
 export type {
   ApprovalPort,

@@ -13,7 +13,10 @@ import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 /** A run of a workflow that was looked up before. */
-export type IntakeRun = Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion' | 'notBefore' | 'parentRunId'> & {
+export type IntakeRun = Omit<
+  NewRun,
+  'id' | 'tenantId' | 'workflowId' | 'workflowVersion' | 'notBefore' | 'parentRunId'
+> & {
   definition: Definition;
 };
 

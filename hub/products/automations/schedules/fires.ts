@@ -3,8 +3,9 @@ import type { WorkflowLimits } from '../../../../shared/contract/automations/wor
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { acceptRuns } from '../../../engine/index.ts';
-import type { HeldStarts, LockedDefinition, NewRun, PromisedJob } from '../../../engine/index.ts';
+import type { HeldStart, HeldStarts, LockedDefinition, NewRun, PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
 
 /** A workflow whose schedule is due, locked. */
 export interface DueWorkflow extends LockedDefinition {
@@ -35,74 +36,44 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
 /** Enters fires and starts the runs of those that nobody entered before. */
 export async function startFires(tx: Transaction, fires: Fire[], held: HeldStarts | null): Promise<PromisedJob[]> {
   if (fires.length === 0) return [];
+  const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
     'enter_fires',
-    `INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome)
-     SELECT * FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
+    `INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome, run_id)
+     SELECT * FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, t uuid, o text, r uuid)
      ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`,
     [
       JSON.stringify(
-        fires.map((fire) => ({
-          w: fire.workflow.id,
-          f: fire.fireAt.toISOString(),
-          t: fire.workflow.tenant_id,
-          o: fire.outcome,
+        given.map(({ fire: { workflow, fireAt, outcome }, run }) => ({
+          w: workflow.id,
+          f: fireAt.toISOString(),
+          t: workflow.tenant_id,
+          o: outcome,
+          r: outcome === 'started' ? run.id : null,
         })),
       ),
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const starting = fires.filter(
-    (fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`),
-  );
-  const begins: Starting[] = [];
-  const queued: Starting[] = [];
-  for (const fire of starting) {
-    const run = runOf(fire);
-    const mayBegin = !fire.workflow.is_gated && run.notBefore === null && held?.takeRoom(run.tenantId) === true;
-    (mayBegin ? begins : queued).push({ fire, run });
+  const begins: HeldStart[] = [];
+  const queued: NewRun[] = [];
+  for (const { fire, run } of given) {
+    const { workflow: definition, fireAt, outcome } = fire;
+    if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
+    const { id, trigger, context, payload, environment, notBefore } = run;
+    if (!definition.is_gated && notBefore === null && held?.takeRoom(run.tenantId) === true)
+      begins.push({ id, definition, trigger, context, payload, environment });
+    else queued.push(run);
   }
-  const begunIds = await held?.accept(
-    tx,
-    begins.map(({ fire, run: { trigger, context, payload, environment } }) => ({
-      definition: fire.workflow,
-      trigger,
-      context,
-      payload,
-      environment,
-    })),
-  );
-  const accepted = await acceptRuns(
-    tx,
-    queued.map(({ run }) => run),
-  );
-  const runIds = [...(begunIds ?? []), ...accepted.map(({ runId }) => runId)];
-  await tx.query(
-    'note_runs_of_fires',
-    `UPDATE schedule_fires s SET run_id = f.r FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, r uuid)
-     WHERE s.workflow_id = f.w AND s.fire_at = f.f`,
-    [
-      JSON.stringify(
-        [...begins, ...queued].map(({ fire: { workflow, fireAt } }, index) => ({
-          w: workflow.id,
-          f: fireAt.toISOString(),
-          r: runIds[index],
-        })),
-      ),
-    ],
-  );
-  return accepted.map(({ job }) => job);
+  await held?.accept(tx, begins);
+  return (await acceptRuns(tx, queued)).map(({ job }) => job);
 }
 
-/** A fire with the run that it starts. */
-interface Starting {
-  fire: Fire;
-  run: NewRun & { notBefore: Date | null };
-}
-
-function runOf({ workflow, fireAt }: Fire): Starting['run'] {
+/** The run that a fire starts. */
+function runOf({ workflow, fireAt }: Fire): NewRun & { id: string; notBefore: Date | null } {
   const delayMs = Math.random() * (scheduleOf(workflow.trigger)?.jitterSeconds ?? 0) * 1000;
   return {
+    id: newId(),
     tenantId: workflow.tenant_id,
     workflowId: workflow.id,
     workflowVersion: workflow.version,
