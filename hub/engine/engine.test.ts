@@ -8,6 +8,7 @@ import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { Claims } from './claims.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
@@ -276,6 +277,9 @@ test('of each workspace some runs are found, whoever has the longest backlog, an
   expect(runs.hasMore).toBe(true);
   expect(own.slice(0, 3).toSorted()).toEqual(tenants.toSorted());
   expect(tenants.map((id) => own.filter((other) => other === id).length)).toEqual([16, 3, 1]);
+  const filling = await listDueRuns(db, null, [], 400);
+  expect(filling.runs.list.filter((run) => run.tenantId === tenants[0]).length).toBeGreaterThan(80);
+  expect(filling.runs.list.length).toBeLessThan(400);
   await database.query('delete from runs where tenant_id = any($1)', [tenants]);
 });
 
@@ -380,4 +384,31 @@ test.each([
   const runId = await accept(skill.id);
   await engineWith(skill, { validateOutputs }).execute(runId, never);
   expect(await stateOf(runId)).toMatchObject({ status, error: status === 'failed' ? { code: 'internal' } : null });
+});
+
+test('runs that are claimed in one moment are each had once, and one that somebody has locked keeps none of the others waiting', async () => {
+  const runIds = await Promise.all(Array.from({ length: 12 }, () => accept('test.none')));
+  const [locked = '', cancelled = '', ...others] = runIds;
+  await database.query("update runs set status = 'cancelled', finished_at = now(), wake_at = null where id = $1", [
+    cancelled,
+  ]);
+  const letGo = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const holding = db.workspace(tenantId, async (tx) => {
+    await tx.query('lock_one', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
+    isLocked.resolve();
+    await letGo.promise;
+  });
+  await isLocked.promise;
+  const [claims, elsewhere] = [new Claims(db), new Claims(db)];
+  const had = Promise.all([...others, cancelled, newId()].map((id) => claims.claim(id)));
+  expect((await had).map((run) => run?.id ?? null)).toEqual([...others, null, null]);
+  const late = Promise.all([...others, locked].map((id) => elsewhere.claim(id)));
+  letGo.resolve();
+  await holding;
+  expect((await late).map((run) => run?.id ?? null)).toEqual([...others.map(() => null), locked]);
+  const fences = await database.query('select distinct fence::int as fence from runs where id = any($1)', [
+    [...others, locked],
+  ]);
+  expect(fences).toEqual([{ fence: 1 }]);
 });
