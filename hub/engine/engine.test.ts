@@ -52,9 +52,9 @@ function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean } =
   });
 }
 
-async function accept(skillId: string): Promise<string> {
+async function accept(...skillIds: string[]): Promise<string> {
   const workflowId = newId();
-  const steps = JSON.stringify([{ type: 'skill', skillId, input: {} }]);
+  const steps = JSON.stringify(skillIds.map((skillId) => ({ type: 'skill', skillId, input: {} })));
   await database.query(
     `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
     [workflowId, tenantId, steps],
@@ -411,4 +411,54 @@ test('runs that are claimed in one moment are each had once, and one that somebo
     [...others, locked],
   ]);
   expect(fences).toEqual([{ fence: 1 }]);
+});
+
+test('a call that goes out has its intent committed before, for which it holds no place, and its receipt before a slow step after it is done', async () => {
+  const gate = Promise.withResolvers<void>();
+  const intents = () =>
+    database.query<{ done: boolean }>('select receipt_at is not null as done from effects where run_id = $1', [runId]);
+  const seen: unknown[] = [];
+  const define = (id: string, effect: 'keyed' | 'pure', execute: () => Promise<void>) =>
+    defineSkill({
+      id,
+      title: '',
+      summary: '',
+      requires: [],
+      effect,
+      waitsOutside: effect === 'keyed',
+      input: z.strictObject({}),
+      output: z.unknown(),
+      execute: async () => {
+        await execute();
+        return { output: null };
+      },
+    });
+  const calling = define('test.calling', 'keyed', async () => void seen.push(['called', await intents()]));
+  const slow = define('test.slow', 'pure', () => gate.promise);
+  const runId = await accept(calling.id, slow.id);
+  const skills = [calling, slow];
+  const engine = new Engine({
+    db,
+    events,
+    skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
+    ...enginePorts(db, events),
+    logger,
+  });
+  const executing = engine.execute(runId, never, {
+    outside: async (work) => {
+      seen.push(['place given', await intents()]);
+      return work();
+    },
+    release: () => undefined,
+  });
+  await expect.poll(intents).toEqual([{ done: true }]);
+  expect(seen).toEqual([
+    ['place given', []],
+    ['called', [{ done: false }]],
+  ]);
+  const [run] = await database.query('select status, next_step from runs where id = $1', [runId]);
+  expect(run).toEqual({ status: 'running', next_step: 1 });
+  gate.resolve();
+  await executing;
+  expect(await database.query('select status from runs where id = $1', [runId])).toEqual([{ status: 'succeeded' }]);
 });
