@@ -25,6 +25,8 @@ export interface PromisedJob {
 }
 
 export interface NewRun {
+  /** Its id, for whoever refers to it before it is there; a new one when left out. */
+  id?: string;
   tenantId: string;
   workflowId: string;
   workflowVersion: number;
@@ -90,7 +92,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
   for (const { tenantId } of newRuns) noteWorkspaceChange(tx, tenantId);
   const traceParent = currentTraceParent();
   const prepared = newRuns.map((run) => {
-    const runId = newId();
+    const runId = run.id ?? newId();
     return { run, runId, flowId: newId(), jobId: runJobId(runId, 0), notBefore: run.notBefore ?? null };
   });
   const { rows } = await tx.query<{ id: string; job_id: string }>(

@@ -13,13 +13,17 @@ export interface RunTerms {
   entitlements: Record<Entitlement, boolean>;
 }
 
-/** A workflow as a start found it, with what tells whether it still is so. */
-export interface Definition extends RunTerms {
+/** A workflow as a transaction that has locked it finds it. */
+export interface LockedDefinition extends RunTerms {
   [column: string]: unknown;
   id: string;
   tenant_id: string;
   version: number;
   steps: Step[];
+}
+
+/** A workflow as a start found it, with what tells whether it still is so. */
+export interface Definition extends LockedDefinition {
   /** Differs once anything changed that a start depends on. */
   stamp: string;
 }

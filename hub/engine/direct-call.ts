@@ -5,7 +5,7 @@ import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { DirectSkill, SkillContext } from './skill.ts';
-import { advanceRun, writeIntent, stepUnderWay, writeStep } from './store.ts';
+import { stepUnderWay } from './store.ts';
 
 const maxOutputBytes = 4 * 1024 * 1024;
 
@@ -48,15 +48,18 @@ export async function executeDirect(
               signal,
             ),
           );
-    if (skill.effect !== 'pure') await declareEffect(held, site, skill.id, skill.effect);
-    mayHaveLeft = skill.effect === 'once';
     const execute = () =>
       untilAborted(
         held.working(index, () => skill.execute(input, context, found)),
         signal,
       );
-    const repeated = () => (skill.effect === 'once' ? execute() : throughOutages(signal, execute));
-    const outcome = await (skill.waitsOutside === true ? held.place.outside(repeated) : repeated());
+    const reachOut = async () => {
+      if (skill.effect !== 'pure') await declareEffect(held, site, skill.id, skill.effect);
+      mayHaveLeft = skill.effect === 'once';
+      return skill.effect === 'once' ? execute() : throughOutages(signal, execute);
+    };
+    // The wait for the disk before it is no work either: the more runs wait for that together, the fewer waits there are.
+    const outcome = await (skill.waitsOutside === true ? held.place.outside(reachOut) : reachOut());
     const [output, text] = held.working(index, () => {
       const storable = toStorableJson(outcome.output);
       return [storable, JSON.stringify(storable)];
@@ -111,12 +114,16 @@ async function declareEffect(
   skillId: string,
   kind: 'keyed' | 'once',
 ): Promise<void> {
-  const { id: runId, tenant_id: tenantId } = held.run;
-  await held.write(async (tx) => {
-    await advanceRun(tx, held, { nextStep: index, ends: null, error: null });
-    await writeStep(tx, held, stepUnderWay(index, attempt, { state }));
-    await writeIntent(tx, { runId, stepIndex: index, attempt, call }, { tenantId, skillId, kind });
-  });
+  const beganAt = performance.now();
+  const step = {
+    record: stepUnderWay(index, attempt, { state }),
+    called: held.called?.index === index ? held.called : null,
+    beganAt,
+    endedAt: beganAt,
+    rows: [],
+    receipt: null,
+  };
+  await held.writes.declare(step, { runId: held.runId, stepIndex: index, attempt, call, skillId, kind });
   held.called = null;
 }
 

@@ -8,6 +8,7 @@ import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { Claims } from './claims.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
@@ -51,9 +52,9 @@ function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean } =
   });
 }
 
-async function accept(skillId: string): Promise<string> {
+async function accept(...skillIds: string[]): Promise<string> {
   const workflowId = newId();
-  const steps = JSON.stringify([{ type: 'skill', skillId, input: {} }]);
+  const steps = JSON.stringify(skillIds.map((skillId) => ({ type: 'skill', skillId, input: {} })));
   await database.query(
     `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
     [workflowId, tenantId, steps],
@@ -240,7 +241,7 @@ test('a run that wants a worker is found whatever became of its job, and one tha
   const runId = await accept(skill.id);
   await database.query('delete from outbox');
   const found = async (except: string[] = []) =>
-    (await listDueRuns(db, null, except)).runs.list.map((run) => run.runId);
+    (await listDueRuns(db, null, except, 0)).runs.list.map((run) => run.runId);
   expect(await found()).toContain(runId);
   expect(await found([tenantId])).not.toContain(runId);
   // To queue is no loss: nothing is written for it.
@@ -270,12 +271,15 @@ test('of each workspace some runs are found, whoever has the longest backlog, an
       [id, counts[index]],
     );
   }
-  const { runs, upTo } = await listDueRuns(db, null, []);
+  const { runs, upTo } = await listDueRuns(db, null, [], 0);
   const own = runs.list.map((run) => run.tenantId).filter((id) => tenants.includes(id));
   expect(upTo).toBeNull();
   expect(runs.hasMore).toBe(true);
   expect(own.slice(0, 3).toSorted()).toEqual(tenants.toSorted());
   expect(tenants.map((id) => own.filter((other) => other === id).length)).toEqual([16, 3, 1]);
+  const filling = await listDueRuns(db, null, [], 400);
+  expect(filling.runs.list.filter((run) => run.tenantId === tenants[0]).length).toBeGreaterThan(80);
+  expect(filling.runs.list.length).toBeLessThan(400);
   await database.query('delete from runs where tenant_id = any($1)', [tenants]);
 });
 
@@ -380,4 +384,81 @@ test.each([
   const runId = await accept(skill.id);
   await engineWith(skill, { validateOutputs }).execute(runId, never);
   expect(await stateOf(runId)).toMatchObject({ status, error: status === 'failed' ? { code: 'internal' } : null });
+});
+
+test('runs that are claimed in one moment are each had once, and one that somebody has locked keeps none of the others waiting', async () => {
+  const runIds = await Promise.all(Array.from({ length: 12 }, () => accept('test.none')));
+  const [locked = '', cancelled = '', ...others] = runIds;
+  await database.query("update runs set status = 'cancelled', finished_at = now(), wake_at = null where id = $1", [
+    cancelled,
+  ]);
+  const letGo = Promise.withResolvers<void>();
+  const isLocked = Promise.withResolvers<void>();
+  const holding = db.workspace(tenantId, async (tx) => {
+    await tx.query('lock_one', 'SELECT 1 FROM runs WHERE id = $1 FOR UPDATE', [locked]);
+    isLocked.resolve();
+    await letGo.promise;
+  });
+  await isLocked.promise;
+  const [claims, elsewhere] = [new Claims(db), new Claims(db)];
+  const had = Promise.all([...others, cancelled, newId()].map((id) => claims.claim(id)));
+  expect((await had).map((run) => run?.id ?? null)).toEqual([...others, null, null]);
+  const late = Promise.all([...others, locked].map((id) => elsewhere.claim(id)));
+  letGo.resolve();
+  await holding;
+  expect((await late).map((run) => run?.id ?? null)).toEqual([...others.map(() => null), locked]);
+  const fences = await database.query('select distinct fence::int as fence from runs where id = any($1)', [
+    [...others, locked],
+  ]);
+  expect(fences).toEqual([{ fence: 1 }]);
+});
+
+test('a call that goes out has its intent committed before, for which it holds no place, and its receipt before a slow step after it is done', async () => {
+  const gate = Promise.withResolvers<void>();
+  const intents = () =>
+    database.query<{ done: boolean }>('select receipt_at is not null as done from effects where run_id = $1', [runId]);
+  const seen: unknown[] = [];
+  const define = (id: string, effect: 'keyed' | 'pure', execute: () => Promise<void>) =>
+    defineSkill({
+      id,
+      title: '',
+      summary: '',
+      requires: [],
+      effect,
+      waitsOutside: effect === 'keyed',
+      input: z.strictObject({}),
+      output: z.unknown(),
+      execute: async () => {
+        await execute();
+        return { output: null };
+      },
+    });
+  const calling = define('test.calling', 'keyed', async () => void seen.push(['called', await intents()]));
+  const slow = define('test.slow', 'pure', () => gate.promise);
+  const runId = await accept(calling.id, slow.id);
+  const skills = [calling, slow];
+  const engine = new Engine({
+    db,
+    events,
+    skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
+    ...enginePorts(db, events),
+    logger,
+  });
+  const executing = engine.execute(runId, never, {
+    outside: async (work) => {
+      seen.push(['place given', await intents()]);
+      return work();
+    },
+    release: () => undefined,
+  });
+  await expect.poll(intents).toEqual([{ done: true }]);
+  expect(seen).toEqual([
+    ['place given', []],
+    ['called', [{ done: false }]],
+  ]);
+  const [run] = await database.query('select status, next_step from runs where id = $1', [runId]);
+  expect(run).toEqual({ status: 'running', next_step: 1 });
+  gate.resolve();
+  await executing;
+  expect(await database.query('select status from runs where id = $1', [runId])).toEqual([{ status: 'succeeded' }]);
 });

@@ -11,6 +11,7 @@ import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
 import { refuseOpenCall } from './agent-state.ts';
+import { Claims } from './claims.ts';
 import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun, Place } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
@@ -28,7 +29,6 @@ import type { SkillOutcome } from './skill.ts';
 import { callOf, runStep } from './steps.ts';
 import {
   advanceRun,
-  claimRun,
   hasAdvanced,
   isSuspended,
   releaseRun,
@@ -41,7 +41,7 @@ import {
   stepUnderWay,
   writeStep,
 } from './store.ts';
-import type { CallKey, ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
+import type { ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -56,7 +56,8 @@ interface StepEnding {
   advance: RunAdvance;
   done: DoneStep;
   persist: SkillOutcome['persist'];
-  receipts: CallKey[];
+  /** Whether it may be written with what comes next: doing it again, with its key where it has one, does no harm. */
+  repeatable: boolean;
   /** Whether its commit waits for the disk. */
   durable: boolean;
 }
@@ -79,10 +80,12 @@ const unsharedPlace: Place = { outside: (work) => work(), release: () => undefin
 export class Engine {
   readonly #deps: EngineDependencies;
   readonly #progress: ProgressWriter;
+  readonly #claims: Claims;
 
   constructor(dependencies: EngineDependencies) {
     this.#deps = dependencies;
     this.#progress = new ProgressWriter(dependencies.db);
+    this.#claims = new Claims(dependencies.db);
   }
 
   /**
@@ -97,7 +100,7 @@ export class Engine {
       await this.giveBack(taken);
       return true;
     }
-    const claimed = typeof taken === 'string' ? await claimRun(this.#deps.db, taken) : taken;
+    const claimed = typeof taken === 'string' ? await this.#claims.claim(taken) : taken;
     if (claimed === null) return false;
     const runId = claimed.id;
     const run = { ...claimed, steps: stepsOf(claimed) };
@@ -341,12 +344,13 @@ export class Engine {
         beganAt,
         endedAt: performance.now(),
         rows: succeeded?.rows ?? [],
+        receipt:
+          succeeded === null || succeeded.effect === 'pure'
+            ? null
+            : { runId: run.id, stepIndex: index, attempt, call: 0 },
       },
       persist: succeeded?.persist,
-      receipts:
-        succeeded === null || succeeded.effect === 'pure'
-          ? []
-          : [{ runId: run.id, stepIndex: index, attempt, call: 0 }],
+      repeatable: succeeded?.effect !== 'once',
       durable,
     };
     if (ends !== null) held.place.release();
@@ -405,22 +409,22 @@ export class Engine {
   /** Writes how a step ended, or sees to it that this is written soon: in the cheapest way that keeps what it must. */
   async #writeEnding(held: HeldRun, ending: StepEnding): Promise<WrittenEnding> {
     const { run } = held;
-    const { advance, done, persist, receipts, durable } = ending;
+    const { advance, done, persist, repeatable, durable } = ending;
     const { ends } = advance;
     const setsOff =
       persist !== undefined ||
       (ends !== null && run.parent_run_id !== null) ||
       (ends === 'failed' && errorWorkflowOf(run) !== null);
-    if (ends === null && !durable && !setsOff) {
+    if (ends === null && repeatable && !setsOff) {
       held.writes.later(done);
       return { jobs: [], after: [] };
     }
-    const isWritten = !setsOff && (await held.writes.together(done, { advance, receipts, durable }));
+    const isWritten = !setsOff && (await held.writes.together(done, { advance, durable }));
     return isWritten ? { jobs: [], after: [] } : this.#writeAlone(held, ending);
   }
 
   /** Writes how a step ended in a transaction of its own, with all that this sets going. */
-  #writeAlone(held: HeldRun, { advance, done, persist, receipts, durable }: StepEnding): Promise<WrittenEnding> {
+  #writeAlone(held: HeldRun, { advance, done, persist, durable }: StepEnding): Promise<WrittenEnding> {
     const { run } = held;
     const { ends, error } = advance;
     let tries = 0;
@@ -436,7 +440,7 @@ export class Engine {
       const [, last] = await Promise.all([
         advanceRun(tx, held, advance),
         ends === null ? writeStep(tx, held, done.record) : writeLastStep(tx, held, done.record),
-        ...receipts.map((receipt) => writeReceipt(tx, receipt)),
+        done.receipt === null ? undefined : writeReceipt(tx, done.receipt),
         writeSunk(tx, done.rows),
         (async () => persist?.(tx))(),
       ]);

@@ -8,18 +8,17 @@ import { runJobId } from './accept-runs.ts';
 import type { NewRun, PromisedJob } from './accept-runs.ts';
 import { definitionStamp, isGated } from './definitions.ts';
 import type { Definition } from './definitions.ts';
+import { begunRun, HeldStarts } from './held-starts.ts';
+import type { Reservation } from './held-starts.ts';
 import { Resumption } from './resumption.ts';
 import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
-/** Room that a worker of this process keeps for a run that is about to be accepted, or to go on. */
-export interface Reservation extends Disposable {
-  /** Takes the run, which was written as one that this process holds. Whoever disposes the reservation afterwards changes nothing. */
-  begin(run: ClaimedRun): void;
-}
-
 /** A run of a workflow that was looked up before. */
-export type IntakeRun = Omit<NewRun, 'tenantId' | 'workflowId' | 'workflowVersion' | 'notBefore' | 'parentRunId'> & {
+export type IntakeRun = Omit<
+  NewRun,
+  'id' | 'tenantId' | 'workflowId' | 'workflowVersion' | 'notBefore' | 'parentRunId'
+> & {
   definition: Definition;
 };
 
@@ -65,6 +64,11 @@ export class RunIntake {
     return new Resumption(this.#reserve(tenantId), this.#dispatch);
   }
 
+  /** Room for runs that a transaction is about to accept, as far as a worker of this process has some. */
+  openStarts(): HeldStarts {
+    return new HeldStarts((tenantId) => this.#reserve(tenantId));
+  }
+
   /**
    * Accepts a run; resolves once it is committed. Null, and nothing was accepted, when what it was to be started by is not so any more: then the
    * caller looks again.
@@ -96,37 +100,7 @@ export class RunIntake {
     const accepted = await this.#batches.add(tenantId, { runId, text: JSON.stringify(row) });
     if (accepted === null) return null;
     if (reservation !== null && accepted.begins) {
-      const { queued_at: queuedAt, trigger, payload } = accepted;
-      const { steps, approvals_required_for, error_workflow_id, pack_id, pack_grants, entitlements } = definition;
-      reservation.begin({
-        id: runId,
-        tenant_id: tenantId,
-        workflow_id: definition.id,
-        environment: run.environment,
-        trigger,
-        context: run.context,
-        payload,
-        attempt: 1,
-        next_step: 0,
-        fence: '1',
-        lost_leases: 0,
-        process_deaths: null,
-        wake_count: 0,
-        parent_run_id: null,
-        depth: row.depth,
-        requested_by: requestedBy,
-        trace_parent: traceParent,
-        queued_at: queuedAt,
-        started_at: queuedAt,
-        steps,
-        results: [],
-        approvals_required_for,
-        error_workflow_id,
-        pack_id,
-        pack_grants,
-        entitlements,
-        held_since: performance.now(),
-      });
+      reservation.begin(begunRun(definition, run, { ...accepted, traceParent }));
     } else if (accepted.outbox_id !== null) {
       const outboxId = Number(accepted.outbox_id);
       this.#dispatch([{ outboxId, job: 'run', jobId, data: { runId, tenantId }, notBefore: null }]);

@@ -42,6 +42,27 @@ test('of jobs that are promised while the queue is away none is kept in memory, 
   expect(added).toEqual([['job-0'], ['job-5001']]);
 });
 
+test('beside a worker that has no room the queue gets few jobs of a workspace, and one that says that there are more', async () => {
+  const added: string[] = [];
+  const add: Queue['add'] = async (jobs) => void added.push(...jobs.map(({ id }) => id));
+  const forgotten: unknown[] = [];
+  const db = {
+    systemStatement: async (_name: string, _text: string, [ids]: unknown[][]) => (forgotten.push(...(ids ?? [])), []),
+  } as unknown as Database;
+  await using outbox = new Outbox({ db, queue: { add } as Queue, logger: pino({ level: 'silent' }) });
+  outbox.preferLocal(() => false);
+  const tenantId = newId();
+  const soon = new Date(Date.now() + 1_000);
+  const jobs = Array.from({ length: 100 }, (_unused, id) => ({ ...promised(id), data: { runId: newId(), tenantId } }));
+  outbox.offer(jobs.map((job, index) => (index < 50 ? job : { ...job, notBefore: soon })));
+  await expect.poll(() => forgotten.length).toBe(100);
+  const numbers = added.flatMap((id) => (id.startsWith('job-') ? [Number(id.slice(4))] : []));
+  expect(numbers.filter((id) => id < 50).length).toBeLessThan(20);
+  expect(added.some((id) => id.startsWith('more-'))).toBe(true);
+  // Of one that begins later nobody would hear in time.
+  expect(numbers.filter((id) => id >= 50).length).toBe(50);
+});
+
 test('what waits longest is found by an index, however much was promised while the queue was away', async () => {
   await using database = await acquireDatabase();
   await using db = new Database({

@@ -25,6 +25,11 @@ const adoptAfterSeconds = 2;
 const batchSize = 200;
 /** Jobs of one workspace that the queue gets from one process in a second. */
 const maxJobsPerSecond = 256;
+/**
+ * Of those that want a worker at once where this process has one, which is full and looks for more as soon as it is not: a job costs the queue as much as
+ * ten runs cost all in all, and of many the others need only hear that there are some.
+ */
+const maxBesideWorker = 8;
 /** How often the workers are told to look for more, in milliseconds. */
 const lookEveryMs = 250;
 
@@ -42,7 +47,7 @@ export class Outbox implements AsyncDisposable {
   /** How many jobs of each workspace the queue got in this second. */
   readonly #named = new Map<string, number>();
   #second = 0;
-  #takeHere: LocalTake = () => false;
+  #takeHere: LocalTake | null = null;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -57,7 +62,7 @@ export class Outbox implements AsyncDisposable {
   offer(jobs: PromisedJob[]): void {
     if (jobs.length === 0 || this.#closed) return;
     // What this process takes itself must not wait for a queue that is slow or away.
-    for (const job of jobs) (this.#takeHere(job) ? this.#taken : this.#offered).push(job);
+    for (const job of jobs) (this.#takeHere?.(job) === true ? this.#taken : this.#offered).push(job);
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
     });
@@ -86,7 +91,7 @@ export class Outbox implements AsyncDisposable {
         data: row.data,
         notBefore: row.not_before,
       }));
-      const here = jobs.filter((job) => this.#takeHere(job));
+      const here = jobs.filter((job) => this.#takeHere?.(job) === true);
       await this.#forget(here);
       await this.#handOver(jobs.filter((job) => !here.includes(job)));
       adopted += rows.length;
@@ -120,7 +125,7 @@ export class Outbox implements AsyncDisposable {
   async #handOver(jobs: PromisedJob[]): Promise<void> {
     if (jobs.length === 0) return;
     const now = Date.now();
-    const named = jobs.filter((job) => this.#isWithinShare(job.data.tenantId, now));
+    const named = jobs.filter((job) => this.#isWithinShare(job, now));
     const added: QueueJob[] = named.map(({ job, jobId, data, notBefore }) => ({
       name: job,
       id: jobId,
@@ -134,7 +139,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** Whether the queue takes one more job of a workspace in this second. */
-  #isWithinShare(tenantId: string, now: number): boolean {
+  #isWithinShare({ data: { tenantId }, notBefore }: PromisedJob, now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {
       this.#second = second;
@@ -142,7 +147,7 @@ export class Outbox implements AsyncDisposable {
     }
     const count = (this.#named.get(tenantId) ?? 0) + 1;
     this.#named.set(tenantId, count);
-    return count <= maxJobsPerSecond;
+    return count <= (this.#takeHere !== null && notBefore === null ? maxBesideWorker : maxJobsPerSecond);
   }
 
   async #forget(jobs: PromisedJob[]): Promise<void> {

@@ -8,15 +8,17 @@ import { runRowsTopic } from './accept-runs.ts';
 import { endsLock } from './line-locks.ts';
 import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
-import type { CallKey, CalledWith, Hold, RunAdvance, StepRecord } from './store.ts';
+import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
 
-/** A step that is over, and when it was worked on, by `performance.now()`. */
+/** A step that is over, or about to reach out, and when it was worked on, by `performance.now()`. */
 export interface DoneStep {
   record: StepRecord;
   called: CalledWith | null;
   beganAt: number;
   endedAt: number;
   rows: readonly SunkRow[];
+  /** The call that it completes, if that reached out. */
+  receipt: CallKey | null;
 }
 
 /** What became of a run since it was last written. */
@@ -24,7 +26,8 @@ export interface Progress extends Hold {
   workflowId: string;
   advance: RunAdvance;
   steps: readonly DoneStep[];
-  receipts: readonly CallKey[];
+  /** Calls that are about to reach out, once this is committed. */
+  intents: readonly Intent[];
   /** Whether its commit waits for the disk. */
   durable: boolean;
 }
@@ -175,7 +178,12 @@ function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Pr
     writeSteps(tx, tenantId, items),
     writeReceipts(
       tx,
-      all.flatMap(({ receipts }) => receipts),
+      all.flatMap(({ steps }) => steps.flatMap(({ receipt }) => receipt ?? [])),
+    ),
+    writeIntents(
+      tx,
+      tenantId,
+      all.flatMap(({ intents }) => intents),
     ),
     writeSunk(
       tx,
@@ -258,6 +266,19 @@ async function writeReceipts(tx: Transaction, receipts: readonly CallKey[]): Pro
     `UPDATE effects e SET receipt_at = now() FROM jsonb_to_recordset($1::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int)
      WHERE e.run_id = g."runId" AND e.step_index = g."stepIndex" AND e.attempt = g.attempt AND e.call = g.call`,
     [JSON.stringify(receipts)],
+  );
+}
+
+/** Enters intents into the effects ledger; the same intent again is the same. */
+async function writeIntents(tx: Transaction, tenantId: string, intents: readonly Intent[]): Promise<void> {
+  if (intents.length === 0) return;
+  await tx.query(
+    'write_intents',
+    `INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind)
+     SELECT "runId", "stepIndex", attempt, call, $1, "skillId", kind
+     FROM jsonb_to_recordset($2::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int, "skillId" text, kind text)
+     ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING`,
+    [tenantId, JSON.stringify(intents)],
   );
 }
 

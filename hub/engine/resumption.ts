@@ -1,7 +1,7 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { wakeRun } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
-import type { Reservation } from './intake.ts';
+import type { Reservation } from './held-starts.ts';
 import { claimWaitingRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 

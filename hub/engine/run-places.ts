@@ -2,7 +2,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
-import type { Reservation } from './intake.ts';
+import type { Reservation } from './held-starts.ts';
 import type { ClaimedRun } from './store.ts';
 
 export interface RunPlacesOptions {
@@ -14,8 +14,8 @@ export interface RunPlacesOptions {
   handler: (run: string | ClaimedRun, place: Place) => Promise<boolean>;
   /** Gives a run that this process holds to others. Never rejects. */
   giveBack: (run: ClaimedRun) => Promise<void>;
-  /** Looks for runs that want a worker, some of each workspace but those named. */
-  listDue: (after: string | null, except: readonly string[]) => Promise<DueRuns>;
+  /** Looks for runs that want a worker, some of each workspace but those named; there is room for so many. */
+  listDue: (after: string | null, except: readonly string[], room: number) => Promise<DueRuns>;
   /** How often to look for runs of which nobody told this process, in milliseconds. */
   lookEveryMs?: number;
   logger: Logger;
@@ -411,7 +411,12 @@ export class RunPlaces {
     this.#begun = { had: 0, refused: 0 };
     if (had > 0) this.#barrenLooks = 0;
     else if (refused > 0) this.#barrenLooks += 1;
-    const { runs, upTo } = await this.#options.listDue(this.#lookedUpTo, [...this.#full]);
+    const { runs, upTo } = await this.#options.listDue(
+      this.#lookedUpTo,
+      [...this.#full],
+      // No workspace may have more than half of it.
+      Math.max(0, (this.#maxInLine - this.#inLine) >> 1),
+    );
     this.#lookedUpTo = upTo;
     // Where the last workspace was not reached, or one has more than it showed, there is more.
     if (upTo !== null || runs.hasMore) this.#hasMore = true;

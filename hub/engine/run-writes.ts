@@ -4,8 +4,8 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, writeStep } from './store.ts';
-import type { ClaimedRun } from './store.ts';
+import { advanceRun, hasAdvanced, writeIntent, writeReceipt, writeStep } from './store.ts';
+import type { ClaimedRun, Intent } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
 const unwrittenMs = 100;
@@ -23,6 +23,9 @@ export interface RunWritesOptions {
   onWritten: () => void;
 }
 
+/** What the end of a step brings along. */
+type Ending = Pick<Progress, 'advance' | 'durable'>;
+
 /**
  * What a worker writes of one run in its hands: one thing after the other, in the order of its steps. Steps that may be done again without
  * harm wait until something else is written, or a moment; nothing of the run is written before them.
@@ -33,16 +36,19 @@ export class RunWrites implements Disposable {
   readonly #unwritten: DoneStep[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #soon: NodeJS.Timeout | null = null;
+  #now: NodeJS.Immediate | null = null;
 
   constructor(options: RunWritesOptions) {
     this.#options = options;
   }
 
-  /** Has a step written with what comes next, or a moment later. */
+  /** Has a step written with what comes next, or a moment later: at once where it reached out, unless the next one ends in this very turn. */
   later(step: DoneStep): void {
     this.#unwritten.push(step);
     // Whatever keeps them from being written keeps what is written next from it, too, and is dealt with there.
-    this.#soon ??= setTimeout(() => void this.catchUp().catch(() => undefined), unwrittenMs);
+    const write = () => void this.catchUp().catch(() => undefined);
+    if (step.receipt === null) this.#soon ??= setTimeout(write, unwrittenMs);
+    else this.#now ??= setImmediate(write);
   }
 
   /** Writes the steps that are over and not written yet. */
@@ -62,10 +68,10 @@ export class RunWrites implements Disposable {
    * Writes how a step ended, and the steps before it, together with what became of other runs; false when it was not written, and has to be
    * by itself.
    */
-  together(done: DoneStep, rest: Pick<Progress, 'advance' | 'receipts' | 'durable'>): Promise<boolean> {
+  together(done: DoneStep, rest: Ending): Promise<boolean> {
     return this.#inTurn(async () => {
       const before = this.#unwritten.splice(0);
-      const progress = this.#progressOf([...before, done], rest);
+      const progress = this.#progressOf([...before, done], { ...rest, intents: [] });
       // After an outage nobody knows.
       const isWritten =
         (await this.#writeWithOthers(progress)) ??
@@ -73,6 +79,34 @@ export class RunWrites implements Disposable {
       if (isWritten) this.#options.onWritten();
       else this.#unwritten.unshift(...before);
       return isWritten;
+    });
+  }
+
+  /**
+   * Writes that a step is about to reach out, and the steps before it, together with what became of other runs where that can be. Resolves
+   * once it is committed and on the disk. @throws LeaseLost when somebody else has the run.
+   */
+  declare(step: DoneStep, intent: Intent): Promise<void> {
+    return this.#inTurn(async () => {
+      const before = this.#unwritten.splice(0);
+      const progress = this.#progressOf([...before, step], {
+        advance: { nextStep: step.record.index, ends: null, error: null },
+        intents: [intent],
+        durable: true,
+      });
+      if ((await this.#writeWithOthers(progress)) === true) {
+        this.#options.onWritten();
+        return;
+      }
+      // Where nobody knows, it is written again: the same intent twice is one.
+      this.#unwritten.unshift(...before);
+      await this.#writeUnwritten();
+      const { run, working } = this.#options;
+      await this.#transaction(async (tx) => {
+        await advanceRun(tx, progress, progress.advance);
+        await writeStep(tx, { run, working, called: step.called }, step.record);
+        await writeIntent(tx, run.tenant_id, intent);
+      }, true);
     });
   }
 
@@ -92,7 +126,9 @@ export class RunWrites implements Disposable {
 
   #rest(): void {
     if (this.#soon !== null) clearTimeout(this.#soon);
+    if (this.#now !== null) clearImmediate(this.#now);
     this.#soon = null;
+    this.#now = null;
   }
 
   async #writeUnwritten(): Promise<void> {
@@ -110,10 +146,12 @@ export class RunWrites implements Disposable {
 
   async #writeSteps(steps: readonly DoneStep[]): Promise<void> {
     const nextStep = (steps.at(-1) as DoneStep).record.index + 1;
+    const receipts = steps.flatMap(({ receipt }) => receipt ?? []);
+    const durable = receipts.length > 0;
     const progress = this.#progressOf(steps, {
       advance: { nextStep, ends: null, error: null },
-      receipts: [],
-      durable: false,
+      intents: [],
+      durable,
     });
     if ((await this.#writeWithOthers(progress)) === true) this.#options.onWritten();
     else
@@ -124,17 +162,19 @@ export class RunWrites implements Disposable {
         await Promise.all([
           advanceRun(tx, progress, progress.advance),
           ...steps.map(({ record, called }) => writeStep(tx, { run, working, called }, record)),
+          ...receipts.map((receipt) => writeReceipt(tx, receipt)),
           writeSunk(
             tx,
             steps.flatMap(({ rows }) => rows),
           ),
         ]);
-      }, false);
+      }, durable);
   }
 
-  #progressOf(steps: readonly DoneStep[], rest: Pick<Progress, 'advance' | 'receipts' | 'durable'>): Progress {
+  #progressOf(steps: readonly DoneStep[], rest: Ending & Pick<Progress, 'intents'>): Progress {
     const { id: runId, fence, workflow_id: workflowId } = this.#options.run;
-    return { runId, fence, workflowId, steps, ...rest };
+    const durable = rest.durable || steps.some(({ receipt }) => receipt !== null);
+    return { runId, fence, workflowId, steps, ...rest, durable };
   }
 
   /** Whether it was written; null when nobody knows. */

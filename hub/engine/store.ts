@@ -72,21 +72,35 @@ export interface ClaimedRun extends RunTerms {
   held_since?: number;
 }
 
+/** Whether a run wants a worker and nobody holds it, as SQL. */
+export const isToBeHad = `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL`;
+
+const held = 'fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2)';
+
+/** What a claim writes, as SQL; `g` is what its workflow and workspace say, $2 for how many seconds it holds. */
+export const takenByClaim = `${held},
+         status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
+         started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END`;
+
+/** What it answers of a run, as SQL. */
+export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
+         g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
+
+/** And of its steps. */
+export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
+         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
+         FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
+
 /**
  * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
  * Null when it is held, has ended, waits for a person, or is not due yet. A lease that ran out is for the sweep to end: only that knows
  * whether its holder had the chance to renew it.
  */
 export async function claimRun(db: Database, runId: string): Promise<ClaimedRun | null> {
-  const rows = await db.systemStatement<ClaimedRun>(
-    'claim_run',
-    claimText({
-      sets: `status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
-        started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END`,
-      when: `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds'`,
-    }),
-    [runId, leaseSeconds],
-  );
+  const rows = await db.systemStatement<ClaimedRun>('claim_run', claimText({ sets: takenByClaim, when: isToBeHad }), [
+    runId,
+    leaseSeconds,
+  ]);
   const claimed = rows[0];
   if (claimed === undefined) return null;
   db.tellWritten(workspaceTopic(claimed.tenant_id));
@@ -101,7 +115,7 @@ export async function claimWaitingRun(tx: Transaction, runId: string): Promise<C
   noteWritten(tx, runRowsTopic(runId));
   const { rows } = await tx.query<ClaimedRun>(
     'claim_waiting_run',
-    claimText({ sets: 'wake_at = now()', when: waitsText }),
+    claimText({ sets: `${held}, wake_at = now()`, when: waitsText }),
     [runId, leaseSeconds],
   );
   const [claimed] = rows;
@@ -111,20 +125,15 @@ export async function claimWaitingRun(tx: Transaction, runId: string): Promise<C
 }
 
 const claimText = ({ sets, when }: { sets: string; when: string }) => `WITH claimed AS (
-       UPDATE runs SET fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2),
-         ${sets}
+       UPDATE runs SET ${sets}
        FROM (
          SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        ) g
-       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND lease_expires_at IS NULL AND ${when}
-       RETURNING id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
-         g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id
+       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND ${when}
+       RETURNING ${claimColumns}
      )
-     SELECT claimed.*, v.steps,
-       coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
-         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
-         FROM run_steps WHERE run_id = claimed.id) s), '[]') AS results
+     SELECT claimed.*, v.steps, ${resultsOfClaimed} AS results
      FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`;
 
 /**
@@ -416,6 +425,12 @@ export interface CallKey {
   call: number;
 }
 
+/** A call that is about to reach out. */
+export interface Intent extends CallKey {
+  skillId: string;
+  kind: 'keyed' | 'once';
+}
+
 /** Whether a call declared an effect and never had its receipt. */
 export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' | 'intent' | 'receipt'> {
   const { rows } = await tx.query<{ done: boolean }>(
@@ -429,15 +444,11 @@ export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' 
 }
 
 /** Enters an intent into the effects ledger; the same intent again is the same. */
-export async function writeIntent(
-  tx: Transaction,
-  key: CallKey,
-  effect: { tenantId: string; skillId: string; kind: 'keyed' | 'once' },
-): Promise<void> {
+export async function writeIntent(tx: Transaction, tenantId: string, intent: Intent): Promise<void> {
   await tx.query(
     'write_intent',
     'INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING',
-    [key.runId, key.stepIndex, key.attempt, key.call, effect.tenantId, effect.skillId, effect.kind],
+    [intent.runId, intent.stepIndex, intent.attempt, intent.call, tenantId, intent.skillId, intent.kind],
   );
 }
 

@@ -37,7 +37,7 @@ export async function startWorker(
     ...worker,
     handler: (run, place) => engine.execute(run, shutdown.signal, place),
     giveBack: (run) => engine.giveBack(run),
-    listDue: (after, except) => listDueRuns(db, after, except),
+    listDue: (after, except, room) => listDueRuns(db, after, except, room),
     logger,
   });
   const queueWorker = await queue.work({

@@ -111,3 +111,47 @@ test('a backlog of one workspace stands before nobody: runs of another that come
     await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id]),
   ).toEqual([{ lines: count }]);
 });
+
+test('thousands of schedules of one workspace that fall due at once starve nobody: a call of a hook of another is done before their runs are', async () => {
+  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
+  const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
+  const { id } = await quick.api.call('createAutomationWorkflow', {
+    body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  const count = 3_000;
+  const trigger = {
+    schemaVersion: 1,
+    type: 'schedule',
+    schedule: {
+      kind: 'interval',
+      everySeconds: 86_400,
+      timezone: 'UTC',
+      onMissed: 'last',
+      maxCatchUp: 1,
+      overlap: 'allow',
+      jitterSeconds: 0,
+    },
+  };
+  await hub.database.query(
+    `with made as (
+       insert into workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+       select gen_random_uuid(), $1, 'w' || n, true, 1, $2, '[{"type":"log","message":"x"}]', now() from generate_series(1, $3) n returning id, tenant_id, name, steps
+     ) insert into workflow_versions (workflow_id, version, tenant_id, name, steps) select id, 1, tenant_id, name, steps from made`,
+    [flooding.tenantId, JSON.stringify(trigger), count],
+  );
+  const ended = async () =>
+    (
+      await hub.database.query<{ n: number }>(
+        'select count(*)::int as n from runs where tenant_id = $1 and finished_at is not null',
+        [flooding.tenantId],
+      )
+    )[0]?.n ?? 0;
+  await expect.poll(ended, { timeout: 20_000 }).toBeGreaterThan(0);
+  for (let index = 0; index < 3; index += 1) {
+    const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id } }));
+    await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  }
+  expect(await statuses(quick, id)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  expect(await ended()).toBeLessThan(count);
+  await expect.poll(ended, { timeout: 60_000 }).toBe(count);
+});

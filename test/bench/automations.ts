@@ -8,7 +8,8 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
-import { milliseconds, percentile, printTable } from './table.ts';
+import { readParts } from './parts.ts';
+import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const manyRuns = 1_000_000;
 const fewRuns = 1_000;
@@ -166,9 +167,11 @@ async function measureSchedules(spreadSeconds: number): Promise<Record<string, s
      ) INSERT INTO workflow_versions (workflow_id, version, tenant_id, name, steps) SELECT id, 1, tenant_id, name, steps FROM made`,
     [trigger, steps, spreadSeconds, schedules],
   );
+  const usageBefore = await hub.usage();
   const count = async () =>
     Number((await database.query('select count(*)::int as n from runs where finished_at is not null')).rows[0].n);
   while ((await count()) < schedules) await new Promise((done) => setTimeout(done, 250));
+  const cost = costColumns(usageBefore, await hub.usage(), schedules);
   const { rows } = await database.query<{ fired: number; done: number }>(
     `select extract(epoch from queued_at - (trigger->>'fireAt')::timestamptz)::float8 as fired, extract(epoch from finished_at - (trigger->>'fireAt')::timestamptz)::float8 as done from runs`,
   );
@@ -183,6 +186,8 @@ async function measureSchedules(spreadSeconds: number): Promise<Record<string, s
     'within 2 s': `${((fired.filter((late) => late <= 2_000).length / fired.length) * 100).toFixed(1)} %`,
     'run done p50': milliseconds(percentile(done, 0.5)),
     'p99 ': milliseconds(percentile(done, 0.99)),
+    'latest ': milliseconds(Math.max(...done)),
+    ...cost,
   };
 }
 
@@ -239,11 +244,24 @@ async function measureAgents(): Promise<Record<string, string>[]> {
 }
 
 /** Pages over a million runs, ten thousand schedules, and what an agent's loop costs beside its model. */
-export async function benchAutomations(): Promise<void> {
-  printTable(
-    `An agent's loop beside the bare calls of a model that answers at once, ${agentRuns} of each`,
-    await measureAgents(),
-  );
-  printTable('Schedules on one process', [await measureSchedules(60), await measureSchedules(0)]);
-  printTable(`Pages of 50 over HTTP, ${pagesEach} of each kind, one after the other`, await measurePages());
+export async function benchAutomations(args: string[]): Promise<void> {
+  const wanted = readParts('automations', args, {
+    agents: "an agent's loop beside the bare calls of its model",
+    schedules: 'ten thousand schedules, due over a minute',
+    'same-second': 'ten thousand schedules, all due in the same second',
+    pages: 'pages over a million runs (takes minutes)',
+  });
+  if (wanted === null) return;
+  const { parts } = wanted;
+  if (parts.has('agents'))
+    printTable(
+      `An agent's loop beside the bare calls of a model that answers at once, ${agentRuns} of each`,
+      await measureAgents(),
+    );
+  const spreads = [...(parts.has('schedules') ? [60] : []), ...(parts.has('same-second') ? [0] : [])];
+  const rows: Record<string, string>[] = [];
+  for (const seconds of spreads) rows.push(await measureSchedules(seconds));
+  if (rows.length > 0) printTable('Schedules on one process', rows);
+  if (parts.has('pages'))
+    printTable(`Pages of 50 over HTTP, ${pagesEach} of each kind, one after the other`, await measurePages());
 }

@@ -1,5 +1,5 @@
 import { spawn, execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,8 +13,26 @@ export interface BenchHub extends AsyncDisposable {
   api: Client;
   home: string;
   pid: number;
-  /** Resident memory in bytes, and processor time so far in seconds. */
-  usage(): Promise<{ residentBytes: number; cpuSeconds: number }>;
+  /** Resident memory in bytes, and processor time so far in seconds: its own, and that of its PostgreSQL. */
+  usage(): Promise<{ residentBytes: number; cpuSeconds: number; postgresSeconds: number }>;
+}
+
+/** Processor time of the processes below one, those that ended included, in seconds. */
+async function secondsBelow(pid: number): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const processes = await Promise.all(
+    pids.map(async (name) => {
+      const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+      return { pid: Number(name), parent: Number(fields[1]), ticks };
+    }),
+  );
+  const sumBelow = (parent: number): number =>
+    processes
+      .filter((process) => process.parent === parent)
+      .reduce((sum, process) => sum + process.ticks + sumBelow(process.pid), 0);
+  return sumBelow(pid) / 100;
 }
 
 export async function startBenchHub(env: Record<string, string> = {}): Promise<BenchHub> {
@@ -39,7 +57,10 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
       process.execPath,
       resolve('hub/main.ts'),
     ],
-    { env: settings, stdio: ['ignore', 'pipe', 'inherit'] },
+    {
+      env: { ...settings, NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
   );
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
   const url = await new Promise<string>((done, fail) => {
@@ -73,6 +94,7 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
       return {
         residentBytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024,
         cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+        postgresSeconds: await secondsBelow(pid),
       };
     },
     async [Symbol.asyncDispose]() {

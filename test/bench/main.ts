@@ -11,7 +11,7 @@ const name = process.argv[2] ?? '';
 const bench = benches[name];
 if (bench === undefined) {
   process.stderr.write(
-    `Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n       npm run bench -- runs --against n8n\n`,
+    `Usage: npm run bench -- ${Object.keys(benches).join(' | ')}\n       npm run bench -- NAME --help says which parts it has.\n`,
   );
   process.exit(name === '' || name === '--help' ? 0 : 2);
 }

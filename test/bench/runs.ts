@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Client as PgClient } from 'pg';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
@@ -10,12 +11,15 @@ import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { findN8n, startBenchN8n } from './n8n.ts';
 import type { BenchN8n } from './n8n.ts';
-import { milliseconds, percentile, printTable } from './table.ts';
+import { readParts } from './parts.ts';
+import { costColumns, milliseconds, percentile, printTable } from './table.ts';
 
 const runsAtOnce = 30_000;
 /** Bare BullMQ on PostgreSQL and n8n are slower, and their rate does not depend on the count. */
 const fewerRunsAtOnce = 3_000;
 const runsOneByOne = 200;
+/** Runs that call outside, of which each is more work. */
+const callingRuns = 8_000;
 const senders = 48;
 
 /** Does something `count` times, so many at a time. */
@@ -28,13 +32,18 @@ async function inParallel(count: number, width: number, work: (index: number) =>
   );
 }
 
-async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
+/** Runs started by webhook, of one step, or with a call of an address from outside between two. */
+async function measureHub(hub: BenchHub, count: number, address?: string): Promise<Record<string, string>> {
   const token = 'benchmark-webhook-token';
+  const line = { type: 'log' as const, message: 'done' };
   await hub.api.call('createAutomationWorkflow', {
     body: {
       name: 'bench',
       triggerJson: { type: 'webhook', webhook: { token } },
-      stepsJson: [{ type: 'log', message: 'done' }],
+      stepsJson:
+        address === undefined
+          ? [line]
+          : [line, { type: 'skill', skillId: 'webhook.deliver', input: { url: address, body: { done: true } } }, line],
     },
   });
   const dispatcher = new Agent({ connections: senders });
@@ -58,14 +67,16 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   await inParallel(300, senders, hook);
   while ((await finished()) < 300) await new Promise((done) => setTimeout(done, 50));
 
+  const usageBefore = await hub.usage();
   const startedAt = performance.now();
-  await inParallel(runsAtOnce, senders, hook);
+  await inParallel(count, senders, hook);
   const acceptedAt = performance.now();
-  while ((await finished()) < 300 + runsAtOnce) await new Promise((done) => setTimeout(done, 10));
+  while ((await finished()) < 300 + count) await new Promise((done) => setTimeout(done, 10));
   const seconds = (performance.now() - startedAt) / 1000;
+  const cost = costColumns(usageBefore, await hub.usage(), count);
   const { rows: loaded } = await database.query<{ ms: number }>(
     'select extract(epoch from finished_at - queued_at)::float8 * 1000 as ms from runs order by id desc limit $1',
-    [runsAtOnce],
+    [count],
   );
 
   const seen: number[] = [];
@@ -89,8 +100,8 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
   await dispatcher.close();
   const served = rows.map(({ ms }) => ms);
   return {
-    'jobs/s': (runsAtOnce / seconds).toFixed(0),
-    'accepted/s': (runsAtOnce / ((acceptedAt - startedAt) / 1000)).toFixed(0),
+    'jobs/s': (count / seconds).toFixed(0),
+    'accepted/s': (count / ((acceptedAt - startedAt) / 1000)).toFixed(0),
     'all at once: accept to done p99': milliseconds(
       percentile(
         loaded.map(({ ms }) => ms),
@@ -100,7 +111,35 @@ async function measureHub(hub: BenchHub): Promise<Record<string, string>> {
     'one by one: p50': milliseconds(percentile(served, 0.5)),
     p99: milliseconds(percentile(served, 0.99)),
     'as the caller sees it p50': milliseconds(percentile(seen, 0.5)),
+    ...cost,
   };
+}
+
+/** What answers every call at once. */
+async function startAnswering(): Promise<{ host: string } & Disposable> {
+  const server = createServer((incoming, response) => {
+    incoming.resume();
+    incoming.once('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}'));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Runs of which each calls outside between its first step and its last. */
+async function measureCalls(): Promise<void> {
+  using address = await startAnswering();
+  await using hub = await startBenchHub({ EGRESS_ALLOW_HOSTS: address.host });
+  const row = await measureHub(hub, callingRuns, `http://${address.host}/`);
+  printTable(
+    `Runs of three steps started by webhook, the one in the midst a call of a local address: ${callingRuns} from ${senders} senders, then ${runsOneByOne} one by one`,
+    [{ what: 'Outrigger, embedded PostgreSQL', ...row }],
+  );
 }
 
 async function measureQueue(backend: QueueBackend): Promise<Record<string, string>> {
@@ -192,35 +231,56 @@ async function measureN8n({ webhookUrl, database }: BenchN8n): Promise<Record<st
 }
 
 /**
- * Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend; with `--against n8n` also next to n8n, on the same
- * PostgreSQL server.
+ * Webhook-started runs of one step, next to no-op jobs on bare BullMQ, on each backend, and of three with a call of an address; with
+ * `--against n8n` also next to n8n, on the same PostgreSQL server.
  */
 export async function benchRuns(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { against: { type: 'string' } } });
-  const n8n = values.against === undefined ? null : findN8n();
-  if (values.against !== undefined && (values.against !== 'n8n' || n8n === null))
+  const wanted = readParts(
+    'runs',
+    args,
+    {
+      steps: 'runs of one step',
+      calls: 'runs of three steps, one of which calls a local address',
+      bullmq: 'no-op jobs on bare BullMQ, for comparison',
+      redis: 'those of one step, and the jobs, on Redis as well',
+    },
+    { against: 'n8n: measure that, too, where it is installed' },
+  );
+  if (wanted === null) return;
+  const { parts, values } = wanted;
+  const { against } = values;
+  const n8n = against === undefined ? null : findN8n();
+  if (against !== undefined && (against !== 'n8n' || n8n === null))
     throw new Error(
       '--against takes n8n, which must be on the PATH or named by N8N_BIN; docs/measured.md says how it installs.',
     );
   const rows: Record<string, string>[] = [];
-  {
+  if (parts.has('steps') || parts.has('bullmq') || n8n !== null) {
     await using hub = await startBenchHub();
-    rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub)) });
+    if (parts.has('steps'))
+      rows.push({ what: 'Outrigger, embedded PostgreSQL', ...(await measureHub(hub, runsAtOnce)) });
     const serverUrl = readPostgresUrl(hub.home) as string;
-    rows.push({ what: 'bare BullMQ, same PostgreSQL', ...(await measureQueue({ kind: 'postgres', url: serverUrl })) });
+    if (parts.has('bullmq'))
+      rows.push({
+        what: 'bare BullMQ, same PostgreSQL',
+        ...(await measureQueue({ kind: 'postgres', url: serverUrl })),
+      });
     if (n8n !== null) {
       await using beside = await startBenchN8n(n8n, serverUrl);
       rows.push({ what: 'n8n, same PostgreSQL', ...(await measureN8n(beside)) });
     }
   }
-  if (redisAvailable) {
+  if (parts.has('redis') && redisAvailable) {
     await using redis = await startRedis();
     await using hub = await startBenchHub({ REDIS_URL: redis.url });
-    rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub)) });
-    rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
-  } else process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
-  printTable(
-    `Runs of one step started by webhook: ${runsAtOnce} (${fewerRunsAtOnce} of the others) from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
-    rows,
-  );
+    if (parts.has('steps')) rows.push({ what: 'Outrigger, Redis', ...(await measureHub(hub, runsAtOnce)) });
+    if (parts.has('bullmq'))
+      rows.push({ what: 'bare BullMQ, same Redis', ...(await measureQueue({ kind: 'redis', url: redis.url })) });
+  } else if (parts.has('redis')) process.stdout.write('redis-server is not installed: the Redis rows are left out\n');
+  if (rows.length > 0)
+    printTable(
+      `Runs of one step started by webhook: ${runsAtOnce} (${fewerRunsAtOnce} of the others) from ${senders} senders, then ${runsOneByOne} one by one; PostgreSQL with fsync on`,
+      rows,
+    );
+  if (parts.has('calls')) await measureCalls();
 }

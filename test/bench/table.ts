@@ -15,3 +15,16 @@ export function percentile(samples: number[], share: number): number {
 }
 
 export const milliseconds = (value: number) => `${value.toFixed(1)} ms`;
+
+/** Columns that say what each of `count` runs cost in processor time, which is steadier than a rate on a machine that others use, too. */
+export function costColumns(
+  before: { cpuSeconds: number; postgresSeconds: number },
+  after: { cpuSeconds: number; postgresSeconds: number },
+  count: number,
+): Record<string, string> {
+  const each = (seconds: number) => `${((seconds / count) * 1000).toFixed(2)} ms`;
+  return {
+    'hub, each': each(after.cpuSeconds - before.cpuSeconds),
+    'PostgreSQL, each': each(after.postgresSeconds - before.postgresSeconds),
+  };
+}

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 
 const senders = 20;
@@ -33,6 +36,43 @@ async function callUntilGone(url: string, token: string): Promise<string[]> {
   return accepted;
 }
 
+/** What a hub of these tests needs, and what ends one of them around a commit. */
+async function environment(database: TestDatabase) {
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-batches-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const env = {
+    OUTRIGGER_HOME: home,
+    PORT: '0',
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'ab'.repeat(32),
+    HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
+    DATABASE_POOL_SIZE: '8',
+  };
+  const dying = (statement: string, when: string, count: number) => ({
+    ...env,
+    NODE_OPTIONS: `--import=${new URL('../fixtures/die-around.ts', import.meta.url).href}`,
+    DIE_STATEMENT: statement,
+    DIE_WHEN: when,
+    DIE_COUNT: String(count),
+  });
+  return { env, dying };
+}
+
+/** Does with the runs of a process that is gone what the sweep does, without the wait for their leases; answers how many there were. */
+async function endLeases(database: TestDatabase): Promise<number> {
+  const ended = await database.query(
+    'update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where lease_expires_at is not null and finished_at is null returning id',
+  );
+  return ended.length;
+}
+
+/** Resolves once every run has succeeded. */
+async function allSucceed(database: TestDatabase): Promise<void> {
+  await expect
+    .poll(() => database.query('select status, count(*)::int as n from runs group by 1'), { timeout: 40_000 })
+    .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
+}
+
 describe('after kill -9 of a hub under many calls', { timeout: 120_000 }, () => {
   test.each([
     ['right before the commit of a batch of accepted runs', 'accept_held_runs', 'before'],
@@ -41,23 +81,8 @@ describe('after kill -9 of a hub under many calls', { timeout: 120_000 }, () => 
     ['right after it', 'advance_all_runs', 'after'],
   ])('%s, every run that was accepted ends once, with each of its lines once', async (_what, statement, when) => {
     await using database = await acquireDatabase();
-    const home = await mkdtemp(join(tmpdir(), 'outrigger-batches-'));
-    onTestFinished(() => rm(home, { recursive: true, force: true }));
-    const env = {
-      OUTRIGGER_HOME: home,
-      PORT: '0',
-      DATABASE_URL: database.url,
-      SECRET_KEY: 'ab'.repeat(32),
-      HOOK_RATE_LIMIT_PER_MINUTE: '10000000',
-      DATABASE_POOL_SIZE: '8',
-    };
-    const mortal = await startHubProcess({
-      ...env,
-      NODE_OPTIONS: `--import=${new URL('../fixtures/die-around.ts', import.meta.url).href}`,
-      DIE_STATEMENT: statement,
-      DIE_WHEN: when,
-      DIE_COUNT: '15',
-    });
+    const { env, dying } = await environment(database);
+    const mortal = await startHubProcess(dying(statement, when, 15));
     const key = await cli(env, 'token', 'create', '--product', 'automations');
     const client = (url: string) => createClient({ baseUrl: url, fetch: fetch as unknown as Fetch, token: key });
     const token = 'webhook-token-of-this-test';
@@ -71,18 +96,11 @@ describe('after kill -9 of a hub under many calls', { timeout: 120_000 }, () => 
     const accepted = await callUntilGone(mortal.url, token);
     if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
     expect(mortal.child.signalCode).toBe('SIGKILL');
-    const inHand = await database.query<{ id: string }>("select id from runs where status = 'running'");
-    if (when === 'after' && statement === 'accept_held_runs') expect(inHand.length).toBeGreaterThan(0);
+    const inHand = await endLeases(database);
+    if (when === 'after' && statement === 'accept_held_runs') expect(inHand).toBeGreaterThan(0);
 
     const hub = await startHubProcess(env);
-    // What the sweep does with runs whose process is gone, without the wait for their leases.
-    await database.query(
-      "update runs set lease_expires_at = null, wake_at = now(), lost_leases = lost_leases + 1 where status = 'running' and id = any($1)",
-      [inHand.map(({ id }) => id)],
-    );
-    await expect
-      .poll(() => database.query('select status, count(*)::int as n from runs group by 1'), { timeout: 40_000 })
-      .toEqual([{ status: 'succeeded', n: expect.any(Number) as number }]);
+    await allSucceed(database);
     const runs = await database.query<{ id: string; lines: string[]; steps: number }>(
       `select r.id, array(select l.message from run_logs l where l.run_id = r.id order by l.step_index, l.id) as lines,
          (select count(*)::int from run_steps s where s.run_id = r.id and s.status = 'succeeded' and s.attempts = 1) as steps from runs r`,
@@ -91,6 +109,121 @@ describe('after kill -9 of a hub under many calls', { timeout: 120_000 }, () => 
     expect(accepted.filter((id) => !runs.some((run) => run.id === id))).toEqual([]);
     expect(runs.filter(({ lines, steps }) => lines.join('') !== 'abc' || steps !== 3)).toEqual([]);
     await expect.poll(() => database.query('select id from outbox')).toEqual([]);
+    expect(await hub.stop()).toBe(0);
+  });
+
+  test.each([
+    ['right before the commit of a batch of intents', 'before'],
+    ['right after it, before anything went out', 'after'],
+  ])(
+    '%s, nothing has gone out whose intent is not committed, and each run has had its effect under one key',
+    async (_what, when) => {
+      await using database = await acquireDatabase();
+      const calls: string[] = [];
+      const server = createServer((incoming, response) => {
+        calls.push(String(incoming.headers['idempotency-key']));
+        incoming.resume();
+        incoming.once('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
+      });
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      onTestFinished(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { env, dying } = await environment(database);
+      const reaching = { EGRESS_ALLOW_HOSTS: host };
+      const mortal = await startHubProcess({ ...dying('write_intents', when, 12), ...reaching });
+      const key = await cli(env, 'token', 'create', '--product', 'automations');
+      const api = createClient({ baseUrl: mortal.url, fetch: fetch as unknown as Fetch, token: key });
+      const token = 'webhook-token-of-this-test';
+      await api.call('createAutomationWorkflow', {
+        body: {
+          name: 'a call between two lines',
+          triggerJson: { type: 'webhook', webhook: { token } },
+          stepsJson: [
+            { type: 'log', message: 'a' },
+            { type: 'skill', skillId: 'webhook.deliver', input: { url: `http://${host}/`, body: {} } },
+            { type: 'log', message: 'b' },
+          ],
+        },
+      });
+      const accepted = await callUntilGone(mortal.url, token);
+      if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
+      expect(mortal.child.signalCode).toBe('SIGKILL');
+      const keys = async (where: string) =>
+        (
+          await database.query<{ key: string }>(
+            `select run_id || '-' || step_index || '-' || attempt as key from effects where ${where}`,
+          )
+        ).map((row) => row.key);
+      const intended = await keys('true');
+      expect(calls.filter((call) => !intended.includes(call))).toEqual([]);
+      const before = new Set(calls);
+      if (when === 'after') expect(intended.some((intent) => !before.has(intent))).toBe(true);
+
+      await endLeases(database);
+      const hub = await startHubProcess({ ...env, ...reaching });
+      await allSucceed(database);
+      const runs = await database.query<{ id: string; lines: string }>(
+        `select r.id, (select string_agg(l.message, '' order by l.step_index, l.id) from run_logs l where l.run_id = r.id) as lines from runs r`,
+      );
+      expect(accepted.filter((id) => !runs.some((run) => run.id === id))).toEqual([]);
+      expect(runs.filter(({ lines }) => lines !== 'ab')).toEqual([]);
+      // One effect of each run, by the key that makes a further try of it the same one.
+      const all = await keys('receipt_at is not null');
+      expect(all.toSorted()).toEqual(runs.map(({ id }) => `${id}-1-1`).toSorted());
+      expect([...new Set(calls)].toSorted()).toEqual(all.toSorted());
+      expect(await hub.stop()).toBe(0);
+    },
+  );
+
+  test.each([
+    ['right before the commit of a batch of fires', 'before'],
+    ['right after it, before any of its runs has begun', 'after'],
+  ])('%s, each schedule fires once, and its run is done once', async (_what, when) => {
+    await using database = await acquireDatabase();
+    const { env, dying } = await environment(database);
+    const mortal = await startHubProcess(dying('enter_fires', when, 1));
+    const schedules = 100;
+    const trigger = {
+      schemaVersion: 1,
+      type: 'schedule',
+      schedule: {
+        kind: 'interval',
+        everySeconds: 86_400,
+        timezone: 'UTC',
+        onMissed: 'last',
+        maxCatchUp: 1,
+        overlap: 'allow',
+        jitterSeconds: 0,
+      },
+    };
+    await database.query(
+      `with made as (
+         insert into workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+         select gen_random_uuid(), (select id from tenants limit 1), 'daily ' || n, true, 1, $1, '[{"type":"log","message":"fired"}]', now() from generate_series(1, $2) n returning id, tenant_id, name, steps
+       ) insert into workflow_versions (workflow_id, version, tenant_id, name, steps) select id, 1, tenant_id, name, steps from made`,
+      [JSON.stringify(trigger), schedules],
+    );
+    if (mortal.child.signalCode === null) await once(mortal.child, 'exit');
+    expect(mortal.child.signalCode).toBe('SIGKILL');
+    const inHand = await endLeases(database);
+    // What was not committed is fired by whoever comes next; of what was, this process held some.
+    if (when === 'after') expect(inHand).toBeGreaterThan(0);
+    else expect(await database.query('select 1 from schedule_fires')).toEqual([]);
+
+    const hub = await startHubProcess(env);
+    const ended = async () =>
+      (await database.query<{ n: number }>('select count(*)::int as n from runs where finished_at is not null'))[0]?.n;
+    await expect.poll(ended, { timeout: 40_000 }).toBe(schedules);
+    await allSucceed(database);
+    const found = await database.query<{ fires: number; runs: number; lines: number }>(
+      `select (select count(*)::int from schedule_fires f where f.workflow_id = w.id and f.run_id is not null) as fires, (select count(*)::int from runs r where r.workflow_id = w.id) as runs,
+         (select count(*)::int from run_logs l where l.workflow_id = w.id) as lines from workflows w`,
+    );
+    expect(found).toEqual(Array.from({ length: schedules }, () => ({ fires: 1, runs: 1, lines: 1 })));
+    await expect.poll(() => database.query('select id from outbox'), { timeout: 20_000 }).toEqual([]);
     expect(await hub.stop()).toBe(0);
   });
 });

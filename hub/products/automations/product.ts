@@ -138,7 +138,7 @@ export function createAutomations(
   const sequences = new Sequences({ db, cursors, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
-  const schedules = new Schedules({ db, logger, dispatch, runs, validateSteps: checkSteps });
+  const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
   const packs = new Packs({
     db,
     workflows,

@@ -1,2 +1,3 @@
 export { firstFire, previewFires, scheduleProblem } from './due.ts';
-export { Schedules, scheduleOf } from './service.ts';
+export { scheduleOf } from './fires.ts';
+export { Schedules } from './service.ts';

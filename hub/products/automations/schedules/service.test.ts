@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { RunIntake } from '../../../engine/intake.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { Schedules } from './service.ts';
@@ -55,6 +56,7 @@ test('what one batch of fires has started is handed over although the next one f
     logger: pino({ level: 'silent' }),
     dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
     runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
     validateSteps: () => undefined,
   });
   await expect(schedules.fireDue()).rejects.toThrow(/refused|Failed query/);
@@ -102,6 +104,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
     runs: { admit: async () => () => undefined, takeRoom },
+    intake: null,
     validateSteps: () => undefined,
   });
   expect(await schedules.fireDue()).toBe(1_503);
@@ -146,6 +149,7 @@ test('a workflow whose steps can not even be looked at keeps no other schedule f
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
     runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
     validateSteps,
   });
   expect(await schedules.fireDue()).toBe(2);
@@ -158,4 +162,116 @@ test('a workflow whose steps can not even be looked at keeps no other schedule f
     { n: 1, outcome: 'refused' },
     { n: 2, outcome: 'started' },
   ]);
+});
+
+/** A workspace with some schedules that are due. */
+async function dueSchedules(count: number, more: { limits?: object; jitterSeconds?: number } = {}): Promise<string> {
+  await database.query('UPDATE workflows SET next_run_at = NULL');
+  const tenantId = newId();
+  const schedule = { kind: 'interval', everySeconds: 3600, overlap: 'allow', onMissed: 'skip', maxCatchUp: 1 };
+  const trigger = {
+    type: 'schedule',
+    schemaVersion: 1,
+    schedule: { ...schedule, jitterSeconds: more.jitterSeconds ?? 0 },
+  };
+  await database.query(
+    `INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{"automations":true}')`,
+    [tenantId],
+  );
+  await database.query(
+    `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, limits, next_run_at)
+     SELECT gen_random_uuid(), $1, 'w', true, 1, $2, '[{"type":"log","message":"x"}]', $3, now() - interval '1 second' FROM generate_series(1, $4)`,
+    [tenantId, JSON.stringify(trigger), more.limits === undefined ? null : JSON.stringify(more.limits), count],
+  );
+  return tenantId;
+}
+
+/** Schedules beside a worker that has room for so many runs. */
+function besideWorker(room: number) {
+  const begun: string[] = [];
+  let kept = 0;
+  const intake = new RunIntake(db, () => undefined);
+  intake.preferLocal(() => {
+    if (kept + begun.length >= room) return null;
+    kept += 1;
+    let isOpen = true;
+    const end = () => {
+      if (isOpen) kept -= 1;
+      isOpen = false;
+    };
+    return { begin: ({ id }) => (end(), void begun.push(id)), [Symbol.dispose]: end };
+  });
+  const schedules = new Schedules({
+    db,
+    logger: pino({ level: 'silent' }),
+    dispatch: () => undefined,
+    runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake,
+    validateSteps: () => undefined,
+  });
+  return { schedules, begun, kept: () => kept };
+}
+
+const runsOf = (tenantId: string) =>
+  database.query<{ id: string; status: string; leased: boolean; promised: number; fires: number }>(
+    `SELECT r.id, r.status, coalesce(r.lease_expires_at > now() AND r.fence = 1, false) AS leased,
+       (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = r.id::text) AS promised,
+       (SELECT count(*)::int FROM schedule_fires f WHERE f.run_id = r.id AND f.workflow_id = r.workflow_id) AS fires FROM runs r WHERE tenant_id = $1 ORDER BY r.status, r.id`,
+    [tenantId],
+  );
+
+test('a fire for whose run the worker of this process has room is held by that, and any other one is queued', async () => {
+  const tenantId = await dueSchedules(5);
+  const { schedules, begun, kept } = besideWorker(3);
+  expect(await schedules.fireDue()).toBe(5);
+  const runs = await runsOf(tenantId);
+  const queued = { status: 'queued', leased: false, promised: 1, fires: 1 };
+  const held = { status: 'running', leased: true, promised: 0, fires: 1 };
+  expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, held, held, held]);
+  expect(begun.toSorted()).toEqual(runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted());
+  expect(kept()).toBe(0);
+});
+
+test.each([
+  ['limits may hold back', { limits: { maxConcurrentRuns: 1, onLimit: 'queue' } }],
+  ['begin later', { jitterSeconds: 60 }],
+])('runs of schedules that %s are queued, whatever room there is', async (_what, more) => {
+  const tenantId = await dueSchedules(3, more);
+  const { schedules, begun, kept } = besideWorker(10);
+  expect(await schedules.fireDue()).toBe(3);
+  expect((await runsOf(tenantId)).map(({ status, promised }) => [status, promised])).toEqual(
+    Array.from({ length: 3 }, () => ['queued', 1]),
+  );
+  expect([begun, kept()]).toEqual([[], 0]);
+});
+
+test('a schedule whose fire can not be written fails alone, and keeps no room', async () => {
+  const tenantId = await dueSchedules(20);
+  const [poison] = await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 LIMIT 1', [
+    tenantId,
+  ]);
+  await database.query(
+    `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${poison?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`,
+  );
+  await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
+  const { schedules, begun, kept } = besideWorker(100);
+  await expect(schedules.fireDue()).rejects.toThrow('refused');
+  expect([begun.length, kept()]).toEqual([19, 0]);
+  expect((await runsOf(tenantId)).map(({ leased, fires }) => [leased, fires])).toEqual(
+    Array.from({ length: 19 }, () => [true, 1]),
+  );
+  // Nor is it in the way of what falls due next.
+  expect(await schedules.fireDue()).toBe(0);
+  await database.query('DROP TRIGGER refuse ON schedule_fires');
+});
+
+test('two processes that fire the same schedules start each run once', async () => {
+  const tenantId = await dueSchedules(200);
+  const both = [besideWorker(50), besideWorker(50)];
+  const counts = await Promise.all(both.map(({ schedules }) => schedules.fireDue()));
+  const left = await Promise.all(both.map(({ schedules }) => schedules.fireDue()));
+  expect([...counts, ...left].reduce((sum, count) => sum + count, 0)).toBe(200);
+  const runs = await runsOf(tenantId);
+  expect(runs.length).toBe(200);
+  expect(runs.every(({ fires }) => fires === 1)).toBe(true);
 });

@@ -1,80 +1,100 @@
+import { LRUCache } from 'lru-cache';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
-import type { Schedule, Trigger } from '../../../../shared/contract/automations/triggers.ts';
-import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { fillPayload } from '../../../../shared/inputs-check.ts';
-import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
-import { acceptRuns } from '../../../engine/index.ts';
-import type { NewRun, PromisedJob } from '../../../engine/index.ts';
+import { isGated, termColumns } from '../../../engine/index.ts';
+import type { HeldStarts, PromisedJob, RunIntake } from '../../../engine/index.ts';
+import { DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Runs } from '../runs/index.ts';
 import { dueFires } from './due.ts';
 import type { DueFires } from './due.ts';
+import { scheduleOf, startFires } from './fires.ts';
+import type { DueWorkflow, Fire } from './fires.ts';
 
 export interface SchedulesDependencies {
   db: Database;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
   runs: Pick<Runs, 'admit' | 'takeRoom'>;
+  /** Null where no runs are worked on. */
+  intake: Pick<RunIntake, 'openStarts'> | null;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-interface DueWorkflow {
-  [column: string]: unknown;
-  id: string;
-  tenant_id: string;
-  version: number;
-  trigger: Trigger;
-  steps: Step[];
-  limits: WorkflowLimits | null;
-  inputs: WorkflowInputs | null;
-  environment: 'live' | 'test';
-  next_run_at: Date;
-  entitlements: Record<Entitlement, boolean>;
-  is_open: boolean;
-}
-
-interface Fire {
-  workflow: DueWorkflow;
-  fireAt: Date;
-  outcome: 'started' | 'overlapped' | 'queue_full' | 'refused';
-  /** Whether it is the latest of those of its schedule that are due. */
-  isLatest: boolean;
+/** What some transactions fired: what is to be handed over, and told, after them. */
+interface Fired {
+  jobs: PromisedJob[];
+  after: (() => void)[];
+  /** Runs that began here already. */
+  begun: number;
+  failures: unknown[];
 }
 
 const batchSize = 1_000;
+/** For how long a schedule that failed is left alone, in milliseconds. */
+const failingMs = 60_000;
 /** Schedules that one look fires; those that fell due meanwhile and those beyond it are for the next one. */
 const maxAtOnce = 20_000;
 
 /** Fires what is due. Any number of processes may look: a unique row of workflow and time decides who starts the run. */
 export class Schedules {
   readonly #deps: SchedulesDependencies;
+  /** Schedules that could not be fired even by themselves: they keep the others from nothing. */
+  readonly #failing = new LRUCache<string, true>({ max: 10_000, ttl: failingMs });
 
   constructor(dependencies: SchedulesDependencies) {
     this.#deps = dependencies;
   }
 
-  /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. */
+  /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. @throws what the first of those threw that could not be fired. */
   async fireDue(): Promise<number> {
-    const jobs: PromisedJob[] = [];
-    const after: (() => void)[] = [];
+    const fired: Fired = { jobs: [], after: [], begun: 0, failures: [] };
     try {
       // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
-      const due = await this.#listDue();
-      for (let from = 0; from < due.length; from += batchSize) {
-        const ids = due.slice(from, from + batchSize);
-        const batch = await this.#deps.db.system((tx) => this.#fireBatch(tx, ids));
-        jobs.push(...batch.jobs);
-        after.push(...batch.after);
-      }
+      const due = (await this.#listDue()).filter((id) => !this.#failing.has(id));
+      // Runs that this process holds may not wait for further batches to be fired.
+      const holds = due.length <= batchSize;
+      for (let from = 0; from < due.length; from += batchSize)
+        await this.#fire(due.slice(from, from + batchSize), holds, fired);
     } finally {
       // A batch that fails takes nothing back of those that are committed.
-      after.forEach((tell) => tell());
-      this.#deps.dispatch(jobs);
+      fired.after.forEach((tell) => tell());
+      this.#deps.dispatch(fired.jobs);
     }
-    return jobs.length;
+    if (fired.failures.length > 0) throw fired.failures[0];
+    return fired.jobs.length + fired.begun;
+  }
+
+  /** Fires some in one transaction; those that fail it in halves, down to what fails by itself, which is left alone for a while. */
+  async #fire(ids: readonly string[], holds: boolean, fired: Fired): Promise<void> {
+    try {
+      using held = holds ? (this.#deps.intake?.openStarts() ?? null) : null;
+      const { jobs, after } = await this.#deps.db.system((tx) => {
+        held?.[Symbol.dispose]();
+        return this.#fireBatch(tx, ids, held);
+      });
+      fired.jobs.push(...jobs);
+      fired.after.push(...after);
+      fired.begun += held?.begin() ?? 0;
+    } catch (error) {
+      if (error instanceof DatabaseOutage) throw error;
+      const [first] = ids;
+      if (ids.length === 1 && first !== undefined) {
+        this.#failing.set(first, true);
+        fired.failures.push(error);
+        this.#deps.logger.error(
+          { err: error, workflowId: first },
+          'a schedule could not be fired; it is tried again later',
+        );
+        return;
+      }
+      const half = Math.ceil(ids.length / 2);
+      await this.#fire(ids.slice(0, half), holds, fired);
+      await this.#fire(ids.slice(half), holds, fired);
+    }
   }
 
   /** The workflows whose schedules are due: the first of each workspace, then the second of each, and so on. */
@@ -88,12 +108,16 @@ export class Schedules {
     return rows.map(({ id }) => id);
   }
 
-  async #fireBatch(tx: Transaction, ids: readonly string[]): Promise<{ jobs: PromisedJob[]; after: (() => void)[] }> {
+  async #fireBatch(
+    tx: Transaction,
+    ids: readonly string[],
+    held: HeldStarts | null,
+  ): Promise<Pick<Fired, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, t.entitlements,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${isGated} AS is_gated,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
-       FROM workflows w JOIN tenants t ON t.id = w.tenant_id
+       FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
       [ids],
     );
@@ -132,7 +156,7 @@ export class Schedules {
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires), after };
+    return { jobs: await startFires(tx, fires, held), after };
   }
 
   /** What is due of a schedule. One that can't be reckoned any more is switched off, so that it holds up no other. */
@@ -201,64 +225,4 @@ export class Schedules {
       return 'refused';
     }
   }
-}
-
-/** The schedule of a trigger that has one. */
-export function scheduleOf(trigger: Trigger): Schedule | null {
-  return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
-}
-
-/** Enters fires and starts the runs of those that nobody entered before. */
-async function startFires(tx: Transaction, fires: Fire[]): Promise<PromisedJob[]> {
-  if (fires.length === 0) return [];
-  const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
-    'enter_fires',
-    `INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome)
-     SELECT * FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, t uuid, o text)
-     ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`,
-    [
-      JSON.stringify(
-        fires.map((fire) => ({
-          w: fire.workflow.id,
-          f: fire.fireAt.toISOString(),
-          t: fire.workflow.tenant_id,
-          o: fire.outcome,
-        })),
-      ),
-    ],
-  );
-  const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const starting = fires.filter(
-    (fire) => fire.outcome === 'started' && fresh.has(`${fire.workflow.id} ${fire.fireAt.getTime()}`),
-  );
-  const newRuns = starting.map(({ workflow, fireAt }): NewRun => {
-    const schedule = scheduleOf(workflow.trigger);
-    const delayMs = Math.random() * (schedule?.jitterSeconds ?? 0) * 1000;
-    return {
-      tenantId: workflow.tenant_id,
-      workflowId: workflow.id,
-      workflowVersion: workflow.version,
-      trigger: { type: workflow.trigger.type, fireAt: fireAt.toISOString() },
-      context: null,
-      payload: workflow.inputs === null ? null : fillPayload(workflow.inputs, null),
-      environment: workflow.environment,
-      notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
-    };
-  });
-  const accepted = await acceptRuns(tx, newRuns);
-  await tx.query(
-    'note_runs_of_fires',
-    `UPDATE schedule_fires s SET run_id = f.r FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, r uuid)
-     WHERE s.workflow_id = f.w AND s.fire_at = f.f`,
-    [
-      JSON.stringify(
-        starting.map(({ workflow, fireAt }, index) => ({
-          w: workflow.id,
-          f: fireAt.toISOString(),
-          r: accepted[index]?.runId,
-        })),
-      ),
-    ],
-  );
-  return accepted.map(({ job }) => job);
 }

@@ -1,0 +1,86 @@
+import type { Schedule, Trigger } from '../../../../shared/contract/automations/triggers.ts';
+import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import { fillPayload } from '../../../../shared/inputs-check.ts';
+import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
+import { acceptRuns } from '../../../engine/index.ts';
+import type { HeldStart, HeldStarts, LockedDefinition, NewRun, PromisedJob } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+
+/** A workflow whose schedule is due, locked. */
+export interface DueWorkflow extends LockedDefinition {
+  trigger: Trigger;
+  limits: WorkflowLimits | null;
+  inputs: WorkflowInputs | null;
+  environment: 'live' | 'test';
+  next_run_at: Date;
+  is_open: boolean;
+  /** Whether anything may hold its runs back before they begin. */
+  is_gated: boolean;
+}
+
+/** A time at which a schedule fires. */
+export interface Fire {
+  workflow: DueWorkflow;
+  fireAt: Date;
+  outcome: 'started' | 'overlapped' | 'queue_full' | 'refused';
+  /** Whether it is the latest of those of its schedule that are due. */
+  isLatest: boolean;
+}
+
+/** The schedule of a trigger that has one. */
+export function scheduleOf(trigger: Trigger): Schedule | null {
+  return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
+}
+
+/** Enters fires and starts the runs of those that nobody entered before. */
+export async function startFires(tx: Transaction, fires: Fire[], held: HeldStarts | null): Promise<PromisedJob[]> {
+  if (fires.length === 0) return [];
+  const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
+  const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
+    'enter_fires',
+    `INSERT INTO schedule_fires (workflow_id, fire_at, tenant_id, outcome, run_id)
+     SELECT * FROM jsonb_to_recordset($1::jsonb) AS f(w uuid, f timestamptz, t uuid, o text, r uuid)
+     ON CONFLICT (workflow_id, fire_at) DO NOTHING RETURNING workflow_id, fire_at`,
+    [
+      JSON.stringify(
+        given.map(({ fire: { workflow, fireAt, outcome }, run }) => ({
+          w: workflow.id,
+          f: fireAt.toISOString(),
+          t: workflow.tenant_id,
+          o: outcome,
+          r: outcome === 'started' ? run.id : null,
+        })),
+      ),
+    ],
+  );
+  const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
+  const begins: HeldStart[] = [];
+  const queued: NewRun[] = [];
+  for (const { fire, run } of given) {
+    const { workflow: definition, fireAt, outcome } = fire;
+    if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
+    const { id, trigger, context, payload, environment, notBefore } = run;
+    if (!definition.is_gated && notBefore === null && held?.takeRoom(run.tenantId) === true)
+      begins.push({ id, definition, trigger, context, payload, environment });
+    else queued.push(run);
+  }
+  await held?.accept(tx, begins);
+  return (await acceptRuns(tx, queued)).map(({ job }) => job);
+}
+
+/** The run that a fire starts. */
+function runOf({ workflow, fireAt }: Fire): NewRun & { id: string; notBefore: Date | null } {
+  const delayMs = Math.random() * (scheduleOf(workflow.trigger)?.jitterSeconds ?? 0) * 1000;
+  return {
+    id: newId(),
+    tenantId: workflow.tenant_id,
+    workflowId: workflow.id,
+    workflowVersion: workflow.version,
+    trigger: { type: workflow.trigger.type, fireAt: fireAt.toISOString() },
+    context: null,
+    payload: workflow.inputs === null ? null : fillPayload(workflow.inputs, null),
+    environment: workflow.environment,
+    notBefore: delayMs > 0 ? new Date(Date.now() + delayMs) : null,
+  };
+}
