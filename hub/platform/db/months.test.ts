@@ -103,6 +103,19 @@ test('two processes make the months at the same time, each of them once, and go 
   ]);
 });
 
+test('a month of which too much was written before it could be made stays in the default part, and keeps no other from being made', async () => {
+  const run = await makeRun(idOf(1));
+  await database.query(
+    `insert into run_logs (id, tenant_id, run_id, step_index, level, message) select overlay(id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, tenant_id, run_id, 0, 'info', 'x' from run_logs, generate_series(1, 10001) n`,
+  );
+  await months.make(tables, undefined, now);
+  expect(await partsOf('run_logs')).toEqual(['run_logs_first', 'run_logs_2031_05', 'run_logs_2031_07']);
+  await database.query('delete from run_logs where id in (select id from run_logs limit 5)');
+  await months.make(tables, undefined, now);
+  expect(await partsOf('run_logs')).toHaveLength(4);
+  expect(new Set(await placesOf(run))).toEqual(new Set(['run_steps_2031_06', 'run_logs_2031_06']));
+});
+
 test('a month that lies wholly before what is kept is dropped, and takes nothing that is kept', async () => {
   await months.make(tables, undefined, now);
   const runs = await Promise.all([idOf(0), idOf(1), idOf(2)].map((id) => makeRun(id)));

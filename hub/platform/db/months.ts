@@ -30,8 +30,6 @@ const monthsAhead = 3;
 /** How long others may stand behind a change of the parts that waits itself, in milliseconds. */
 const lockTimeoutMs = 100;
 const statementTimeoutMs = 10_000;
-/** The sample of a large table is read from the disk. */
-const analyzeTimeoutMs = 300_000;
 const maxTries = 20;
 const pauseMs = 400;
 /** So many rows that were written before there was a part of their month are put there while writers wait; more stay where they are. */
@@ -59,24 +57,6 @@ export class Months {
     this.#options = options;
   }
 
-  /** Makes what is missing, drops what is over, and sees that plans know the sizes of whole tables; the periodic part of it. */
-  async keepUp(tables: readonly MonthlyTable[], signal?: AbortSignal): Promise<void> {
-    await this.make(tables, signal);
-    await this.dropOver(tables, signal);
-    for (const { table } of tables) {
-      if (signal?.aborted === true) return;
-      // What analyses by itself looks at parts alone.
-      await this.#connected(async (client) => {
-        const { rowCount } = await client.query(
-          "SELECT 1 FROM pg_stat_all_tables WHERE relid = to_regclass($1) AND last_analyze > now() - interval '1 day'",
-          [`public.${escapeIdentifier(table)}`],
-        );
-        if (rowCount === 0)
-          await client.query(`SET statement_timeout = ${analyzeTimeoutMs}; ANALYZE ${escapeIdentifier(table)}`);
-      });
-    }
-  }
-
   /**
    * Makes the parts of this and the next months that are missing; what was written of them meanwhile lies in the default part and moves. Safe to
    * call from several processes at once. Where it finds no moment for it, it says so in the log, and the default part takes the rows.
@@ -85,13 +65,10 @@ export class Months {
   async make(tables: readonly MonthlyTable[], signal?: AbortSignal, now = new Date()): Promise<void> {
     await this.#connected(async (client) => {
       for (const monthly of tables) {
-        const last = (await partsOf(client, monthly.table)).at(-1);
-        const [made, current, end] = [last && instantOf(last.until), monthStart(now), monthStart(now, monthsAhead)];
-        // A hub that slept for a year needs no parts for that.
-        let start = made !== undefined && made > current ? made : current;
-        for (; start < end; start = monthStart(start, 1)) {
-          const month = start;
+        for (let further = 0; further < monthsAhead; further += 1) {
+          const month = monthStart(now, further);
           const table = `${monthly.table} of ${month.toISOString().slice(0, 7)}`;
+          if (covers(await partsOf(client, monthly.table), month)) continue;
           const outcome = await this.#inAMoment(client, signal, () => makePart(client, monthly, month));
           if (outcome !== 'done') this.#options.logger.warn({ table, outcome }, 'a month has no part yet');
         }
@@ -110,9 +87,7 @@ export class Months {
         if (await this.drop(table, part.name, signal)) dropped.push(part.name);
       }
       await this.#connected((client) =>
-        client.query(`DELETE FROM ${escapeIdentifier(`${table}_default`)} WHERE ${escapeIdentifier(key)} < $1`, [
-          before,
-        ]),
+        emptyDefault(client, table, `${escapeIdentifier(key)} < ${escapeLiteral(before)}`, signal),
       );
     }
     return dropped;
@@ -163,7 +138,7 @@ export class Months {
       application_name: 'outrigger-months',
       connectionTimeoutMillis: 10_000,
       statement_timeout: statementTimeoutMs,
-      query_timeout: 2 * analyzeTimeoutMs,
+      query_timeout: 2 * statementTimeoutMs,
     });
     // Without a listener a connection that dies would end the process.
     client.on('error', () => undefined);
@@ -174,6 +149,22 @@ export class Months {
       await client.end();
     }
   }
+}
+
+const covers = (parts: readonly Part[], month: Date) =>
+  parts.some(({ from, until }) => (from === null || instantOf(from) <= month) && month < instantOf(until));
+
+/** Removes rows from the default part, which few ever come to: in batches all the same. */
+async function emptyDefault(
+  client: Client,
+  table: string,
+  isOver: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const rest = escapeIdentifier(`${table}_default`);
+  const statement = `DELETE FROM ${rest} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${rest} WHERE ${isOver} LIMIT ${maxMoved}))`;
+  for (let count: number | null = maxMoved; count === maxMoved && signal?.aborted !== true;)
+    count = (await client.query(statement)).rowCount;
 }
 
 async function partsOf(client: Client, table: string): Promise<Part[]> {
@@ -190,7 +181,7 @@ async function partsOf(client: Client, table: string): Promise<Part[]> {
 async function makePart(client: Client, { table, key }: MonthlyTable, month: Date): Promise<string> {
   await client.query('SELECT pg_advisory_xact_lock($1)', [monthsLock]);
   const [from, until] = [idBefore(month), idBefore(monthStart(month, 1))];
-  if ((await partsOf(client, table)).some((part) => part.until >= until)) return 'done';
+  if (covers(await partsOf(client, table), month)) return 'done';
   const [parent, rest] = [escapeIdentifier(table), escapeIdentifier(`${table}_default`)];
   const part = escapeIdentifier(`${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`);
   const ofMonth = `${escapeIdentifier(key)} >= ${escapeLiteral(from)} AND ${escapeIdentifier(key)} < ${escapeLiteral(until)}`;

@@ -70,6 +70,11 @@ export async function inBatches(
 export const monthlyTables = (retentions: readonly RowRetention[]): MonthlyTable[] =>
   retentions.flatMap((retention) => retention.monthly ?? []);
 
+async function keepMonths(months: Months, tables: readonly MonthlyTable[], stopping: AbortSignal): Promise<void> {
+  await months.make(tables, stopping);
+  await months.dropOver(tables, stopping);
+}
+
 /** The part of the sweep that removes what is kept no longer. */
 export function retentionTasks(
   { db, logger, months }: { db: Database; logger: Logger; months: Months },
@@ -80,7 +85,7 @@ export function retentionTasks(
   const monthly = monthlyTables(retentions);
   const ofWorkspaces = retentions.flatMap((retention) => retention.ofWorkspaces ?? []);
   return [
-    { name: 'months', everyMs: 600_000, run: (stopping) => months.keepUp(monthly, stopping) },
+    { name: 'months', everyMs: 600_000, run: (stopping) => keepMonths(months, monthly, stopping) },
     { name: 'removed workspaces', everyMs: 60_000, run: (stopping) => removeLeftovers(db, ofWorkspaces, stopping) },
     { name: 'retention of rows', everyMs: 60_000, run: (stopping) => removeAged({ db, logger }, aged, stopping) },
     { name: 'expired rows', everyMs: 60_000, run: (stopping) => removeExpired(db, expiring, stopping) },
