@@ -103,6 +103,15 @@ test('two processes make the months at the same time, each of them once, and go 
   ]);
 });
 
+test('of what was there before there were months lines go one by one', async () => {
+  const [old, young] = [await makeRun(idOf(-100)), await makeRun(newId())];
+  expect(await months.dropOver(tables)).toEqual([]);
+  expect([await placesOf(old), await placesOf(young)]).toEqual([
+    ['run_steps_first'],
+    ['run_steps_first', 'run_logs_first'],
+  ]);
+});
+
 test('a month of which too much was written before it could be made stays in the default part, and keeps no other from being made', async () => {
   const run = await makeRun(idOf(1));
   await database.query(

@@ -34,6 +34,10 @@ const maxTries = 20;
 const pauseMs = 400;
 /** So many rows that were written before there was a part of their month are put there while writers wait; more stay where they are. */
 const maxMoved = 10_000;
+/** Rows that go one by one: so many at once, with a pause, and for so long in one turn. */
+const batch = 1_000;
+const pauseBetweenMs = 20;
+const turnMs = 50_000;
 const dayMs = 86_400_000;
 /** Spells "outm": of several processes that change the parts of tables, one does at a time. */
 const monthsLock = 0x6f75746d;
@@ -86,9 +90,12 @@ export class Months {
         if (signal?.aborted === true) return dropped;
         if (await this.drop(table, part.name, signal)) dropped.push(part.name);
       }
-      await this.#connected((client) =>
-        emptyDefault(client, table, `${escapeIdentifier(key)} < ${escapeLiteral(before)}`, signal),
-      );
+      await this.#connected(async (client) => {
+        await removeRows(client, `${table}_default`, key, before, signal);
+        // What was there before there were months would else stay as long again.
+        for (const { name, from } of await partsOf(client, table))
+          if (from === null) await removeRows(client, name, key, before, signal);
+      });
     }
     return dropped;
   }
@@ -154,17 +161,21 @@ export class Months {
 const covers = (parts: readonly Part[], month: Date) =>
   parts.some(({ from, until }) => (from === null || instantOf(from) <= month) && month < instantOf(until));
 
-/** Removes rows from the default part, which few ever come to: in batches all the same. */
-async function emptyDefault(
+/** Removes rows that are over from a part that is no month, in small batches. */
+async function removeRows(
   client: Client,
-  table: string,
-  isOver: string,
+  part: string,
+  key: string,
+  before: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const rest = escapeIdentifier(`${table}_default`);
-  const statement = `DELETE FROM ${rest} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${rest} WHERE ${isOver} LIMIT ${maxMoved}))`;
-  for (let count: number | null = maxMoved; count === maxMoved && signal?.aborted !== true;)
-    count = (await client.query(statement)).rowCount;
+  const [table, column] = [escapeIdentifier(part), escapeIdentifier(key)];
+  const statement = `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${batch}))`;
+  for (const deadline = performance.now() + turnMs; performance.now() < deadline && signal?.aborted !== true;) {
+    const { rowCount } = await client.query(statement, [before]);
+    if (rowCount !== batch) return;
+    await sleep(pauseBetweenMs, undefined, { signal }).catch(() => undefined);
+  }
 }
 
 async function partsOf(client: Client, table: string): Promise<Part[]> {
