@@ -8,7 +8,7 @@ import { startWorker } from './engine/worker.ts';
 import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
-import { retentionTasks } from './platform/db/row-retention.ts';
+import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
 import type { BodyLimits } from './platform/http/body-watch.ts';
 import { idempotencyRetention } from './platform/http/idempotency.ts';
 import { serveHttp } from './platform/http/serve.ts';
@@ -98,6 +98,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const metrics = stack.use(createMetrics(db));
   const leadership = stack.use(new Leadership({ url: platform.databaseUrl, name: 'periodic tasks', logger }));
   const retentions = [engineRetention, idempotencyRetention, ...products.map((product) => product.retention ?? {})];
+  await platform.months.make(monthlyTables(retentions));
   const tasks = [
     ...engineTasks(platform, runQueue.outbox, dispatch),
     ...products.flatMap((product) => product.tasks ?? []),

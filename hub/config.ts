@@ -222,12 +222,12 @@ const settings = {
     schema: wholeNumber(0, 36_500),
     default: '90',
     description:
-      'How long ended runs are kept, with all that belongs to them, where the policy of their workspace says nothing else; 0 for ever',
+      'How long ended runs are kept at least, with all that belongs to them, where the policy of their workspace says nothing else: they go with their month; 0 for ever',
   },
   LOG_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
-    description: 'How long log lines of runs are kept; 0 for ever',
+    description: 'How long log lines of runs are kept at least: they go with their month; 0 for ever',
   },
   MESSAGE_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),

@@ -127,6 +127,8 @@ export interface EndedRun {
   attempt: number;
   /** The latest attempt of its flow. */
   latest_run_id: string;
+  /** Whether it is about to be removed, and its steps were already: nobody knows any more what it did. */
+  is_bare: boolean;
   /** The first step that did not succeed; the last one when all did. */
   first_open: number;
 }
@@ -145,6 +147,7 @@ export async function lockForRetry(tx: Transaction, tenantId: string, runIds: re
     'read_for_retry',
     `SELECT r.id, r.flow_id, r.status, r.trigger, r.environment, r.requested_by, r.attempt,
        (SELECT latest.id FROM runs latest WHERE latest.flow_id = r.flow_id ORDER BY latest.attempt DESC LIMIT 1) AS latest_run_id,
+       r.next_step > 0 AND NOT EXISTS (SELECT 1 FROM run_steps s WHERE s.run_id = r.id) AS is_bare,
        coalesce((SELECT min(i) FROM generate_series(0, jsonb_array_length(v.steps) - 1) i WHERE NOT EXISTS (
          SELECT 1 FROM run_steps s WHERE s.run_id = r.id AND s.index = i AND s.status IN ('succeeded', 'skipped'))), greatest(jsonb_array_length(v.steps) - 1, 0)) AS first_open
      FROM runs r JOIN workflow_versions v ON v.workflow_id = r.workflow_id AND v.version = r.workflow_version WHERE r.tenant_id = $1 AND r.id = ANY($2)`,

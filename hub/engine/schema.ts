@@ -280,7 +280,7 @@ export type StepWait =
   | { kind: 'delay' }
   | { kind: 'retry' };
 
-/** One step of a run, from the moment it began. */
+/** One step of a run, from the moment it began. The table lies by month, by the run's id. */
 export const runSteps = pgTable(
   'run_steps',
   {

@@ -38,6 +38,8 @@ export function engineTasks(
 export const engineRetention: RowRetention = {
   // With a run go its steps, log lines, effects and commands.
   ofWorkspaces: ['outbox', 'runs', 'flows'],
+  // Steps go with their runs, or whole months of them before their runs do.
+  monthly: [{ table: 'run_steps', key: 'run_id' }],
   expiring: [
     { table: 'run_starts', column: 'slice_at', days: 1 },
     { table: 'run_rollups', column: 'slice_at', days: 400 },

@@ -6,6 +6,7 @@ import { createCursors } from './cursor.ts';
 import type { Cursors } from './cursor.ts';
 import { Database } from './db/database.ts';
 import { migrateDatabase } from './db/migrate.ts';
+import { Months } from './db/months.ts';
 import { createEgress } from './egress/egress.ts';
 import type { Egress } from './egress/egress.ts';
 import type { Events } from './events/events.ts';
@@ -44,6 +45,7 @@ export interface Platform {
   logger: Logger;
   db: Database;
   databaseUrl: string;
+  months: Months;
   secrets: Secrets;
   cursors: Cursors;
   events: Events;
@@ -121,6 +123,7 @@ export async function openPlatform(
     logger,
     db,
     databaseUrl,
+    months: new Months({ url: databaseUrl, logger }),
     secrets,
     cursors: createCursors(secrets.subkey('cursors')),
     events,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { reopenRun, rollUp } from '../../hub/engine/index.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import type { Transaction } from '../../hub/platform/db/database.ts';
+import { Months } from '../../hub/platform/db/months.ts';
 import { sql } from '../../hub/platform/db/orm.ts';
 import { RunRetention } from '../../hub/products/automations/runs/retention.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
@@ -580,7 +581,14 @@ describe('insight', () => {
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const blobs = await createFileBlobs(folder);
-    const retention = new RunRetention({ db: hub.app.db, blobs, logger: pino({ level: 'silent' }), days: 90 });
+    const logger = pino({ level: 'silent' });
+    const retention = new RunRetention({
+      db: hub.app.db,
+      months: new Months({ url: hub.database.url, logger }),
+      blobs,
+      logger,
+      days: 90,
+    });
     expect(await retention.prune()).toBe(2);
     expect((await own.api.call('listAutomationRuns', {})).data.map(({ id }) => id)).toEqual([open, ids[3], ids[2]]);
     expect((await own.api.call('listAutomationFlows', {})).data.length).toBe(3);

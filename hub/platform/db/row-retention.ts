@@ -2,6 +2,7 @@ import { idBefore } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import type { PeriodicTask } from '../periodic-tasks.ts';
 import type { Database } from './database.ts';
+import type { MonthlyTable, Months } from './months.ts';
 
 /** A table whose rows are kept for some days. Ids follow the time of their making, so that the oldest are the first of the primary key. */
 export interface AgedTable {
@@ -29,6 +30,8 @@ export interface RowRetention {
   ofWorkspaces?: readonly string[];
   aged?: readonly AgedTable[];
   expiring?: readonly ExpiringTable[];
+  /** Tables that lie by month, which are made before rows come and dropped when they are over. */
+  monthly?: readonly MonthlyTable[];
 }
 
 const batch = 1_000;
@@ -63,15 +66,26 @@ export async function inBatches(
   }
 }
 
+/** The tables that lie by month. */
+export const monthlyTables = (retentions: readonly RowRetention[]): MonthlyTable[] =>
+  retentions.flatMap((retention) => retention.monthly ?? []);
+
+async function keepMonths(months: Months, tables: readonly MonthlyTable[], stopping: AbortSignal): Promise<void> {
+  await months.make(tables, stopping);
+  await months.dropOver(tables, stopping);
+}
+
 /** The part of the sweep that removes what is kept no longer. */
 export function retentionTasks(
-  { db, logger }: { db: Database; logger: Logger },
+  { db, logger, months }: { db: Database; logger: Logger; months: Months },
   retentions: readonly RowRetention[],
 ): PeriodicTask[] {
   const aged = retentions.flatMap((retention) => retention.aged ?? []);
   const expiring = retentions.flatMap((retention) => retention.expiring ?? []);
+  const monthly = monthlyTables(retentions);
   const ofWorkspaces = retentions.flatMap((retention) => retention.ofWorkspaces ?? []);
   return [
+    { name: 'months', everyMs: 600_000, run: (stopping) => keepMonths(months, monthly, stopping) },
     { name: 'removed workspaces', everyMs: 60_000, run: (stopping) => removeLeftovers(db, ofWorkspaces, stopping) },
     { name: 'retention of rows', everyMs: 60_000, run: (stopping) => removeAged({ db, logger }, aged, stopping) },
     { name: 'expired rows', everyMs: 60_000, run: (stopping) => removeExpired(db, expiring, stopping) },

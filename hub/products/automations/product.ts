@@ -75,7 +75,7 @@ export interface Automations extends Product {
 }
 
 export function createAutomations(
-  { db, events, live, cursors, secrets, egress, blobs, mailer, logger, tracing }: Platform,
+  { db, months, events, live, cursors, secrets, egress, blobs, mailer, logger, tracing }: Platform,
   settings: AutomationsSettings,
   {
     limits,
@@ -163,7 +163,7 @@ export function createAutomations(
     ...packRoutes(packs),
     ...insightRoutes(insight),
   ];
-  const runRetention = new RunRetention({ db, blobs, logger, days: settings.retention.runs });
+  const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
     enginePorts: {
@@ -214,10 +214,8 @@ export function createAutomations(
 export const automationsRetention = (
   days: Pick<AutomationsSettings['retention'], 'logs' | 'messages'>,
 ): RowRetention => ({
-  aged: [
-    { table: 'run_logs', days: days.logs },
-    { table: 'messages', days: days.messages },
-  ],
+  aged: [{ table: 'messages', days: days.messages }],
+  monthly: [{ table: 'run_logs', key: 'id', days: days.logs }],
   expiring: [
     { table: 'hook_keys' },
     { table: 'channel_receipts' },

@@ -3,6 +3,7 @@ import { runs } from '../../../engine/schema.ts';
 import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, hotTenantId, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
+/** What runs said. The table lies by month, by its id. */
 export const runLogs = pgTable(
   'run_logs',
   {

@@ -7,42 +7,27 @@ import { and, asc, desc, eq, gt, gte, lt } from '../../../platform/db/orm.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import { idBefore } from '../../../platform/ids.ts';
 import { logsTopic, messagesTopic } from './record.ts';
-import { messages, runLogs } from './schema.ts';
+import { messages } from './schema.ts';
+import { clockSlackMs, findLogs } from './store.ts';
+import type { LogRow, Period } from './store.ts';
 
 type MessageQuery = z.output<typeof resource.listAutomationMessages.query>;
 type LogQuery = z.output<typeof resource.listAutomationLogs.query>;
 export type LogFilter = z.output<typeof resource.streamAutomationLogs.query>;
-type LogRow = typeof runLogs.$inferSelect;
 export type MessageFilter = z.output<typeof resource.streamAutomationMessages.query>;
 type MessageRow = typeof messages.$inferSelect;
 
-/** Ids follow the time of their making; the clocks of two processes may differ by so much, in milliseconds. */
-const clockSlackMs = 60_000;
-
-interface Period {
-  from?: string | undefined;
-  to?: string | undefined;
-}
-
 /** A period as a range of ids and of times: the first finds it in the index, the second cuts it off exactly. */
-function within(table: typeof messages | typeof runLogs, { from, to }: Period) {
+function within({ from, to }: Period) {
   const start = from === undefined ? undefined : new Date(from);
   const end = to === undefined ? undefined : new Date(to);
   return and(
     start === undefined
       ? undefined
-      : and(gte(table.createdAt, start), gt(table.id, idBefore(new Date(start.getTime() - clockSlackMs)))),
+      : and(gte(messages.createdAt, start), gt(messages.id, idBefore(new Date(start.getTime() - clockSlackMs)))),
     end === undefined
       ? undefined
-      : and(lt(table.createdAt, end), lt(table.id, idBefore(new Date(end.getTime() + clockSlackMs)))),
-  );
-}
-
-function matchesLog(filter: LogFilter) {
-  return and(
-    filter.runId === undefined ? undefined : eq(runLogs.runId, filter.runId),
-    filter.workflowId === undefined ? undefined : eq(runLogs.workflowId, filter.workflowId),
-    filter.level === undefined ? undefined : eq(runLogs.level, filter.level),
+      : and(lt(messages.createdAt, end), lt(messages.id, idBefore(new Date(end.getTime() + clockSlackMs)))),
   );
 }
 
@@ -89,7 +74,7 @@ export class Logs {
             and(
               eq(messages.tenantId, tenantId),
               matchesMessage(query),
-              within(messages, query),
+              within(query),
               before === undefined ? undefined : lt(messages.id, before),
             ),
           )
@@ -101,21 +86,7 @@ export class Logs {
 
   listLogs(tenantId: string, query: LogQuery) {
     const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) =>
-        tx
-          .select()
-          .from(runLogs)
-          .where(
-            and(
-              eq(runLogs.tenantId, tenantId),
-              matchesLog(query),
-              within(runLogs, query),
-              before === undefined ? undefined : lt(runLogs.id, before),
-            ),
-          )
-          .orderBy(desc(runLogs.id))
-          .limit(limit),
-      );
+      this.#deps.db.read(tenantId, (tx) => findLogs(tx, tenantId, query, { before }, limit));
     return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
   }
 
@@ -143,13 +114,6 @@ export class Logs {
 
   /** Log lines with ids greater than one, oldest first. */
   readLogsAfter(tenantId: string, filter: LogFilter, afterId: string, limit: number): Promise<LogRow[]> {
-    return this.#deps.db.read(tenantId, (tx) =>
-      tx
-        .select()
-        .from(runLogs)
-        .where(and(eq(runLogs.tenantId, tenantId), matchesLog(filter), gt(runLogs.id, afterId)))
-        .orderBy(asc(runLogs.id))
-        .limit(limit),
-    );
+    return this.#deps.db.read(tenantId, (tx) => findLogs(tx, tenantId, filter, { after: afterId }, limit));
   }
 }

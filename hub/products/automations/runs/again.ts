@@ -97,6 +97,8 @@ function stepToBegin(run: EndedRun, { assertAllowed, fromStep, field }: AgainPla
       'run_not_retryable',
       `The run was run again already; take its latest attempt, ${run.latest_run_id}.`,
     );
+  if (run.is_bare && fromStep !== 0)
+    throw new AppError('run_not_retryable', 'The steps of the run are kept no longer; replay it from step 0.');
   const most = run.first_open;
   if (fromStep !== undefined && fromStep > most)
     throw new AppError(

@@ -11,6 +11,7 @@ import { engineRetention } from '../../../engine/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
+import { Months } from '../../../platform/db/months.ts';
 import { removeAged, removeExpired } from '../../../platform/db/row-retention.ts';
 import { idempotencyRetention } from '../../../platform/http/idempotency.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
@@ -28,10 +29,12 @@ let database: TestDatabase;
 let db: Database;
 let folder: string;
 let blobs: Blobs;
+let months: Months;
 
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
+  months = new Months({ url: database.url, logger });
   folder = await mkdtemp(join(tmpdir(), 'outrigger-retention-'));
   blobs = await createFileBlobs(folder);
   for (const [name, id] of Object.entries(workspaces))
@@ -113,14 +116,14 @@ const counts = async (...tables: string[]) =>
   Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await countOf(table)] as const)));
 const runIds = async () => (await database.query<{ id: string }>('select id from runs')).map(({ id }) => id).toSorted();
 
-test('ended runs go after the days of the installation with all that belongs to them, but where their workspace says otherwise', async () => {
-  const old = await makeRun(workspaces.plain, 91);
+test('ended runs go with their month, once it lies wholly before the days of the installation, with all that belongs to them, but where their workspace says otherwise', async () => {
+  const old = await makeRun(workspaces.plain, 122);
   const young = await makeRun(workspaces.plain, 89);
-  const open = await makeRun(workspaces.plain, 91, false);
-  const kept = await makeRun(workspaces.own, 91);
+  const open = await makeRun(workspaces.plain, 122, false);
+  const kept = await makeRun(workspaces.own, 122);
   const tables = ['flows', 'run_steps', 'run_logs', 'messages', 'node_commands', 'artifacts'];
-  expect(await new RunRetention({ db, blobs, logger, days: 0 }).prune()).toBe(0);
-  expect(await new RunRetention({ db, blobs, logger, days: 90 }).prune()).toBe(1);
+  expect(await new RunRetention({ db, months, blobs, logger, days: 0 }).prune()).toBe(0);
+  expect(await new RunRetention({ db, months, blobs, logger, days: 90 }).prune()).toBe(1);
   expect(await runIds()).toEqual([young.id, open.id, kept.id].toSorted());
   expect(await counts(...tables)).toEqual(Object.fromEntries(tables.map((table) => [table, 3])));
   expect(existsSync(join(folder, workspaces.plain, old.artifactId))).toBe(false);
@@ -129,7 +132,6 @@ test('ended runs go after the days of the installation with all that belongs to 
 });
 
 test.each([
-  ['logs', 'run_logs', 0],
   ['messages', 'messages', 0],
   ['commands', 'node_commands', 1],
   ['artifacts', 'artifacts', 0],
@@ -149,6 +151,19 @@ test.each([
     await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
   },
 );
+
+test('log lines go with their month, in every workspace, once it lies wholly before their days; 0 keeps for ever', async () => {
+  const monthly = (days: number) => automationsRetention({ ...forEver, logs: days }).monthly ?? [];
+  const far = new Date(Date.now() + 1000 * 86_400_000);
+  await makeRun(workspaces.plain, 1);
+  await makeRun(workspaces.own, 1);
+  expect(await months.dropOver(monthly(0), undefined, far)).toEqual([]);
+  expect(await months.dropOver(monthly(1100), undefined, far)).toEqual([]);
+  expect(await counts('run_logs', 'run_steps')).toEqual({ run_logs: 2, run_steps: 2 });
+  expect(await months.dropOver(monthly(900), undefined, far)).toEqual(['run_logs_first']);
+  expect(await counts('run_logs', 'run_steps')).toEqual({ run_logs: 0, run_steps: 2 });
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+});
 
 test('more than one batch of rows goes in one turn', async () => {
   await database.query(
@@ -216,7 +231,7 @@ test('a turn ends with the batch under way when the process stops', async () => 
   expect(
     await removeAged({ db: breaking, logger }, agedTables({ ...forEver, audit: 365, messages: 30 }), stopping.signal),
   ).toMatchObject({ messages: 2 });
-  expect(await new RunRetention({ db, blobs, logger, days: 90 }).prune(stopped)).toBe(0);
+  expect(await new RunRetention({ db, months, blobs, logger, days: 90 }).prune(stopped)).toBe(0);
   await removeExpired(db, expiringTables(), stopped);
   expect([await countOf('audit_log'), await countOf('memory_entries')]).toEqual([entries, 1]);
   await database.query('truncate runs, flows, messages, artifacts, audit_log, memory_entries cascade');
@@ -247,7 +262,7 @@ test('stored bytes of a workspace that this database does not have stay: another
 });
 
 test('what goes on with a run, or runs it again, while old runs are removed keeps what it needs', async () => {
-  const [reopened, again] = [await makeRun(workspaces.plain, 40), await makeRun(workspaces.plain, 41)];
+  const [reopened, again] = [await makeRun(workspaces.plain, 70), await makeRun(workspaces.plain, 71)];
   const next = newId();
   const other = new Client({ connectionString: database.url });
   await other.connect();
@@ -260,7 +275,7 @@ test('what goes on with a run, or runs it again, while old runs are removed keep
       `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) values ($1, $2, $3, 1, $4, 'queued', '{}', 'live', 2, now())`,
       [next, workspaces.plain, workflowId, again.id],
     );
-    const pruned = new RunRetention({ db, blobs, logger, days: 30 }).prune();
+    const pruned = new RunRetention({ db, months, blobs, logger, days: 30 }).prune();
     await expect
       .poll(
         async () =>

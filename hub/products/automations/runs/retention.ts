@@ -1,15 +1,18 @@
 import type { Retention } from '../../../../shared/contract/automations/policies.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Months } from '../../../platform/db/months.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Turn } from '../../../platform/db/row-retention.ts';
 import type { Logger } from '../../../platform/logger.ts';
+import { MonthRetention } from './month-retention.ts';
 
 export interface RunRetentionOptions {
   db: Database;
+  months: Months;
   blobs: Blobs;
   logger: Logger;
-  /** Days that runs are kept of workspaces whose own policy says nothing of it, with all that belongs to them; 0 keeps for ever. */
+  /** Days that runs are kept at least of workspaces whose own policy says nothing of it, with all that belongs to them: they go with their month; 0 keeps for ever. */
   days: number;
 }
 
@@ -32,14 +35,16 @@ interface EndedCount {
 
 /**
  * Removes ended runs beyond what is kept of them, with their steps, logs and artefacts, in small batches; part of the sweep. A
- * workspace's own policy decides, and where it has none the days of the installation.
+ * workspace's own policy decides, to the day; where it has none, the days of the installation, by whole months.
  */
 export class RunRetention {
   readonly #options: RunRetentionOptions;
+  readonly #months: MonthRetention;
   readonly #counts = new Map<string, EndedCount>();
 
   constructor(options: RunRetentionOptions) {
     this.#options = options;
+    this.#months = new MonthRetention(options);
   }
 
   /** Removes what is too old or too much now; answers how many runs. */
@@ -51,25 +56,29 @@ export class RunRetention {
       'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL',
       [],
     );
+    const settled = days === 0 ? new Date(0) : await this.#months.settle(stopping);
     const others =
       days === 0
         ? []
         : await db.systemStatement<{ tenant_id: string }>(
             'retention_defaults',
             `SELECT t.id AS tenant_id FROM tenants t
-               CROSS JOIN LATERAL (SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < now() - make_interval(days => $1) ORDER BY r.finished_at LIMIT 1) old
+               CROSS JOIN LATERAL (SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < $1 ORDER BY r.finished_at LIMIT 1) old
              WHERE NOT EXISTS (SELECT 1 FROM automation_policies p WHERE p.tenant_id = t.id AND p.retention IS NOT NULL)`,
-            [days],
+            [settled],
           );
     const counted = new Set(
       policies.filter(({ retention }) => retention.maxRuns !== undefined).map((row) => row.tenant_id),
     );
     for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
     let removed = 0;
-    for (const { tenant_id: tenantId, retention } of [
-      ...policies,
-      ...others.map((row) => ({ ...row, retention: { maxAgeDays: days } as Retention })),
-    ]) {
+    for (const { tenant_id: tenantId } of others) {
+      if (stopping?.aborted === true) break;
+      removed += await inBatches(turn, runBatch, () =>
+        this.#removeOldest(tenantId, 'due_by_month', 'finished_at < $3', runBatch, [settled]),
+      );
+    }
+    for (const { tenant_id: tenantId, retention } of policies) {
       if (stopping?.aborted === true) break;
       if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, turn);
       if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, turn);

@@ -18,8 +18,9 @@ export type StoredWait =
 
 /**
  * Why the row of `runs` that a statement looks at does not go on now; null for one that a worker has or is about to take. Each part is
- * looked up by a key, and only for a run that waits, so that it costs a page a few rows of indexes. `offset 0` keeps the ids apart from
- * the JSON that they are read from: under row-level security no index is asked for what such a function answers.
+ * looked up by a key, and only for a run that waits, so that it costs a page a few rows of indexes. `limit 1` keeps the ids apart from
+ * the JSON that they are read from: under row-level security no index is asked for what such a function answers. It also says that there is one
+ * step at most, where a plan would expect one in each month.
  */
 export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.finished_at is not null then null
@@ -31,7 +32,7 @@ export const waitSql = (heartbeatSeconds: number): string => `case
       'until', case s.wait->>'kind' when 'node_command' then c.expires_at when 'approval' then a.expires_at else runs.wake_at end)
     from (
       select wait, index, case wait->>'kind' when 'node_command' then (wait->>'commandId')::uuid end as command_id, case wait->>'kind' when 'approval' then (wait->>'approvalId')::uuid end as approval_id
-      from run_steps where run_id = runs.id and index = runs.next_step and wait is not null offset 0) s
+      from run_steps where run_id = runs.id and index = runs.next_step and wait is not null limit 1) s
     left join node_commands c on c.id = s.command_id
     left join nodes on nodes.id = c.node_id
     left join approvals a on a.id = s.approval_id)

@@ -1,0 +1,173 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { lockForRetry } from '../../../engine/index.ts';
+import { engineRetention } from '../../../engine/upkeep.ts';
+import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { Months, monthStart } from '../../../platform/db/months.ts';
+import { idBefore, newId } from '../../../platform/ids.ts';
+import { asReplay, asRetry, runAgain } from './again.ts';
+import { RunRetention } from './retention.ts';
+
+const logger = pino({ level: 'silent' });
+const dayMs = 86_400_000;
+const [plain, own] = [newId(), newId()];
+const workflowId = newId();
+const tables = engineRetention.monthly ?? [];
+
+let database: TestDatabase;
+let db: Database;
+let months: Months;
+let folder: string;
+/** Months with parts of their own, of which nothing is younger than 60 days. */
+let old: Date[];
+beforeEach(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
+  months = new Months({ url: database.url, logger });
+  folder = await mkdtemp(join(tmpdir(), 'outrigger-months-'));
+  await database.query('drop table run_steps_first');
+  old = [-5, -4, -3].map((further) => monthStart(new Date(), further));
+  await months.make(tables, undefined, old[0]);
+  for (const [name, id] of Object.entries({ plain, own }))
+    await database.query(`insert into tenants (id, name, entitlements) values ($1, $2, '{}')`, [id, name]);
+  await database.query(
+    `insert into automation_policies (tenant_id, standing_orders, approvals_required_for, retention) values ($1, '', '{}', '{"maxAgeDays": 1000}')`,
+    [own],
+  );
+  await database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{}', '[]')`,
+    [workflowId, plain],
+  );
+  await database.query(
+    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps) values ($1, 1, $2, 'w', '[{},{}]')`,
+    [workflowId, plain],
+  );
+});
+afterEach(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Made {
+  tenantId?: string;
+  /** When it ended; at once unless said, never when null. */
+  endedAt?: Date | null;
+  parentId?: string;
+}
+
+/** A run of the 9th of a month that failed at its second step. */
+async function makeRun(month: Date | undefined, { tenantId = plain, endedAt, parentId }: Made = {}): Promise<string> {
+  const at = new Date((month as Date).getTime() + 8 * dayMs);
+  const id = `${idBefore(at).slice(0, 24)}${newId().slice(24)}`;
+  const end = endedAt === undefined ? at : endedAt;
+  await database.query('insert into flows (id, tenant_id, workflow_id, revision) values ($1, $2, $3, 1)', [
+    id,
+    tenantId,
+    workflowId,
+  ]);
+  await database.query(
+    `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, next_step, queued_at, started_at, finished_at, parent_run_id)
+     values ($1, $2, $3, 1, $1, $4, '{"type":"manual"}', 'live', 1, 1, $5, $5, $6, $7)`,
+    [id, tenantId, workflowId, end === null ? 'running' : 'failed', at, end, parentId ?? null],
+  );
+  await database.query(
+    `insert into run_steps (run_id, index, tenant_id, status, attempts) values ($1, 0, $2, 'succeeded', 1)`,
+    [id, tenantId],
+  );
+  return id;
+}
+
+const prune = async (days: number) =>
+  new RunRetention({ db, months, blobs: await createFileBlobs(folder), logger, days }).prune();
+const runIds = async () =>
+  (await database.query<{ id: string }>('select id from runs order by id')).map(({ id }) => id);
+const stepsOf = async (runId: string) =>
+  (await database.query('select 1 from run_steps where run_id = $1', [runId])).length;
+const parts = async () => (await months.partsBefore('run_steps', 'ffffffff')).map(({ from }) => from);
+
+test('the steps of a month of which no run is kept go as a whole, then its runs; those of other months stay', async () => {
+  await makeRun(old[0]);
+  await makeRun(old[1]);
+  const kept = await makeRun(monthStart(new Date(), 0), { endedAt: new Date() });
+  const before = await parts();
+  expect(await prune(0)).toBe(0);
+  expect(await parts()).toEqual(before);
+  expect(await prune(60)).toBe(2);
+  expect([await parts(), await runIds(), await stepsOf(kept)]).toEqual([[], [kept], 1]);
+});
+
+test.each<[string, (month: Date | undefined) => Promise<unknown>]>([
+  ['is open', (month) => makeRun(month, { endedAt: null })],
+  ['is kept by the policy of its workspace', (month) => makeRun(month, { tenantId: own })],
+  [
+    'is waited for by an open one',
+    async (month) => makeRun(month, { parentId: await makeRun(monthStart(new Date()), { endedAt: null }) }),
+  ],
+])('of a month in which a run %s no part is dropped, and all but that goes run by run', async (_what, makeKept) => {
+  const gone = await makeRun(old[0]);
+  await makeKept(old[0]);
+  await makeRun(old[1]);
+  const kept = (await runIds()).filter((id) => id !== gone);
+  expect(await prune(60)).toBe(2);
+  const left = await runIds();
+  expect(left).toEqual(kept.filter((id) => left.includes(id)));
+  expect([await parts(), await stepsOf(gone)]).toEqual([[idBefore(old[0] as Date)], 0]);
+  for (const id of left) expect(await stepsOf(id)).toBe(1);
+});
+
+test('a month waits for runs that ended after it, and after a week goes run by run', async () => {
+  const until = old.at(-1) as Date;
+  const days = Math.floor((Date.now() - until.getTime()) / dayMs) - 2;
+  const [early, late] = [
+    await makeRun(old[1]),
+    await makeRun(old[1], { endedAt: new Date(until.getTime() + 12 * dayMs) }),
+  ];
+  expect(await prune(days)).toBe(0);
+  expect([await stepsOf(early), await stepsOf(late)]).toEqual([1, 1]);
+  expect(await prune(days - 8)).toBe(1);
+  expect([await runIds(), await stepsOf(late)]).toEqual([[late], 1]);
+});
+
+test('runs wait for a month that can not be dropped now, because somebody reads it', { timeout: 40_000 }, async () => {
+  await makeRun(old[0]);
+  const reader = new Client({ connectionString: database.url });
+  await reader.connect();
+  try {
+    await reader.query('begin; select 1 from run_steps');
+    expect(await prune(60)).toBe(0);
+    await reader.query('commit');
+  } finally {
+    await reader.end();
+  }
+  expect(await prune(60)).toBe(1);
+  expect(await parts()).toEqual([]);
+});
+
+test('a run whose steps went with their month is not gone on with, since nobody knows what it did', async () => {
+  const [bare, whole] = [await makeRun(old[0]), await makeRun(old[1])];
+  await months.drop('run_steps', `run_steps_${(old[0] as Date).toISOString().slice(0, 7).replace('-', '_')}`);
+  const found = await db.workspace(plain, (tx) => lockForRetry(tx, plain, [bare, whole]));
+  expect(new Map(found.map((run) => [run.id, [run.is_bare, run.first_open]]))).toEqual(
+    new Map([
+      [bare, [true, 0]],
+      [whole, [false, 1]],
+    ]),
+  );
+  const room = { take: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
+  const again = (plan: Parameters<typeof runAgain>[5]) =>
+    db.workspace(plain, async (tx) =>
+      (await runAgain(tx, room, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)).outcomes.get(
+        bare,
+      ),
+    );
+  expect(await again(asRetry())).toMatchObject({ refusal: { code: 'run_not_retryable' } });
+  expect(await again(asReplay(0))).toMatchObject({ runId: expect.any(String) });
+});
