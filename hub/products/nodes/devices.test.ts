@@ -21,6 +21,7 @@ beforeEach(() => {
   const events: Events = {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
+    subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
     onReconnect: (listener) => local.onReconnect(listener),
     [Symbol.asyncDispose]: async () => undefined,
   };
