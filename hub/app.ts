@@ -126,7 +126,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     url = await serveHttp(stack, platform, config, {
       version,
       identity,
-      authenticateDevice: nodes.authenticateDevice,
+      devices: nodes.secrets,
       offers: products,
       metrics,
       checks: {

@@ -6,6 +6,7 @@ import type { RowRetention } from './platform/db/row-retention.ts';
 import type { Route } from './platform/http/implement.ts';
 import type { Page } from './platform/http/page.ts';
 import type { SocketRoute } from './platform/http/sockets.ts';
+import type { WaitRoute } from './platform/http/waits.ts';
 import type { PeriodicTask } from './platform/periodic-tasks.ts';
 
 /** What a product offers the hub that it is part of; what it leaves out it has none of. */
@@ -14,6 +15,8 @@ export interface Product {
   routes?: readonly Route[];
   /** Operations of the API that become WebSockets. */
   sockets?: readonly SocketRoute[];
+  /** Operations of `routes` whose requests wait. */
+  waits?: readonly WaitRoute[];
   /** Pages beside the API. */
   pages?: readonly Page[];
   /** What steps of workflows and agents can call. */

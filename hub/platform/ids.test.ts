@@ -1,4 +1,3 @@
-import { validate, version } from 'uuid';
 import { expect, test } from 'vitest';
 import { idBefore, newId } from './ids.ts';
 
@@ -6,7 +5,9 @@ test('Ids are UUIDv7, each greater than the one before, also those of one millis
   const from = idBefore(new Date());
   const ids = Array.from({ length: 200_000 }, newId);
   const until = idBefore(new Date(Date.now() + 1));
-  expect(ids.every((id) => validate(id) && version(id) === 7)).toBe(true);
+  expect(ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(
+    true,
+  );
   // Strictly ascending: none comes twice.
   expect(ids.findIndex((id, index) => id <= (ids[index - 1] ?? from))).toBe(-1);
   expect((ids.at(-1) as string) < until).toBe(true);

@@ -253,3 +253,117 @@ describe('an API key that both processes know', () => {
     expect(await database.query("select id from workflows where name = 'late'")).toEqual([]);
   });
 });
+
+describe('a device that both processes know', () => {
+  const info = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1', capabilities: [] };
+  const pair = async (workspace: TestWorkspace) => {
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+    const { deviceSecret } = await here.client().call('claimAutomationNode', { body: { pairingCode, device: info } });
+    const ask = async (hub: TestHub, method: string, path: string, body?: object) => {
+      const response = await fetch(`${hub.url}/v1/automations/nodes/${nodeId}/${path}`, {
+        method,
+        headers: { authorization: `Bearer ${deviceSecret}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const { code, commands } = (await response.json()) as { code?: string; commands?: unknown[] };
+      return { status: response.status, code, commands };
+    };
+    const asks = {
+      poll: (hub: TestHub) => ask(hub, 'GET', 'commands?max=4'),
+      'poll that holds something': (hub: TestHub) => ask(hub, 'GET', `commands?running=${crypto.randomUUID()}`),
+      heartbeat: (hub: TestHub) => ask(hub, 'POST', 'heartbeat', { paused: true }),
+      result: (hub: TestHub, commandId: string = crypto.randomUUID()) =>
+        ask(hub, 'POST', `commands/${commandId}/result`, {
+          status: 'succeeded',
+          output: { pong: true, latencyMs: 0, appVersion: '1' },
+        }),
+    };
+    return { nodeId, ask, asks };
+  };
+  const names = (recorder: StatementRecorder) => recorder.statements.map(({ name }) => name);
+
+  test('is told nothing and changes nothing from the moment on at which it is revoked, though nobody hears of it', async () => {
+    const workspace = await here.workspace();
+    const { nodeId, ask, asks } = await pair(workspace);
+    for (const hub of [here, there, here, there]) {
+      expect(await asks.poll(hub)).toMatchObject({ status: 200 });
+      expect(await asks.heartbeat(hub)).toMatchObject({ status: 200 });
+      expect(await asks.result(hub)).toMatchObject({ status: 404 });
+    }
+    const { runId } = await workspace.api.call('runAutomationSkill', {
+      params: { skillId: 'node.ping' },
+      body: { input: { nodeId } },
+    });
+    const commandOf = async () =>
+      (
+        await database.query<{ id: string; status: string; handed_out_at: Date | null }>(
+          'select id, status, handed_out_at from node_commands where run_id = $1',
+          [runId],
+        )
+      )[0];
+    await expect.poll(async () => (await commandOf())?.status).toBe('pending');
+    await unheard(() =>
+      database.query('update nodes set revoked_at = now(), secret_hash = null, paused = false where id = $1', [nodeId]),
+    );
+    const before = await database.query('select * from nodes where id = $1', [nodeId]);
+    const id = (await commandOf())?.id as string;
+    const refused = { status: 401, code: 'device_secret_invalid' };
+    for (const hub of [there, here]) {
+      for (const each of Object.values(asks)) expect(await each(hub)).toMatchObject(refused);
+      expect(await asks.result(hub, id)).toMatchObject(refused);
+      // Also what is wrong with the request is told to nobody who is not let in.
+      expect(await ask(hub, 'GET', 'commands?max=x')).toMatchObject(refused);
+      expect(await ask(hub, 'POST', 'heartbeat', { paused: 'x' })).toMatchObject(refused);
+    }
+    expect(await database.query('select * from nodes where id = $1', [nodeId])).toEqual(before);
+    expect(await commandOf()).toMatchObject({ status: 'pending', handed_out_at: null });
+  });
+
+  test('is let in by no other secret, and another device by none of its own', async () => {
+    const workspace = await here.workspace();
+    const [one, other] = [await pair(workspace), await pair(workspace)];
+    for (const hub of [here, there]) {
+      expect(await one.asks.poll(hub)).toMatchObject({ status: 200 });
+      const response = await fetch(`${hub.url}/v1/automations/nodes/${one.nodeId}/commands`, {
+        headers: { authorization: 'Bearer wrong' },
+      });
+      expect(response.status).toBe(401);
+      expect(await one.ask(hub, 'GET', `../${other.nodeId}/commands`)).toMatchObject({ status: 401 });
+      expect(await one.asks.poll(hub)).toMatchObject({ status: 200 });
+    }
+  });
+
+  test('that polls for nothing costs one statement, a heartbeat one, and neither a look at its secret beside it', async () => {
+    const { asks } = await pair(await here.workspace());
+    await asks.poll(here);
+    await asks.heartbeat(here);
+    {
+      using recorder = new StatementRecorder();
+      await asks.poll(here);
+      expect(names(recorder)).toContain('look_at_devices');
+      for (const name of ['authenticate_devices', 'poll_node', 'lease_commands'])
+        expect(names(recorder)).not.toContain(name);
+    }
+    {
+      using recorder = new StatementRecorder();
+      await asks.heartbeat(here);
+      expect(names(recorder)).toContain('hear_heartbeat');
+      expect(names(recorder)).not.toContain('authenticate_devices');
+    }
+  });
+
+  test('and many others are heard by one statement', async () => {
+    const workspace = await here.workspace();
+    const devices = await Promise.all(Array.from({ length: 12 }, () => pair(workspace)));
+    await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
+    await database.query('update nodes set paused = false, online = false where tenant_id = $1', [workspace.tenantId]);
+    using recorder = new StatementRecorder(50);
+    const answers = await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const heard = recorder.statements.filter(({ name }) => name === 'hear_heartbeats');
+    expect(heard.flatMap(({ values }) => values[0] as string[]).length).toBeGreaterThan(6);
+    expect(heard.every(({ role, tenantId }) => role === 'outrigger_app' && tenantId === workspace.tenantId)).toBe(true);
+    const nodes = await database.query('select paused, online from nodes where tenant_id = $1', [workspace.tenantId]);
+    expect(nodes).toEqual(devices.map(() => ({ paused: true, online: true })));
+  });
+});

@@ -1,8 +1,10 @@
 import { spawn, execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { WebSocket } from 'ws';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Client, Fetch } from '../fixtures/contract-client.ts';
 
@@ -15,6 +17,8 @@ export interface BenchHub extends AsyncDisposable {
   pid: number;
   /** Resident memory in bytes, and processor time so far in seconds: its own, and that of its PostgreSQL. */
   usage(): Promise<{ residentBytes: number; cpuSeconds: number; postgresSeconds: number }>;
+  /** Has it give back all that is garbage; only of one that is inspected. */
+  collectGarbage(): Promise<void>;
 }
 
 /** Processor time of the processes below one, those that ended included, in seconds. */
@@ -35,7 +39,7 @@ async function secondsBelow(pid: number): Promise<number> {
   return sumBelow(pid) / 100;
 }
 
-export async function startBenchHub(env: Record<string, string> = {}): Promise<BenchHub> {
+export async function startBenchHub(env: Record<string, string> = {}, { isInspected = false } = {}): Promise<BenchHub> {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-'));
   const settings = {
     PATH: process.env['PATH'] ?? '',
@@ -55,13 +59,19 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
       'ulimit -n 65535 2>/dev/null || ulimit -n $(ulimit -Hn); exec "$@"',
       'sh',
       process.execPath,
+      ...(isInspected ? ['--inspect=127.0.0.1:0'] : []),
       resolve('hub/main.ts'),
     ],
     {
       env: { ...settings, NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '' },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
+  let inspector: string | undefined;
+  child.stderr.on('data', (chunk: Buffer) => {
+    inspector ??= /Debugger listening on (\S+)/.exec(chunk.toString())?.[1];
+    process.stderr.write(chunk);
+  });
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
   const url = await new Promise<string>((done, fail) => {
     let text = '';
@@ -96,6 +106,17 @@ export async function startBenchHub(env: Record<string, string> = {}): Promise<B
         cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
         postgresSeconds: await secondsBelow(pid),
       };
+    },
+    async collectGarbage() {
+      if (inspector === undefined) throw new Error('this hub is not inspected');
+      const socket = new WebSocket(inspector);
+      await once(socket, 'open');
+      // What the first one finalizes the second one frees.
+      for (const id of [1, 2]) {
+        socket.send(JSON.stringify({ id, method: 'HeapProfiler.collectGarbage' }));
+        await once(socket, 'message');
+      }
+      socket.close();
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGINT');

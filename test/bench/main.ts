@@ -1,10 +1,12 @@
 import { benchAutomations } from './automations.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
+import { benchWaiting } from './waiting.ts';
 
 const benches: Record<string, (args: string[]) => Promise<void>> = {
   runs: benchRuns,
   nodes: benchNodes,
+  waiting: benchWaiting,
   automations: benchAutomations,
 };
 const name = process.argv[2] ?? '';

@@ -1,22 +1,17 @@
 import { spawn, execFile } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client as PgClient } from 'pg';
 import { chromium } from 'playwright-core';
 import { Agent, request } from 'undici';
-import { v7 } from 'uuid';
-import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
+import { benchWaiting } from './waiting.ts';
 
 const pings = 200;
 const clicks = 60;
@@ -115,75 +110,11 @@ async function benchCommands(hub: BenchHub): Promise<void> {
   }
 }
 
-/** Opens long polls of made-up devices over bare sockets, and looks at what they cost the hub. */
-async function benchWaiting(hub: BenchHub): Promise<void> {
-  const { hostname, port } = new URL(hub.url);
-  const database = new PgClient({ connectionString: readPostgresUrl(hub.home) as string });
-  await database.connect();
-  const { rows: tenants } = await database.query<{ id: string }>("select id from tenants where name = 'demo'");
-  const sockets: Socket[] = [];
-  const rows: Record<string, string>[] = [];
-  await delay(3_000);
-  const before = await hub.usage();
-  let bytesPerAnswer = 0;
-  for (const count of [1_000, 10_000]) {
-    const devices = Array.from({ length: count - sockets.length }, () => ({
-      id: v7(),
-      secret: randomBytes(24).toString('base64url'),
-    }));
-    await database.query(
-      `insert into nodes (id, tenant_id, name, allow_system, allow_browser, secret_hash, paired_at, last_seen_at)
-       select id, $1, 'device', false, false, decode(hash, 'hex'), now(), now() from unnest($2::uuid[], $3::text[]) as made(id, hash)`,
-      [
-        tenants[0]?.id,
-        devices.map(({ id }) => id),
-        devices.map(({ secret }) => createHash('sha256').update(secret).digest('hex')),
-      ],
-    );
-    for (const [index, { id, secret }] of devices.entries()) {
-      const socket = connect(Number(port), hostname);
-      const poll = () =>
-        socket.write(
-          `GET /v1/automations/nodes/${id}/commands?wait=30&max=1 HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${secret}\r\n\r\n`,
-        );
-      socket.on('data', (chunk) => {
-        bytesPerAnswer = chunk.length;
-        poll();
-      });
-      socket.on('error', () => undefined);
-      await new Promise((done) => socket.once('connect', done));
-      poll();
-      sockets.push(socket);
-      if (index % 250 === 249) await delay(150);
-    }
-    await delay(20_000);
-    const start = await hub.usage();
-    const startedAt = performance.now();
-    await delay(30_000);
-    const end = await hub.usage();
-    const seconds = (performance.now() - startedAt) / 1000;
-    const open = sockets.filter(({ readyState }) => readyState === 'open').length;
-    rows.push({
-      'waiting devices': String(open),
-      'memory of the hub': `${(end.residentBytes / 1024 / 1024).toFixed(0)} MiB`,
-      'for each device': `${((end.residentBytes - before.residentBytes) / 1024 / count).toFixed(1)} KiB`,
-      'of one core': `${(((end.cpuSeconds - start.cpuSeconds) / seconds) * 100).toFixed(1)} %`,
-    });
-  }
-  for (const socket of sockets) socket.destroy();
-  await database.end();
-  printTable(
-    `Devices in a long poll of 30 s (resident memory before: ${(before.residentBytes / 1024 / 1024).toFixed(0)} MiB; an answer has ${bytesPerAnswer} bytes)`,
-    rows,
-  );
-}
-
 /** Commands to nodes, and nodes that wait. */
 export async function benchNodes(): Promise<void> {
   {
     await using hub = await startBenchHub();
     await benchCommands(hub);
   }
-  await using hub = await startBenchHub();
-  await benchWaiting(hub);
+  await benchWaiting();
 }

@@ -285,6 +285,7 @@ describe('a hub that was away for five minutes', () => {
     const events = {
       publish: async () => undefined,
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+      subscribeFamily: () => ({ [Symbol.dispose]: () => undefined }),
       onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
       [Symbol.asyncDispose]: async () => undefined,
     };

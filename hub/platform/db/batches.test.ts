@@ -113,3 +113,13 @@ test('what is done for many goes on in the context of none', async () => {
   await context.run('caller', () => batches.add('k', 'a'));
   expect(seen).toEqual([undefined]);
 });
+
+test('what may wait is done together with what comes in that time', async () => {
+  const { batches, flushes, began } = bench({ gatherMs: 50 });
+  const first = batches.add('k', 'a');
+  await new Promise((done) => setImmediate(done));
+  const second = batches.add('k', 'b');
+  expect(await began(1)).toEqual(['k:ab']);
+  flushes[0]?.end();
+  expect(await Promise.all([first, second])).toEqual(['a!', 'b!']);
+});

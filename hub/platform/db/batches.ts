@@ -10,6 +10,8 @@ export interface BatchesOptions<Item, Result> {
   /** What an item takes up on its way, in bytes. */
   bytesOf: (item: Item) => number;
   maxItems?: number;
+  /** For so long more are gathered, in milliseconds; 0 for what this turn of the loop brings. */
+  gatherMs?: number;
   maxBytes?: number;
   /** Flushes under way at once of one key, and of all. */
   maxFlushesOfKey?: number;
@@ -50,6 +52,7 @@ export class Batches<Item, Result> {
   constructor(options: BatchesOptions<Item, Result>) {
     this.#options = {
       maxItems: 64,
+      gatherMs: 0,
       maxBytes: 1024 * 1024,
       maxFlushesOfKey: 2,
       maxFlushes: 4,
@@ -80,8 +83,10 @@ export class Batches<Item, Result> {
     this.#waitingBytes += bytes;
     if (!this.#isScheduled) {
       this.#isScheduled = true;
+      const start = () => this.#context.runInAsyncScope(() => this.#start());
       // After what this turn of the loop still brings.
-      setImmediate(() => this.#context.runInAsyncScope(() => this.#start()));
+      if (this.#options.gatherMs === 0) setImmediate(start);
+      else setTimeout(start, this.#options.gatherMs);
     }
     return promise;
   }

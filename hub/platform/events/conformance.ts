@@ -41,6 +41,22 @@ export function eventsConformance({
     expect(heard.filter((line) => line === 'here 2')).toHaveLength(1);
   });
 
+  test('a listener of a family hears of each of its topics, here and from other processes, until it is disposed', async () => {
+    await using here = await connect();
+    await using there = await connect();
+    const heard: string[] = [];
+    const family = here.subscribeFamily('node:', (rest, payload) => heard.push(`${rest} ${String(payload['n'])}`));
+    await here.publish('node:a', { n: 1 });
+    await there.publish('node:b:c', { n: 2 });
+    await there.publish('nodes:a', { n: 3 });
+    await there.publish('node', { n: 4 });
+    await there.publish('node:a', { n: 5 });
+    await expect.poll(() => heard).toEqual(['a 1', 'b:c 2', 'a 5']);
+    family[Symbol.dispose]();
+    await here.publish('node:a', { n: 6 });
+    expect(heard).toHaveLength(3);
+  });
+
   test('a listener that is disposed hears no more', async () => {
     await using events = await connect();
     const heard: JsonObject[] = [];

@@ -3,6 +3,8 @@ import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
 
 export type EventListener = (payload: JsonObject) => void;
+/** Hears of all topics that begin alike; `rest` is what comes after that. */
+export type FamilyListener = (rest: string, payload: JsonObject) => void;
 
 /**
  * Live events between all hub processes: they wake whoever waits, and carry nothing that must not be lost. Whoever waits
@@ -12,6 +14,8 @@ export interface Events extends AsyncDisposable {
   /** Tells local listeners at once and the other processes soon. Never rejects: an event may be lost, its cause may not. */
   publish(topic: string, payload: JsonObject): Promise<void>;
   subscribe(topic: string, listener: EventListener): Disposable;
+  /** Subscribes to all topics that begin with `family`, which ends in the first colon of each: one entry, however many there are. */
+  subscribeFamily(family: string, listener: FamilyListener): Disposable;
   /** Hears when events may have been missed, so that whoever waits looks again. */
   onReconnect(listener: () => void): Disposable;
 }
@@ -45,6 +49,7 @@ function unpackEvent(text: string): Envelope | null {
 /** Local delivery, which both adapters share; thousands of topics cost a map entry each. What a listener throws reaches nobody else. */
 export class LocalEvents {
   readonly #listeners = new Map<string, Set<EventListener>>();
+  readonly #families = new Map<string, Set<FamilyListener>>();
   readonly #reconnect = new Set<() => void>();
   readonly #logger: Logger;
 
@@ -54,6 +59,9 @@ export class LocalEvents {
 
   deliver(topic: string, payload: JsonObject): void {
     for (const listener of this.#listeners.get(topic) ?? []) this.#call(() => listener(payload));
+    const end = topic.indexOf(':') + 1;
+    for (const listener of this.#families.get(topic.slice(0, end)) ?? [])
+      this.#call(() => listener(topic.slice(end), payload));
   }
 
   /** Delivers what another process sent, and answers it; ignores what this one did, and what is no event. */
@@ -78,18 +86,11 @@ export class LocalEvents {
   }
 
   subscribe(topic: string, listener: EventListener): Disposable {
-    let listeners = this.#listeners.get(topic);
-    if (listeners === undefined) {
-      listeners = new Set();
-      this.#listeners.set(topic, listeners);
-    }
-    listeners.add(listener);
-    return {
-      [Symbol.dispose]: () => {
-        listeners.delete(listener);
-        if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
-      },
-    };
+    return addTo(this.#listeners, topic, listener);
+  }
+
+  subscribeFamily(family: string, listener: FamilyListener): Disposable {
+    return addTo(this.#families, family, listener);
   }
 
   onReconnect(listener: () => void): Disposable {
@@ -104,6 +105,18 @@ export class LocalEvents {
       this.#logger.error({ err: error }, 'a listener of an event failed');
     }
   }
+}
+
+function addTo<Listener>(all: Map<string, Set<Listener>>, key: string, listener: Listener): Disposable {
+  const listeners = all.get(key) ?? new Set();
+  all.set(key, listeners);
+  listeners.add(listener);
+  return {
+    [Symbol.dispose]: () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && all.get(key) === listeners) all.delete(key);
+    },
+  };
 }
 
 export interface EventsOptions {

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
-import type { Envelope, EventListener, Events, EventsOptions } from './events.ts';
+import type { Envelope, EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
 const channel = 'outrigger_events';
 const reconnectMs = 250;
@@ -55,6 +55,10 @@ export class PostgresEvents implements Events {
 
   subscribe(topic: string, listener: EventListener): Disposable {
     return this.#local.subscribe(topic, listener);
+  }
+
+  subscribeFamily(family: string, listener: FamilyListener): Disposable {
+    return this.#local.subscribeFamily(family, listener);
   }
 
   onReconnect(listener: () => void): Disposable {

@@ -12,6 +12,7 @@ export function publishAfterCommit(events: Events): Events {
       return told;
     },
     subscribe: (topic, listener) => events.subscribe(topic, listener),
+    subscribeFamily: (family, listener) => events.subscribeFamily(family, listener),
     onReconnect: (listener) => events.onReconnect(listener),
     [Symbol.asyncDispose]: () => events[Symbol.asyncDispose](),
   };

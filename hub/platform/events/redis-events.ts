@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
-import type { EventListener, Events, EventsOptions } from './events.ts';
+import type { EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
 const channel = 'outrigger:events';
 
@@ -58,6 +58,10 @@ export class RedisEvents implements Events {
 
   subscribe(topic: string, listener: EventListener): Disposable {
     return this.#local.subscribe(topic, listener);
+  }
+
+  subscribeFamily(family: string, listener: FamilyListener): Disposable {
+    return this.#local.subscribeFamily(family, listener);
   }
 
   onReconnect(listener: () => void): Disposable {

@@ -8,7 +8,7 @@ import type { Caller, Operation, Permission } from '../../../shared/contract/def
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
 import type { OwnHosts } from './own-hosts.ts';
-import type { Principal, SessionIdentity, TokenIdentity } from './principal.ts';
+import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity } from './principal.ts';
 
 /** Who knows the credentials of callers. */
 export interface Authenticator {
@@ -22,9 +22,18 @@ export interface Authenticator {
   authenticateSession(token: string): Promise<SessionIdentity>;
 }
 
+export interface DeviceAuthenticator {
+  /** Who presents a device's secret; null for nobody. */
+  authenticate(nodeId: string, secret: string): Promise<DeviceIdentity | null>;
+  /** Whether it still is the device that it was; null when not. */
+  confirm(device: DeviceIdentity): Promise<DeviceIdentity | null>;
+  /** As which device a secret was known lately; null for one that was not. */
+  recall(nodeId: string, secret: string): DeviceIdentity | null;
+}
+
 export interface AuthDependencies {
   identity: Authenticator;
-  authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
+  devices: DeviceAuthenticator;
   platformAdminKey: string | null;
   hosts: OwnHosts;
 }
@@ -67,6 +76,19 @@ export function recall(
     if (error instanceof AppError) return null;
     throw error;
   }
+}
+
+/** As which device a request would most likely be let in, by what is known of its secret from a request before; null where nothing is. */
+export function recallDevice(
+  { devices }: AuthDependencies,
+  request: IncomingMessage,
+  params: Record<string, string>,
+): Extract<Principal, { kind: 'device' }> | null {
+  const secret = bearerOf(request);
+  const device = secret === null ? null : devices.recall(params['id'] as string, secret);
+  return device === null
+    ? null
+    : { kind: 'device', tenantId: device.tenantId, nodeId: device.nodeId, secretHash: device.secretHash };
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
@@ -199,10 +221,18 @@ async function authenticateDevice(
 ): Promise<Principal> {
   const secret = bearerOf(request);
   if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
-  const device = await deps.authenticateDevice(params['id'] as string, secret);
+  return admitDevice(await deps.devices.authenticate(params['id'] as string, secret));
+}
+
+/** Finds out whether a device that was let in before still may. @throws AppError `device_secret_invalid`. */
+export const confirmDevice = async ({ devices }: AuthDependencies, device: DeviceIdentity): Promise<Principal> =>
+  admitDevice(await devices.confirm(device));
+
+function admitDevice(device: DeviceIdentity | null): Principal {
   if (device === null)
     throw new AppError('device_secret_invalid', 'This device is not paired, or not any more; pair it again.');
-  return { kind: 'device', ...device };
+  const { tenantId, nodeId, secretHash } = device;
+  return { kind: 'device', tenantId, nodeId, secretHash };
 }
 
 /**

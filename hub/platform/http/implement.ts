@@ -12,6 +12,8 @@ export interface RawExchange {
 /** A request as a handler gets it: parsed by the contract, its caller known. */
 export type OperationRequest<Shape> = OperationInput<Shape> & {
   principal: PrincipalOf<Shape>;
+  /** Makes sure that the caller still is who they were known as. Of no use but where the route confirms for itself. */
+  confirm: () => Promise<unknown>;
   requestId: string;
   /** Aborts when the caller goes away and when the hub stops. */
   signal: AbortSignal;
@@ -34,13 +36,20 @@ export type Handlers<Operations extends Resource> = {
 
 export interface Route {
   operation: Operation;
+  /** Whether a device that is known from before is served at once: its handler writes nothing before it has confirmed it, or looks at that as it writes. */
+  confirms?: boolean;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
-/** Binds the operations of a resource to their handlers. */
-export function implement<Operations extends Resource>(resource: Operations, handlers: Handlers<Operations>): Route[] {
+/** Binds the operations of a resource to their handlers; those named as `confirming` confirm their callers for themselves. */
+export function implement<Operations extends Resource>(
+  resource: Operations,
+  handlers: Handlers<Operations>,
+  { confirming = [] }: { confirming?: readonly (keyof Operations)[] } = {},
+): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({
     operation,
+    confirms: confirming.includes(id),
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }

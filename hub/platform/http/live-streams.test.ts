@@ -23,6 +23,7 @@ function localEvents(): Events {
   return {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
+    subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
     onReconnect: (listener) => local.onReconnect(listener),
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -23,13 +23,21 @@ export interface SessionIdentity {
   expiresAt: Date;
 }
 
+/** A device that proved its secret. */
+export interface DeviceIdentity {
+  tenantId: string;
+  nodeId: string;
+  /** As base64: for whoever confirms later that it still is the device's. */
+  secretHash: string;
+}
+
 /** Who calls an operation, as its declaration allows. */
 export type Principal =
   | ({ kind: 'token' } & TokenIdentity)
   | ({ kind: 'session' } & SessionIdentity)
   | { kind: 'webhook-token'; token: string }
   | { kind: 'channel-call' }
-  | { kind: 'device'; tenantId: string; nodeId: string }
+  | ({ kind: 'device' } & DeviceIdentity)
   | { kind: 'public' };
 
 type PrincipalKinds = {

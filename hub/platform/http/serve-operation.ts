@@ -8,7 +8,7 @@ import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
-import { authenticate, clientAddress, recall } from './auth.ts';
+import { authenticate, clientAddress, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
@@ -65,16 +65,26 @@ export async function serveOperation(
   const address = clientAddress(request, options.trustedProxies);
   if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
-  const authenticated = authenticate(options.auth, operation, request, address, params as Record<string, string>);
+  let authenticated: Promise<Principal> | undefined;
+  const confirm = () => {
+    authenticated ??= authenticate(options.auth, operation, request, address, params as Record<string, string>);
+    authenticated.catch(() => undefined);
+    return authenticated;
+  };
   // What a caller who is known asks to read is read while it is looked whether the caller still may.
-  const recalled = isPlainRead(operation) ? recall(options.auth, operation, request, address) : null;
+  const isRead = isPlainRead(operation);
+  const recalled = isRead
+    ? recall(options.auth, operation, request, address)
+    : route.confirms === true
+      ? recallDevice(options.auth, request, params as Record<string, string>)
+      : null;
   const headers = new Set(response.getHeaderNames());
-  const confirmed = recalled === null ? null : authenticated;
-  confirmed?.catch(() => undefined);
+  const confirmed = recalled !== null && isRead ? confirm() : null;
   try {
-    const principal = recalled ?? (await authenticated);
+    const principal = recalled ?? (await confirm());
     await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
-    const work = () => carryOut(options, route, request, response, arrival, { principal, address, params, confirmed });
+    const work = () =>
+      carryOut(options, route, request, response, arrival, { principal, address, params, confirmed, confirm });
     if (options.tracing === null) await work();
     else
       await traceRequest(
@@ -84,7 +94,7 @@ export async function serveOperation(
       );
   } catch (error) {
     // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
-    await confirmed?.catch((refusal: unknown) => {
+    await (recalled === null ? undefined : confirm())?.catch((refusal: unknown) => {
       if (!response.headersSent)
         for (const name of response.getHeaderNames()) if (!headers.has(name)) response.removeHeader(name);
       throw refusal;
@@ -99,6 +109,7 @@ interface KnownCaller {
   params: object;
   /** As whom the caller is let in now, where `principal` is only remembered; null where that is sure. */
   confirmed: Promise<Principal> | null;
+  confirm: () => Promise<Principal>;
 }
 
 /** Whether an operation does nothing but answer what it reads. */
@@ -114,8 +125,8 @@ async function carryOut(
 ): Promise<void> {
   const { operation } = route;
   const { requestId, bodyWatch, stopping } = arrival;
-  const { principal, address, params, confirmed } = caller;
-  const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request));
+  const { principal, address, params, confirmed, confirm } = caller;
+  const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
   const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
@@ -141,6 +152,7 @@ async function carryOut(
     query,
     body,
     principal,
+    confirm,
     requestId,
     signal: AbortSignal.any([gone.signal, stopping, refused]),
     refused,
@@ -212,10 +224,11 @@ function send(response: Response, { status, body }: StoredAnswer): void {
   sendJson(response, body);
 }
 
-function parseQuery(request: Request): Record<string, string> {
+/** What the query of an address holds. @throws AppError `validation_failed` for what is given twice. */
+export function parseQuery(url: string): Record<string, string> {
   const query: Record<string, string> = {};
-  const search = request.originalUrl.indexOf('?');
-  for (const [name, value] of new URLSearchParams(search === -1 ? '' : request.originalUrl.slice(search + 1))) {
+  const search = url.indexOf('?');
+  for (const [name, value] of new URLSearchParams(search === -1 ? '' : url.slice(search + 1))) {
     if (Object.hasOwn(query, name))
       throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, {
         details: [{ path: `query.${name}`, message: 'is given twice' }],

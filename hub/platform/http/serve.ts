@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Platform } from '../open-platform.ts';
 import { createAddressLimiter } from './address-limits.ts';
 import { clientAddress } from './auth.ts';
-import type { AuthDependencies, Authenticator } from './auth.ts';
+import type { Authenticator, DeviceAuthenticator } from './auth.ts';
 import type { BodyLimits } from './body-watch.ts';
 import { createDeviceLimiter } from './device-limits.ts';
 import { createHubPages } from './hub-pages.ts';
@@ -16,6 +16,7 @@ import type { Page } from './page.ts';
 import { createHttpServer } from './server.ts';
 import type { SocketRoute } from './sockets.ts';
 import { systemRoutes } from './system-routes.ts';
+import type { WaitRoute } from './waits.ts';
 
 export interface ServeSettings {
   http: {
@@ -35,13 +36,14 @@ export interface ServeSettings {
 interface Offer {
   routes?: readonly Route[];
   sockets?: readonly SocketRoute[];
+  waits?: readonly WaitRoute[];
   pages?: readonly Page[];
 }
 
 export interface ServeOptions {
   version: string;
   identity: Authenticator;
-  authenticateDevice: AuthDependencies['authenticateDevice'];
+  devices: DeviceAuthenticator;
   /** What each product has to be served. */
   offers: readonly Offer[];
   metrics: Metrics;
@@ -57,7 +59,7 @@ export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, authenticateDevice, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+  { version, identity, devices, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -70,6 +72,7 @@ export async function serveHttp(
   const server = createHttpServer({
     routes: [...systemRoutes({ version, check, dispensable }), ...offers.flatMap(({ routes = [] }) => routes)],
     sockets: offers.flatMap(({ sockets = [] }) => sockets),
+    waits: offers.flatMap(({ waits = [] }) => waits),
     pages: createHubPages({
       identity,
       pages: offers.flatMap(({ pages = [] }) => pages),
@@ -82,7 +85,7 @@ export async function serveHttp(
       version,
       down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
     }),
-    auth: { identity, authenticateDevice, platformAdminKey, hosts },
+    auth: { identity, devices, platformAdminKey, hosts },
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, shares: streams })),
     rateLimiter,

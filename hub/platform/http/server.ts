@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Request, Response } from 'express';
@@ -12,14 +11,19 @@ import type { BodyLimits, BodyWatch } from './body-watch.ts';
 import { guardConnections } from './connections.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
+import { newRequestId, requestIdOf } from './request-id.ts';
 import { serveOperation } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { Sockets } from './sockets.ts';
 import type { SocketRoute } from './sockets.ts';
+import { Waits } from './waits.ts';
+import type { FinishedRequest, WaitRoute } from './waits.ts';
 
 export interface HttpServerOptions extends ServingOptions {
   routes: readonly Route[];
   sockets: readonly SocketRoute[];
+  /** Operations among `routes` whose plain requests wait without all that others have around them. */
+  waits: readonly WaitRoute[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
   logger: Logger;
@@ -36,9 +40,6 @@ export interface HttpServer {
   /** Takes no more requests, ends long polls, and waits for the rest until the deadline. */
   drain(deadlineMs: number): Promise<void>;
 }
-
-/** A request's own id, when it is harmless to repeat. */
-const requestIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** How long an answer to a body that took too long may take to leave, in milliseconds. */
 const farewellMs = 1_000;
@@ -59,38 +60,27 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.set('query parser', false);
   const states = new WeakMap<Request, RequestState>();
   const stopping = new AbortController();
+  const headers = securityHeaders(options.publicUrl?.startsWith('https:') === true);
+  const finished = ({ requestId, operationId, method, route, status, startedAt }: FinishedRequest) => {
+    const seconds = (performance.now() - startedAt) / 1000;
+    options.onFinished(operationId, status, seconds);
+    options.logger.debug({ requestId, method, route, status, ms: Math.round(seconds * 1000) }, 'request');
+  };
 
   app.use((request, response, next) => {
-    const given = request.headers['x-request-id'];
-    const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+    const requestId = requestIdOf(request);
     const bodyWatch = watchBody(request, options.bodyLimits ?? defaultBodyLimits, () =>
       endLate(request, response, requestId, options.logger),
     );
     const state: RequestState = { requestId, startedAt: performance.now(), bodyWatch, operationId: 'none' };
     states.set(request, state);
     response.setHeader('X-Request-ID', state.requestId);
-    response.on('close', () => {
-      const seconds = (performance.now() - state.startedAt) / 1000;
-      options.onFinished(state.operationId, response.statusCode, seconds);
-      options.logger.debug(
-        {
-          requestId: state.requestId,
-          method: request.method,
-          route: routeOf(request),
-          status: response.statusCode,
-          ms: Math.round(seconds * 1000),
-        },
-        'request',
-      );
-    });
+    for (const [name, value] of headers) response.setHeader(name, value);
+    response.on('close', () =>
+      finished({ ...state, method: request.method, route: routeOf(request), status: response.statusCode }),
+    );
     next();
   });
-  app.use(
-    helmet({
-      strictTransportSecurity: options.publicUrl?.startsWith('https:') === true,
-      contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    }),
-  );
 
   const sockets = new Sockets({
     serving: options,
@@ -98,6 +88,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logger: options.logger,
     stopping: stopping.signal,
     onFinished: options.onFinished,
+  });
+  const waits = new Waits({
+    serving: options,
+    routes: options.waits,
+    logger: options.logger,
+    stopping: stopping.signal,
+    headers: headers.flat(),
+    onFinished: finished,
   });
   const byPath = Map.groupBy([...options.routes, ...sockets.plainRoutes], (route) => route.operation.path);
   for (const [path, routes] of byPath) {
@@ -138,7 +136,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       error instanceof URIError || (error as { status?: number }).status === 400
         ? new AppError('validation_failed', 'The path is not valid percent-encoding.', { cause: error })
         : error;
-    sendError(response, known, states.get(request)?.requestId ?? randomUUID(), options.logger);
+    sendError(response, known, states.get(request)?.requestId ?? newRequestId(), options.logger);
   });
 
   // How long a body may take depends on the operation, so `watchBody` minds it.
@@ -151,7 +149,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       keepAliveTimeout: 65_000,
       shouldUpgradeCallback: (request) => sockets.isFor(request),
     },
-    app,
+    (request, response) => {
+      if (!waits.serve(request, response)) app(request, response);
+    },
   );
   sockets.serve(server);
   guardConnections(server);
@@ -174,6 +174,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sockets[Symbol.dispose]();
     },
   };
+}
+
+/** The headers that keep browsers from what they should not do, which are the same for every answer. */
+function securityHeaders(isHttps: boolean): [name: string, value: string][] {
+  const found: [string, string][] = [];
+  const setHeader = (name: string, value: string) => void found.push([name, value]);
+  const set = helmet({
+    strictTransportSecurity: isHttps,
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+  });
+  set({} as IncomingMessage, { setHeader, removeHeader: () => undefined } as unknown as ServerResponse, (error) => {
+    if (error !== undefined) throw error as Error;
+  });
+  return found;
 }
 
 /** The pattern of the path that a request matched: paths hold tokens of links, which nobody may read in a log. */

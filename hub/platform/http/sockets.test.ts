@@ -28,10 +28,16 @@ let sockets: Sockets | undefined;
 async function serve(
   open: SocketRoute['open'],
   pingMs: number,
-  authenticateDevice: ServingOptions['auth']['authenticateDevice'] = async (nodeId) => ({ nodeId, tenantId: 't' }),
+  authenticateDevice: ServingOptions['auth']['devices']['authenticate'] = async (nodeId) => ({
+    nodeId,
+    tenantId: 't',
+    secretHash: '',
+  }),
 ): Promise<string> {
   const serving = {
-    auth: { authenticateDevice },
+    auth: {
+      devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, recall: () => null },
+    },
     limitDevice: async () => undefined,
     trustedProxies: [],
   } as unknown as ServingOptions;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,10 +8,11 @@ import { z } from 'zod';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
-import { authenticate, clientAddress } from './auth.ts';
+import { authenticate, clientAddress, confirmDevice } from './auth.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
-import type { PrincipalOf } from './principal.ts';
+import type { Principal, PrincipalOf } from './principal.ts';
+import { newRequestId } from './request-id.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 
@@ -67,6 +67,9 @@ const lingerMs = 1_000;
 interface Watched {
   connection: Socket;
   bytesRead: number;
+  bytesWritten: number;
+  /** Whether it was pinged then. */
+  isAsked: boolean;
   /** What waited to be taken. */
   unsent: number;
 }
@@ -85,11 +88,16 @@ export class Sockets implements Disposable {
   /** Connections of which it is not known yet whether they become one. */
   readonly #asking = new Set<Duplex>();
   readonly #timer: NodeJS.Timeout;
+  readonly #forget: (this: WebSocket) => void;
   #next = 0;
   #tick = 0;
 
   constructor(options: SocketsOptions) {
     this.#options = options;
+    const open = this.#open;
+    this.#forget = function forget(this: WebSocket) {
+      for (const slice of open) slice.delete(this);
+    };
     this.#routes = options.routes.map((route) => {
       // What lasts must end when its caller loses the right to it; so far only devices, which ask for what they get, have any.
       if (route.operation.callers.some((caller) => caller !== 'device'))
@@ -110,7 +118,7 @@ export class Sockets implements Disposable {
     });
     for (const { operation, server } of this.#routes)
       server.on('wsClientError', (_error, socket) => {
-        const { status, headers, body } = answerToError(upgradeRequired(operation), randomUUID(), options.logger);
+        const { status, headers, body } = answerToError(upgradeRequired(operation), newRequestId(), options.logger);
         refuse(socket, status, headers, JSON.stringify(body));
         options.onFinished(operation.id, status, 0);
       });
@@ -136,7 +144,7 @@ export class Sockets implements Disposable {
   serve(server: Server): void {
     server.on('upgrade', (request, socket, head) => {
       // Whoever is gone needs no answer.
-      socket.on('error', () => socket.destroy());
+      socket.on('error', destroy);
       this.#asking.add(socket);
       void this.#upgrade(request, socket as Socket, head).finally(() => this.#asking.delete(socket));
     });
@@ -160,7 +168,7 @@ export class Sockets implements Disposable {
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { serving, logger, stopping, onFinished } = this.#options;
     const startedAt = performance.now();
-    const requestId = randomUUID();
+    const requestId = newRequestId();
     const found = this.#find(request);
     if (found === null) {
       socket.destroy();
@@ -178,18 +186,14 @@ export class Sockets implements Disposable {
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
       const principal = await authenticate(serving.auth, operation, request, address, params);
-      // As long as the socket is open nothing of its request is kept but what proves who asked.
-      const { authorization } = request.headers;
-      const proof = { headers: { authorization } } as IncomingMessage;
-      const check = () => authenticate(serving.auth, operation, proof, address, params);
-      const limit = () => limitCaller(serving, principal, () => undefined);
-      await limit();
+      await limitCaller(serving, principal, () => undefined);
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (!offered.includes(operation.socket.protocol)) throw upgradeRequired(operation);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
         finished(101);
-        route.open({ socket: opened, principal: principal as never, requestId, authenticate: check, limit, stopping });
+        // As long as the socket is open nothing of its request is kept.
+        route.open(new Opened(opened, principal, requestId, this.#options));
       });
     } catch (error) {
       const { status, headers, body } = answerToError(error, requestId, logger);
@@ -201,28 +205,64 @@ export class Sockets implements Disposable {
   #watch(socket: WebSocket, connection: Socket): void {
     const slice = this.#open[this.#next] as Map<WebSocket, Watched>;
     this.#next = (this.#next + 1) % slices;
-    slice.set(socket, { connection, bytesRead: -1, unsent: 0 });
+    slice.set(socket, { connection, bytesRead: -1, bytesWritten: -1, isAsked: false, unsent: 0 });
     // What went wrong is told by the close that follows.
-    socket.on('error', () => undefined);
-    socket.once('close', () => slice.delete(socket));
+    socket.on('error', ignore);
+    socket.on('close', this.#forget);
   }
 
   #pingSlice(): void {
     this.#tick = (this.#tick + 1) % slices;
     const slice = this.#open[this.#tick] as Map<WebSocket, Watched>;
     for (const [socket, watched] of slice) {
-      const { bytesRead, writableLength: unsent } = watched.connection;
+      const { bytesRead, bytesWritten, writableLength: unsent } = watched.connection;
+      const hasSpoken = bytesRead !== watched.bytesRead;
       // Any byte is a sign of life, also one of a frame that takes long, either way; and nobody is heard who is not listened to.
-      const isAlive = bytesRead !== watched.bytesRead || unsent < watched.unsent || socket.isPaused;
+      const isAlive = hasSpoken || unsent < watched.unsent || socket.isPaused || !watched.isAsked;
       if (!isAlive || unsent > maxUnsentBytes) {
         socket.terminate();
         continue;
       }
+      // Where both sides have spoken since, neither needs a ping to know of the other.
+      watched.isAsked = !hasSpoken || bytesWritten === watched.bytesWritten;
       watched.bytesRead = bytesRead;
       watched.unsent = unsent;
-      socket.ping();
+      if (watched.isAsked) socket.ping();
+      watched.bytesWritten = watched.connection.bytesWritten;
     }
   }
+}
+
+class Opened implements OpenedSocket {
+  readonly socket: WebSocket;
+  readonly principal: never;
+  readonly requestId: string;
+  readonly #options: SocketsOptions;
+
+  constructor(socket: WebSocket, principal: Principal, requestId: string, options: SocketsOptions) {
+    this.socket = socket;
+    this.principal = principal as never;
+    this.requestId = requestId;
+    this.#options = options;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#options.stopping;
+  }
+
+  authenticate(): Promise<unknown> {
+    return confirmDevice(this.#options.serving.auth, this.principal);
+  }
+
+  limit(): Promise<void> {
+    return limitCaller(this.#options.serving, this.principal, ignore);
+  }
+}
+
+/** Listeners are the same for all sockets: each of its own would stay as long as its socket is open. */
+const ignore = (): void => undefined;
+function destroy(this: Duplex): void {
+  this.destroy();
 }
 
 const upgradeRequired = ({ socket }: SocketRoute['operation']) =>

@@ -1,7 +1,9 @@
 import { channelCloseCodes } from '../../../shared/contract/nodes/channel.ts';
-import type { WebSocket } from '../../platform/http/sockets.ts';
+import type { nodeChannel } from '../../../shared/contract/nodes/channel.ts';
+import type { OpenedSocket, WebSocket } from '../../platform/http/sockets.ts';
 import { newId } from '../../platform/ids.ts';
 import type { QuietNode } from './quiet-node.ts';
+import type { WaitingPoll } from './waiting-poll.ts';
 
 /** Topic that tells of a new channel of a node, or that it was revoked. */
 export const channelTopic = (nodeId: string) => `channel:${nodeId}`;
@@ -35,14 +37,25 @@ export class Second {
   }
 }
 
+export type OpenedChannel = OpenedSocket<typeof nodeChannel.connectAutomationNode>;
+
+/** A request of a device through its channel, to be answered by its number. */
+export interface AskedThrough {
+  channel: Channel;
+  id: number;
+}
+
 /** The channel of a device that is open here. */
 export class Channel {
   /** Later ones are greater, at whichever process they were opened. */
   readonly id = newId();
-  readonly socket: WebSocket;
+  readonly opened: OpenedChannel;
   readonly quiet: QuietNode;
-  /** Aborts when nothing more is to be handed out through it. */
-  readonly ended = new AbortController();
+  /** Its polls that wait. */
+  polls: WaitingPoll<AskedThrough>[] = [];
+  /** Whether nothing more is to be handed out through it. */
+  isEnded = false;
+  readonly #endPolls: (channel: Channel) => void;
   #underWay = 0;
   /** Why it is to close as soon as nothing is under way. */
   #closing: { code: number; reason: string } | undefined;
@@ -51,10 +64,15 @@ export class Channel {
   readonly #own = new Second(mostOfDevice);
   readonly #shared: Second;
 
-  constructor(socket: WebSocket, shared: Second, quiet: QuietNode) {
+  constructor(opened: OpenedChannel, shared: Second, quiet: QuietNode, endPolls: (channel: Channel) => void) {
+    this.opened = opened;
     this.quiet = quiet;
-    this.socket = socket;
     this.#shared = shared;
+    this.#endPolls = endPolls;
+  }
+
+  get socket(): WebSocket {
+    return this.opened.socket;
   }
 
   /** Counts a frame before anybody looks into it. */
@@ -83,7 +101,7 @@ export class Channel {
 
   /** Ends polls empty, and closes as soon as what is under way was answered. */
   stop(): void {
-    this.ended.abort();
+    this.endPolls();
     this.endWhenIdle(1001, 'the hub stops');
   }
 
@@ -95,10 +113,16 @@ export class Channel {
 
   /** Closes at once; what still comes through it is thrown away. */
   end(code: number, reason: string): void {
-    this.ended.abort();
     this.socket.close(code, reason);
+    this.endPolls();
     // The other side's word that it closes, too, could not be read else.
     this.socket.resume();
+  }
+
+  /** Ends its polls, and has no more of them wait. */
+  endPolls(): void {
+    this.isEnded = true;
+    this.#endPolls(this);
   }
 
   #readOn(): void {

@@ -152,7 +152,11 @@ export class NodeCommands {
    * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
    * Nothing is leased once `signal` says that nobody listens.
    */
-  handOut(device: DeviceIdentity, request: HandOutRequest, signal: AbortSignal): Promise<HandOut | null> {
+  handOut(
+    device: DeviceIdentity,
+    request: HandOutRequest,
+    signal: { readonly aborted: boolean },
+  ): Promise<HandOut | null> {
     return handOut(this.#deps, device, request, signal);
   }
 

@@ -65,7 +65,7 @@ export async function handOut(
   deps: HandOutDependencies,
   device: DeviceIdentity,
   { max, running, isRunningComplete }: HandOutRequest,
-  signal: AbortSignal,
+  signal: { readonly aborted: boolean },
 ): Promise<HandOut | null> {
   const { tenantId, nodeId } = device;
   const look = async (tx: Transaction): Promise<HandOut & { refused: Refusal[] }> => {

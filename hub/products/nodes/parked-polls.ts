@@ -1,16 +1,9 @@
 import type { HandOut } from './hand-out.ts';
 import type { DeviceIdentity } from './store.ts';
+import type { WaitingPoll } from './waiting-poll.ts';
 
 /** For how long a poll is kept for a command that is being written, in milliseconds: longer than any such transaction takes that is of use. */
 const keptMs = 2_000;
-
-/** A poll that waits at this process. */
-export interface ParkedPoll {
-  /** Ends it with a command that was leased to it; false when it has ended. */
-  take(handedOut: HandOut): boolean;
-  /** Has it look for itself. */
-  wake(): void;
-}
 
 /** A poll that is kept for one command. */
 export interface KeptPoll {
@@ -18,30 +11,48 @@ export interface KeptPoll {
   deliver(handedOut: HandOut): boolean;
 }
 
-/** Nobody keeps a poll of another workspace by naming its node. */
-const keyOf = ({ tenantId, nodeId }: DeviceIdentity) => `${tenantId} ${nodeId}`;
+/** Who moves polls on. */
+export interface PollMover {
+  /** Ends a poll with a command that was leased to it; false when it has ended, or looks for itself. */
+  take(poll: WaitingPoll, handedOut: HandOut): boolean;
+  /** Has it look for itself. */
+  wake(poll: WaitingPoll): void;
+}
 
-/** The polls that wait at this process, so that a command can be leased as it is written, and handed over without a look at the database. */
+const none: readonly WaitingPoll[] = [];
+
+/** The polls of devices at this process, so that a command can be leased as it is written, and handed over without a look at the database. */
 export class ParkedPolls {
-  readonly #byNode = new Map<string, Set<ParkedPoll>>();
+  /** The oldest first; lists are replaced and not changed, so that whoever goes through one may end its polls. */
+  readonly #byNode = new Map<string, WaitingPoll[]>();
+  mover: PollMover | undefined;
 
-  /** Lets commands be handed to a poll until it is disposed. */
-  park(device: DeviceIdentity, poll: ParkedPoll): Disposable {
-    const key = keyOf(device);
-    const polls = this.#byNode.get(key) ?? new Set();
-    polls.add(poll);
-    this.#byNode.set(key, polls);
-    return { [Symbol.dispose]: () => this.#remove(key, poll) };
+  of(nodeId: string): readonly WaitingPoll[] {
+    return this.#byNode.get(nodeId) ?? none;
   }
 
-  /** Keeps a poll of a node for one command; null when none waits here. */
-  keep(device: DeviceIdentity): KeptPoll | null {
-    const key = keyOf(device);
-    const polls = this.#byNode.get(key);
-    if (polls === undefined) return null;
-    const [poll] = polls;
-    if (poll === undefined) return null;
-    this.#remove(key, poll);
+  add(poll: WaitingPoll): void {
+    const { nodeId } = poll.request.device;
+    this.#byNode.set(nodeId, [...this.of(nodeId), poll]);
+  }
+
+  remove(poll: WaitingPoll): void {
+    const { nodeId } = poll.request.device;
+    const polls = this.#byNode.get(nodeId);
+    const index = polls?.indexOf(poll) ?? -1;
+    if (polls === undefined || index === -1) return;
+    if (polls.length === 1) this.#byNode.delete(nodeId);
+    else this.#byNode.set(nodeId, polls.toSpliced(index, 1));
+  }
+
+  /** Keeps a poll of a node for one command; null when none waits here. Nobody keeps a poll of another workspace by naming its node. */
+  keep({ tenantId, nodeId }: DeviceIdentity): KeptPoll | null {
+    const { mover } = this;
+    const poll = this.of(nodeId).find(
+      ({ isParked, isKept, request }) => isParked && !isKept && request.max > 0 && request.device.tenantId === tenantId,
+    );
+    if (poll === undefined || mover === undefined) return null;
+    poll.isKept = true;
     let isKept = true;
     const end = () => {
       const wasKept = isKept;
@@ -50,13 +61,7 @@ export class ParkedPolls {
       return wasKept;
     };
     // Whatever became of the command: the poll finds out by itself.
-    const late = setTimeout(() => end() && poll.wake(), keptMs);
-    return { deliver: (handedOut) => end() && poll.take(handedOut) };
-  }
-
-  #remove(key: string, poll: ParkedPoll): void {
-    const polls = this.#byNode.get(key);
-    polls?.delete(poll);
-    if (polls?.size === 0) this.#byNode.delete(key);
+    const late = setTimeout(() => end() && mover.wake(poll), keptMs);
+    return { deliver: (handedOut) => end() && mover.take(poll, handedOut) };
   }
 }

@@ -9,12 +9,14 @@ import { ArtifactRoom, foldArtifactRoom } from './artifact-room.ts';
 import { Artifacts } from './artifacts.ts';
 import { NodeChannels } from './channels.ts';
 import { NodeCommands } from './commands.ts';
+import { DevicePolls } from './device-polls.ts';
+import { DeviceSecrets } from './device-secrets.ts';
 import { Devices } from './devices.ts';
 import { nodePort } from './engine-port.ts';
 import { NodeHistory } from './history.ts';
 import { removeOrphanBlobs } from './orphan-blobs.ts';
 import { CommandResults } from './results.ts';
-import { artifactRoutes, nodeRoutes } from './routes.ts';
+import { artifactRoutes, nodeRoutes, pollRoute } from './routes.ts';
 import { Nodes } from './service.ts';
 import { nodeSkills } from './skills.ts';
 import { ArtifactUploads } from './uploads.ts';
@@ -37,8 +39,7 @@ export interface NodesProduct extends Product {
   nodes: Nodes;
   commands: NodeCommands;
   port: NodePort;
-  /** Who presents a device's secret; null for nobody. */
-  authenticateDevice: (nodeId: string, secret: string) => Promise<{ tenantId: string; nodeId: string } | null>;
+  secrets: DeviceSecrets;
 }
 
 export function createNodes(
@@ -50,7 +51,9 @@ export function createNodes(
   const pairingKey = secrets.subkey('pairing');
   const commands = new NodeCommands({ db, events, dispatch });
   const nodes = new Nodes({ db, events, cursors, limits, pairingKey, heartbeatSeconds, dispatch });
-  const devices = new Devices({ db, events, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
+  const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
+  const deviceSecrets = new DeviceSecrets(db);
+  const polls = new DevicePolls({ events, commands, secrets: deviceSecrets });
   const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
   const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
   const results = new CommandResults({ db, blobs, room, commands, dispatch, resumption });
@@ -60,11 +63,12 @@ export function createNodes(
     nodes,
     commands,
     port: nodePort(commands),
-    authenticateDevice: (nodeId, secret) => devices.authenticate(nodeId, secret),
+    secrets: deviceSecrets,
     routes: [
       ...nodeRoutes({
         nodes,
         devices,
+        polls,
         history: new NodeHistory(db, cursors),
         results,
         uploads,
@@ -73,7 +77,8 @@ export function createNodes(
       }),
       ...artifactRoutes(artifacts),
     ],
-    sockets: [new NodeChannels({ devices, results, events, logger }).route],
+    sockets: [new NodeChannels({ devices, polls, results, events, logger }).route],
+    waits: [pollRoute(polls)],
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },

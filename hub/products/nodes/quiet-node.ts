@@ -1,42 +1,46 @@
-import type { Events } from '../../platform/events/events.ts';
-import { nodeTopic } from './commands.ts';
-
 /** For how long a look at the database holds, in milliseconds. */
 const holdsMs = 3_000;
+
+const nothing: string[] = [];
 
 /**
  * What a device's channel knows of the node since the last look at the database: as long as nobody told of a change, and the device holds just
  * what was handed to it, the next poll would find nothing, and need not look.
  */
-export class QuietNode implements Disposable {
-  readonly #owned: Disposable[];
-  readonly #handedOut = new Set<string>();
+export class QuietNode {
+  #handedOut = nothing;
   #changes = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #changesThen = -1;
 
-  constructor(events: Events, nodeId: string) {
-    const changed = () => void (this.#changes += 1);
-    this.#owned = [events.subscribe(nodeTopic(nodeId), changed), events.onReconnect(changed)];
+  /** Somebody told of a change, or may have. */
+  changed(): void {
+    this.#changes += 1;
   }
 
-  /** Says that a look begins; call what it answers with what the device holds after it, if there was nothing else for it. */
-  looks(): (held: readonly string[]) => void {
-    const changes = this.#changes;
-    const now = performance.now();
-    return (held) => {
-      [this.#lookedAt, this.#changesThen] = [now, changes];
-      this.#handedOut.clear();
-      for (const id of held) this.#handedOut.add(id);
-    };
+  /** Nobody tells of changes any more. */
+  retire(): void {
+    this.#changes = Number.NaN;
+  }
+
+  /** How often it has changed so far; a look is `looked` with that of its beginning. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Notes what the device holds after a look that found nothing else for it. */
+  looked(changes: number, at: number, held: string[]): void {
+    this.#changesThen = changes;
+    this.#lookedAt = at;
+    this.#handedOut = held.length === 0 ? nothing : held;
   }
 
   handedOut(commandId: string): void {
-    this.#handedOut.add(commandId);
+    this.#handedOut = [...this.#handedOut, commandId];
   }
 
   ended(commandId: string): void {
-    this.#handedOut.delete(commandId);
+    if (this.#handedOut.includes(commandId)) this.#handedOut = this.#handedOut.filter((id) => id !== commandId);
   }
 
   /** Whether a poll of a device that holds these, and nothing else, would find nothing. */
@@ -44,12 +48,8 @@ export class QuietNode implements Disposable {
     return (
       performance.now() - this.#lookedAt < holdsMs &&
       this.#changes === this.#changesThen &&
-      held.length === this.#handedOut.size &&
-      held.every((id) => this.#handedOut.has(id))
+      held.length === this.#handedOut.length &&
+      held.every((id) => this.#handedOut.includes(id))
     );
-  }
-
-  [Symbol.dispose](): void {
-    for (const owned of this.#owned) owned[Symbol.dispose]();
   }
 }

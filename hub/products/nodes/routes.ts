@@ -8,18 +8,24 @@ import { readerStallMs } from '../../platform/http/event-stream.ts';
 import { implement } from '../../platform/http/implement.ts';
 import type { RawExchange } from '../../platform/http/implement.ts';
 import { actorOf } from '../../platform/http/principal.ts';
+import { implementWait } from '../../platform/http/waits.ts';
+import type { WaitingRequest } from '../../platform/http/waits.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
 import type { Artifacts } from './artifacts.ts';
+import type { DevicePolls } from './device-polls.ts';
 import type { Devices } from './devices.ts';
+import type { HandOut } from './hand-out.ts';
 import type { NodeHistory } from './history.ts';
 import { maxMultipartBytes, readMultipartResult } from './multipart-result.ts';
 import type { CommandResults } from './results.ts';
 import type { Nodes } from './service.ts';
 import type { ArtifactUploads } from './uploads.ts';
+import type { WaitingPoll } from './waiting-poll.ts';
 
 export interface NodeServices {
   nodes: Nodes;
   devices: Devices;
+  polls: DevicePolls;
   history: NodeHistory;
   results: CommandResults;
   uploads: ArtifactUploads;
@@ -27,43 +33,72 @@ export interface NodeServices {
   partials: PartialBlobs;
 }
 
-export const nodeRoutes = ({ nodes, devices, history, results, uploads, room, partials }: NodeServices) =>
-  implement(nodesResource, {
-    listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
-    createAutomationNode: ({ principal, body, baseUrl }) =>
-      nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
-    claimAutomationNode: ({ body, address }) => devices.claim(body, address),
-    updateAutomationNode: ({ principal, params, body }) =>
-      nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
-    deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
-    listAutomationNodeCommands: ({ principal, params, query }) =>
-      history.commands(principal.tenantId, params.id, query),
-    listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),
-    heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
-    async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
-      const handedOut = await devices.poll(principal, query, signal);
-      if (handedOut.leases.length > 0) unlessSent(response, () => void devices.putBack(principal, handedOut));
-      return handedOut.answer;
+export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, room, partials }: NodeServices) =>
+  implement(
+    nodesResource,
+    {
+      listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
+      createAutomationNode: ({ principal, body, baseUrl }) =>
+        nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
+      claimAutomationNode: ({ body, address }) => devices.claim(body, address),
+      updateAutomationNode: ({ principal, params, body }) =>
+        nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
+      deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
+      listAutomationNodeCommands: ({ principal, params, query }) =>
+        history.commands(principal.tenantId, params.id, query),
+      listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),
+      heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
+      async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
+        const handedOut = await polls.poll(principal, query, signal);
+        if (handedOut.leases.length > 0) unlessSent(response, () => void polls.putBack(principal, handedOut));
+        return handedOut.answer;
+      },
+      async completeAutomationNodeCommand({ principal, params, body, signal, confirm, raw: { request } }) {
+        const confirmed = confirm();
+        if (mediaType(request) !== 'multipart/form-data') {
+          // What it brings is written before the result is.
+          if ((body.artifacts ?? []).length > 0 || (body.uploads ?? []).length > 0) await confirmed;
+          return results.complete(principal, params.commandId, body, [], confirmed);
+        }
+        await confirmed;
+        const ended = await results.ended(principal, params.commandId);
+        if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
+        const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
+        if (announced > maxMultipartBytes)
+          throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
+        using _held = room.hold(principal.tenantId, announced);
+        await using upload = await readMultipartResult(
+          request.headers,
+          uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
+          partials,
+        );
+        return await results.complete(principal, params.commandId, upload.result, upload.files);
+      },
+      readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
+      uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
+        uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
     },
-    async completeAutomationNodeCommand({ principal, params, body, signal, raw: { request } }) {
-      if (mediaType(request) !== 'multipart/form-data') return results.complete(principal, params.commandId, body, []);
-      const ended = await results.ended(principal, params.commandId);
-      if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
-      const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
-      if (announced > maxMultipartBytes)
-        throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
-      using _held = room.hold(principal.tenantId, announced);
-      await using upload = await readMultipartResult(
-        request.headers,
-        uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
-        partials,
+    { confirming: ['heartbeatAutomationNode', 'completeAutomationNodeCommand'] },
+  );
+
+/** The long poll as most devices ask for it. */
+export const pollRoute = (polls: DevicePolls) => {
+  const ends = {
+    answered({ to, request: { device } }: WaitingPoll<WaitingRequest>, handedOut: HandOut) {
+      to.send(
+        handedOut.answer,
+        handedOut.leases.length === 0 ? undefined : () => void polls.putBack(device, handedOut),
       );
-      return await results.complete(principal, params.commandId, upload.result, upload.files);
     },
-    readAutomationNodeUpload: ({ principal, params }) => uploads.state(principal, params.commandId, params.name),
-    uploadAutomationNodeArtifact: ({ principal, params, query, signal, raw: { request } }) =>
-      uploads.receive(principal, params.commandId, params.name, query, readPieces(request, signal)),
+    failed: ({ to }: WaitingPoll<WaitingRequest>, error: unknown) => to.fail(error),
+  };
+  return implementWait<typeof nodesResource.pollAutomationNodeCommands, WaitingPoll<WaitingRequest>>({
+    operation: nodesResource.pollAutomationNodeCommands,
+    begin: ({ principal, isConfirmed, query }, request) =>
+      polls.begin(principal, query, { secretHash: principal.secretHash, isConfirmed, quiet: null }, ends, request),
+    end: (poll) => polls.end(poll),
   });
+};
 
 /** Calls `undo` once it is certain that an answer with its success did not leave the hub whole. */
 function unlessSent(response: RawExchange['response'], undo: () => void): void {

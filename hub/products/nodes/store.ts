@@ -18,6 +18,12 @@ export interface DeviceIdentity {
   nodeId: string;
 }
 
+/** A device, and by which secret it proved itself. */
+export interface KnownDevice extends DeviceIdentity {
+  /** As base64. */
+  secretHash: string;
+}
+
 /** Heartbeats that a node may miss before it counts as offline. */
 const missedHeartbeats = 3;
 
