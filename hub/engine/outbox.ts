@@ -26,8 +26,8 @@ const batchSize = 200;
 /** Jobs of one workspace that the queue gets from one process in a second. */
 const maxJobsPerSecond = 256;
 /**
- * Of those that want a worker at once where this process has one, which is full and looks for more as soon as it is not: a job costs the queue as much as
- * ten runs cost all in all, and of many the others need only hear that there are some.
+ * Of those that want a worker at once where this process has one, which is full and looks for more as soon as it is not: a job costs the queue more than
+ * several runs cost all in all, and of many the others need only hear that there are some.
  */
 const maxBesideWorker = 8;
 /** How often the workers are told to look for more, in milliseconds. */
