@@ -173,24 +173,33 @@ export interface FoundToken {
   expires_at: Date | null;
 }
 
-/** Finds tokens and notes their use, of each at most once a minute. Answers those that there are, by their hashes as hex. */
+/**
+ * Finds tokens; answers those that there are, by their hashes as hex. That they were used is noted afterwards, of each at most once a minute:
+ * no request waits for that.
+ */
 export async function useTokens(db: Database, hashes: readonly Buffer[]): Promise<Map<string, FoundToken>> {
-  const rows = await db.systemStatement<FoundToken & { hash: string }>(
-    'use_tokens',
-    `WITH found AS (
-       SELECT encode(k.secret_hash, 'hex') AS hash, k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
-         k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS stale
-       FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.secret_hash = ANY($1::bytea[])
-     ), touched AS (
-       -- What somebody changes now is noted with the next request: nobody waits for that.
-       UPDATE api_tokens SET last_used_at = now()
-       FROM (SELECT k.id FROM api_tokens k WHERE k.id IN (SELECT id FROM found WHERE stale) FOR NO KEY UPDATE SKIP LOCKED) free WHERE api_tokens.id = free.id
-     )
-     SELECT * FROM found`,
-    [hashes],
+  const rows = await db.systemStatement<FoundToken & { hash: string; is_stale: boolean }>(
+    'find_tokens',
+    // As JSON, of whose length a plan supposes nothing: the plan for an array of one would be made anew each time.
+    `SELECT g.hash, k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
+       k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS is_stale
+     FROM (SELECT value AS hash FROM jsonb_array_elements_text($1::jsonb)) g
+     CROSS JOIN LATERAL (SELECT * FROM api_tokens WHERE secret_hash = decode(g.hash, 'hex') LIMIT 1) k JOIN tenants t ON t.id = k.tenant_id`,
+    [JSON.stringify(hashes.map((hash) => hash.toString('hex')))],
   );
-  return new Map(rows.map(({ hash, ...token }) => [hash, token as FoundToken]));
+  const stale = rows.flatMap(({ id, is_stale: isStale }) => (isStale ? [id] : []));
+  if (stale.length > 0) void noteUse(db, stale).catch(() => undefined);
+  return new Map(rows.map(({ hash, is_stale: _isStale, ...token }) => [hash, token as FoundToken]));
 }
+
+/** What somebody changes now is noted with a later request: nobody waits for that. */
+const noteUse = (db: Database, ids: readonly string[]) =>
+  db.systemStatement(
+    'note_tokens_used',
+    `UPDATE api_tokens SET last_used_at = now()
+     FROM (SELECT id FROM api_tokens WHERE id = ANY($1::uuid[]) AND coalesce(last_used_at < now() - interval '1 minute', true) FOR NO KEY UPDATE SKIP LOCKED) free WHERE api_tokens.id = free.id`,
+    [ids],
+  );
 
 /** What one request needs to know of its session. */
 export interface FoundSession {
