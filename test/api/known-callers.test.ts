@@ -237,7 +237,7 @@ describe('an API key that both processes know', () => {
     using recorder = new StatementRecorder();
     await api.call('listAutomationWorkflows', {});
     expect(recorder.statements.map(({ name, role }) => [name, role])).toContainEqual([
-      'use_tokens',
+      'find_tokens',
       'outrigger_system',
     ]);
     await workspace.session.call('deleteApiToken', {
