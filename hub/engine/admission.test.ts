@@ -11,11 +11,11 @@ import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { Runs } from '../products/automations/runs/index.ts';
 import { admitClaimedRun } from './admission.ts';
+import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import { acceptRuns, admitWaitingRuns, reopenLines, wakeForgottenLines } from './index.ts';
 import type { PromisedJob } from './index.ts';
 import { defineSkill } from './skill.ts';
-import { claimRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
 
 const logger = pino({ level: 'silent' });
@@ -361,7 +361,7 @@ describe('a line of held runs', () => {
       const worker = new Worker();
       await worker.take([first]);
       await limit(tenantId, id);
-      const claimed = await claimRun(db, next);
+      const claimed = await new Claims(db).claim(next);
       const judged = Promise.withResolvers<void>();
       const mayCommit = Promise.withResolvers<void>();
       const holding = db.workspace(tenantId, async (tx) => {

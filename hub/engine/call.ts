@@ -32,6 +32,8 @@ export interface Waiting {
    * answer something else than `expected`.
    */
   beginAtOnce?: (tx: Transaction) => Promise<void>;
+  /** Called, in a transaction, when it was begun before and nobody heard of that. */
+  unheard?: (tx: Transaction) => Promise<void>;
   /** Takes what must be locked before the run itself. */
   lockFirst?: (tx: Transaction) => Promise<void>;
   /** Told after that commit. */

@@ -1,16 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database } from '../platform/db/database.ts';
 import { workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { isGated, termColumns } from './definitions.ts';
-import { claimColumns, claimRun, isToBeHad, leaseSeconds, resultsOfClaimed, takenByClaim } from './store.ts';
+import { claimColumns, heldText, leaseSeconds, resultsOfClaimed } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 /** Who begins was decided before, so all workspaces share a line. */
 const line = 'claims';
+/** How long to wait before a run that somebody has locked is tried again, in milliseconds: twice as long each time, and not beyond the second of these. */
+const [firstPauseMs, lastPauseMs] = [5, 320];
+
+/** Whether a run wants a worker and nobody holds it, as SQL. */
+const isToBeHad = `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL`;
 
 /** Takes runs that want a worker, those that are wanted in one moment by one statement. */
 export class Claims {
-  readonly #batches: Batches<string, ClaimedRun | null>;
+  readonly #batches: Batches<string, ClaimedRun | 'locked' | null>;
 
   constructor(db: Database) {
     this.#batches = new Batches({
@@ -19,19 +25,27 @@ export class Claims {
     });
   }
 
-  /** Takes a run as `claimRun` does. @throws DatabaseOutage. */
-  claim(runId: string): Promise<ClaimedRun | null> {
-    return this.#batches.add(line, runId);
+  /**
+   * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
+   * Null when it is held, has ended, waits for a person, is not due yet, or somebody has it locked for long: as long as it is due it is found again. A lease
+   * that ran out is for the sweep to end: only that knows whether its holder had the chance to renew it.
+   * @throws DatabaseOutage.
+   */
+  async claim(runId: string): Promise<ClaimedRun | null> {
+    for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+      const claimed = await this.#batches.add(line, runId);
+      if (claimed !== 'locked') return claimed;
+      if (pauseMs > lastPauseMs) return null;
+      await sleep(pauseMs);
+    }
   }
 }
 
 /**
  * Claims many runs. It waits for none that somebody has locked: two that claimed the same ones could wait for each other, and one run
- * would keep all others from beginning. Those are claimed by themselves afterwards.
+ * would keep all others from beginning.
  */
-async function claimRuns(db: Database, runIds: readonly string[]): Promise<(ClaimedRun | null)[]> {
-  const [first] = runIds;
-  if (first !== undefined && runIds.length === 1) return [await claimRun(db, first)];
+async function claimRuns(db: Database, runIds: readonly string[]): Promise<(ClaimedRun | 'locked' | null)[]> {
   const rows = await db.systemStatement<ClaimedRun & { due_id: string }>(
     'claim_runs',
     // By their ids one by one, whatever a plan supposes of how many are due.
@@ -41,7 +55,9 @@ async function claimRuns(db: Database, runIds: readonly string[]): Promise<(Clai
      ), free AS MATERIALIZED (
        SELECT r.id FROM due CROSS JOIN LATERAL (SELECT id FROM runs WHERE id = due.id AND ${isToBeHad} FOR NO KEY UPDATE SKIP LOCKED) r
      ), claimed AS (
-       UPDATE runs SET ${takenByClaim}
+       UPDATE runs SET ${heldText},
+         status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
+         started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END
        FROM (
          SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
          FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
@@ -53,8 +69,14 @@ async function claimRuns(db: Database, runIds: readonly string[]): Promise<(Clai
      FROM due LEFT JOIN claimed ON claimed.id = due.id LEFT JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [JSON.stringify(runIds), leaseSeconds],
   );
-  const claimed = new Map<string, ClaimedRun | null>();
-  for (const { due_id: runId, ...run } of rows) claimed.set(runId, run.id === null ? await claimRun(db, runId) : run);
-  for (const tenantId of new Set(rows.map(({ tenant_id }) => tenant_id))) db.tellWritten(workspaceTopic(tenantId));
-  return runIds.map((runId) => claimed.get(runId) ?? null);
+  const due = new Map<string, ClaimedRun | 'locked'>();
+  for (const { due_id: runId, ...run } of rows) due.set(runId, run.id === null ? 'locked' : run);
+  for (const tenantId of new Set(rows.map(({ tenant_id: id }) => id)))
+    if (tenantId !== null) db.tellWritten(workspaceTopic(tenantId));
+  return runIds.map((runId) => {
+    const found = due.get(runId) ?? null;
+    // Whoever asks for it, too, does not hold it.
+    due.delete(runId);
+    return found;
+  });
 }

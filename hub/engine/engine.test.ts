@@ -14,7 +14,7 @@ import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
 import { defineSkill } from './skill.ts';
 import type { DirectSkill } from './skill.ts';
-import { claimRun, releaseRun, renewLease, suspendRun } from './store.ts';
+import { releaseRun, renewLease, suspendRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 import { repairRuns } from './sweeper.ts';
 
@@ -322,7 +322,7 @@ test.each([
   'a renewal that is late does not lease a run that %s, whether or not a lease of it was lost before',
   async (_how, letGo) => {
     for (const wasLost of [false, true]) {
-      const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+      const claimed = (await new Claims(db).claim(await accept('test.none'))) as ClaimedRun;
       const hold = { runId: claimed.id, fence: claimed.fence };
       if (wasLost) {
         await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [
@@ -344,13 +344,13 @@ test('a worker keeps its lease while limits are asked whether its run may begin'
     `update workflows set limits = '{"maxConcurrentRuns":1,"onLimit":"queue"}' where id = (select workflow_id from runs where id = $1)`,
     [runId],
   );
-  const claimed = (await claimRun(db, runId)) as ClaimedRun;
+  const claimed = (await new Claims(db).claim(runId)) as ClaimedRun;
   expect(claimed.started_at).toBeNull();
   expect(await db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence: claimed.fence }))).toBe(true);
 });
 
 test('leases are ended of a run that lost any number of them', async () => {
-  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+  const claimed = (await new Claims(db).claim(await accept('test.none'))) as ClaimedRun;
   await database.query(
     "update runs set lease_expires_at = now() - interval '1 second', lost_leases = 10000 where id = $1",
     [claimed.id],
@@ -360,7 +360,7 @@ test('leases are ended of a run that lost any number of them', async () => {
 });
 
 test('a worker whose lease was ended before anybody else took the run has it again', async () => {
-  const claimed = (await claimRun(db, await accept('test.none'))) as ClaimedRun;
+  const claimed = (await new Claims(db).claim(await accept('test.none'))) as ClaimedRun;
   await database.query("update runs set lease_expires_at = now() - interval '1 second' where id = $1", [claimed.id]);
   await repairRuns(db);
   expect(await stateOf(claimed.id)).toMatchObject({ lease_expires_at: null, lost_leases: 1 });
@@ -403,6 +403,8 @@ test('runs that are claimed in one moment are each had once, and one that somebo
   const [claims, elsewhere] = [new Claims(db), new Claims(db)];
   const had = Promise.all([...others, cancelled, newId()].map((id) => claims.claim(id)));
   expect((await had).map((run) => run?.id ?? null)).toEqual([...others, null, null]);
+  // Had by now, though the other is still locked: that is tried again for a moment, and then left to be found.
+  expect(await elsewhere.claim(locked)).toBeNull();
   const late = Promise.all([...others, locked].map((id) => elsewhere.claim(id)));
   letGo.resolve();
   await holding;

@@ -562,7 +562,10 @@ export class Engine {
         return [];
       }
       await outcome.lockFirst?.(tx);
-      if (tries > 1 && (await isSuspended(tx, held))) return [];
+      if (tries > 1 && (await isSuspended(tx, held))) {
+        await outcome.unheard?.(tx);
+        return [];
+      }
       const waiting = Promise.all([suspendRun(tx, held, run, outcome), (async () => outcome.begin(tx))()]);
       const written = expected === undefined ? undefined : writeWait(tx, expected);
       written?.catch(() => undefined);

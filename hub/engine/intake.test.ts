@@ -12,13 +12,14 @@ import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { logSkills } from '../products/automations/logs/skills.ts';
 import { findStartable } from '../products/automations/workflows/store.ts';
+import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import type { PromisedJob } from './index.ts';
 import { RunIntake } from './intake.ts';
 import { endsLock, lockLine } from './line-locks.ts';
 import { defineSkill } from './skill.ts';
 import type { Skill } from './skill.ts';
-import { claimRun, releaseRun } from './store.ts';
+import { releaseRun } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
 const logger = pino({ level: 'silent' });
@@ -132,7 +133,7 @@ test('a run for which this process has room is its own from the first moment, an
   // What a worker has in hand is what any other would have claimed.
   const [run] = begun as [ClaimedRun];
   await db.workspace(tenantId, (tx) => releaseRun(tx, { runId: run.id, fence: run.fence }, tenantId, 0));
-  const { steps, workflow_version: version, ...claimed } = (await claimRun(db, run.id)) as ClaimedRun;
+  const { steps, workflow_version: version, ...claimed } = (await new Claims(db).claim(run.id)) as ClaimedRun;
   const { steps: ownSteps, held_since: since, ...own } = run;
   expect([version, typeof since]).toEqual([1, 'number']);
   expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0 });

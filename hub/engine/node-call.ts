@@ -57,7 +57,8 @@ export function dispatch(
   const { nodeId, waitMs, command } = splitNodeInput(input);
   const timeoutMs = (command as { timeoutMs?: number }).timeoutMs ?? skill.command.timeoutMs;
   const id = newId();
-  let send = () => undefined as void;
+  const announce = () => deps.nodes.announce(nodeId);
+  let send = announce;
   const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
   const request = {
     id,
@@ -92,6 +93,10 @@ export function dispatch(
     },
     async beginAtOnce(tx) {
       send = await deps.nodes.dispatchAtOnce(tx, request);
+    },
+    async unheard(tx) {
+      send = announce;
+      await deps.nodes.takeBack(tx, id);
     },
     expected: { kind: 'node_command', commandId: id },
     committed: () => send(),

@@ -99,6 +99,10 @@ export interface NodePort {
    * it or this try of the call sent one before. Answers what sends it on its way, after the commit.
    */
   dispatchAtOnce(tx: Transaction, request: CommandRequest): Promise<() => void>;
+  /** Has a command wait for its device that was handed out ahead, to a poll that nobody told of it. */
+  takeBack(tx: Transaction, commandId: string): Promise<void>;
+  /** Has a node look for commands; after the commit of what it should find. */
+  announce(nodeId: string): void;
   readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;

@@ -8,12 +8,12 @@ import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
 import { maxRunOutputBytes } from './run-outputs.ts';
 import { defineSkill } from './skill.ts';
-import { claimRun } from './store.ts';
 import type { StepRow } from './store.ts';
 
 const logger = pino({ level: 'silent' });
@@ -136,7 +136,7 @@ describe('the outputs of a run', () => {
     ]);
     await engine().execute(runId, never);
     await wake(runId);
-    const claimed = await claimRun(db, runId);
+    const claimed = await new Claims(db).claim(runId);
     expect(
       claimed?.results.map(({ output, output_text: text, output_bytes: bytes }) => [output, text, bytes > 0]),
     ).toEqual([

@@ -4,7 +4,7 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, writeIntent, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, hasAdvanced, readEffect, writeIntent, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Intent } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
@@ -94,11 +94,17 @@ export class RunWrites implements Disposable {
         intents: [intent],
         durable: true,
       });
-      if ((await this.#writeWithOthers(progress)) === true) {
+      const isWritten =
+        (await this.#writeWithOthers(progress)) ??
+        (await this.#transaction(
+          async (tx) =>
+            (await hasAdvanced(tx, progress, progress.advance)) && (await readEffect(tx, intent)) !== 'none',
+          false,
+        ));
+      if (isWritten) {
         this.#options.onWritten();
         return;
       }
-      // Where nobody knows, it is written again: the same intent twice is one.
       this.#unwritten.unshift(...before);
       await this.#writeUnwritten();
       const { run, working } = this.#options;

@@ -4,10 +4,10 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { assertedText } from '../platform/db/errors.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
-import { noteWorkspaceChange, workspaceTopic } from '../platform/events/workspace-topic.ts';
+import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
-import { isGated, termColumns } from './definitions.ts';
+import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost } from './failure.ts';
 import { endsLock } from './line-locks.ts';
@@ -72,17 +72,10 @@ export interface ClaimedRun extends RunTerms {
   held_since?: number;
 }
 
-/** Whether a run wants a worker and nobody holds it, as SQL. */
-export const isToBeHad = `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL`;
+/** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
+export const heldText = 'fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2)';
 
-const held = 'fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2)';
-
-/** What a claim writes, as SQL; `g` is what its workflow and workspace say, $2 for how many seconds it holds. */
-export const takenByClaim = `${held},
-         status = CASE WHEN (g.gated OR runs.waits_for IS NOT NULL) AND runs.started_at IS NULL THEN runs.status ELSE 'running' END,
-         started_at = CASE WHEN g.gated OR runs.waits_for IS NOT NULL THEN runs.started_at ELSE coalesce(runs.started_at, now()) END`;
-
-/** What it answers of a run, as SQL. */
+/** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. */
 export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
 
@@ -90,22 +83,6 @@ export const claimColumns = `id, tenant_id, workflow_id, workflow_version, envir
 export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
          SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
          FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
-
-/**
- * Takes a run that wants a worker, if nobody holds it: raises its fence, so that whoever held it before can write nothing.
- * Null when it is held, has ended, waits for a person, or is not due yet. A lease that ran out is for the sweep to end: only that knows
- * whether its holder had the chance to renew it.
- */
-export async function claimRun(db: Database, runId: string): Promise<ClaimedRun | null> {
-  const rows = await db.systemStatement<ClaimedRun>('claim_run', claimText({ sets: takenByClaim, when: isToBeHad }), [
-    runId,
-    leaseSeconds,
-  ]);
-  const claimed = rows[0];
-  if (claimed === undefined) return null;
-  db.tellWritten(workspaceTopic(claimed.tenant_id));
-  return claimed;
-}
 
 /** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */
 export const waitsText = `(status = 'running' AND started_at IS NOT NULL AND waits_for IS NULL AND lease_expires_at IS NULL)`;
@@ -115,7 +92,17 @@ export async function claimWaitingRun(tx: Transaction, runId: string): Promise<C
   noteWritten(tx, runRowsTopic(runId));
   const { rows } = await tx.query<ClaimedRun>(
     'claim_waiting_run',
-    claimText({ sets: `${held}, wake_at = now()`, when: waitsText }),
+    `WITH claimed AS (
+       UPDATE runs SET ${heldText}, wake_at = now()
+       FROM (
+         SELECT w.id AS gate_id, ${termColumns}
+         FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
+       ) g
+       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND ${waitsText}
+       RETURNING ${claimColumns}
+     )
+     SELECT claimed.*, v.steps, ${resultsOfClaimed} AS results
+     FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [runId, leaseSeconds],
   );
   const [claimed] = rows;
@@ -123,18 +110,6 @@ export async function claimWaitingRun(tx: Transaction, runId: string): Promise<C
   noteWorkspaceChange(tx, claimed.tenant_id);
   return claimed;
 }
-
-const claimText = ({ sets, when }: { sets: string; when: string }) => `WITH claimed AS (
-       UPDATE runs SET ${sets}
-       FROM (
-         SELECT w.id AS gate_id, ${termColumns}, ${isGated} AS gated
-         FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
-       ) g
-       WHERE runs.id = $1 AND g.gate_id = runs.workflow_id AND ${when}
-       RETURNING ${claimColumns}
-     )
-     SELECT claimed.*, v.steps, ${resultsOfClaimed} AS results
-     FROM claimed JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`;
 
 /**
  * Counts that a process ended while it worked on a step, once for each holder of the run; nothing when the run has left that step. The

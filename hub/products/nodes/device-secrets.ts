@@ -45,7 +45,11 @@ export interface SeenDevice extends KnownDevice {
 export class DeviceSecrets {
   readonly #db: Database;
   /** By node. */
-  readonly #known = new LRUCache<string, RememberedDevice>({ max: maxKnown, ttl: forgetAfterMs });
+  readonly #known = new LRUCache<string, RememberedDevice>({
+    max: maxKnown,
+    ttl: forgetAfterMs,
+    updateAgeOnGet: true,
+  });
   /** One text for all devices of a workspace. */
   readonly #tenantIds = new LRUCache<string, string>({ max: 1_000 });
   readonly #proofs: Batches<Proof, KnownDevice | null>;

@@ -1,6 +1,7 @@
 import type { NodePort } from '../../engine/index.ts';
 import { assertedText } from '../../platform/db/errors.ts';
 import type { NodeCommands } from './commands.ts';
+import { takeBack } from './hand-out.ts';
 import { textOfOutput } from './output-text.ts';
 import { assertNodeUsable, requireUsableNode } from './store.ts';
 
@@ -16,6 +17,8 @@ export const nodePort = (commands: NodeCommands): NodePort => ({
     ]);
     return committed;
   },
+  takeBack: (tx, commandId) => takeBack(tx, commandId),
+  announce: (nodeId) => commands.announce(nodeId),
   readOutcome: (tenantId, commandId) => commands.readOutcome(tenantId, commandId),
   textOf: textOfOutput,
 });

@@ -164,6 +164,17 @@ export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity
   );
 }
 
+/** Puts a command back that only reads, and that was leased to a poll as it was written. */
+export async function takeBack(tx: Transaction, commandId: string): Promise<void> {
+  await tx.query(
+    'take_command_back',
+    `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
+       expires_at = least(now() + make_interval(secs => $2), coalesce(deadline_at, 'infinity'))
+     WHERE id = $1 AND status = 'leased' AND NOT acts`,
+    [commandId, retakeSeconds],
+  );
+}
+
 /**
  * Extends the leases of commands that a device holds, running or waiting to be handed over; answers those that it should stop.
  * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth.
