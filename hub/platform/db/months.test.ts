@@ -1,14 +1,12 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../../../test/fixtures/hub.ts';
+import { migrateAnew } from '../../../test/fixtures/migrate-anew.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { idBefore, newId } from '../ids.ts';
-import { migrateDatabase, migrationsFolder } from './migrate.ts';
+import { migrateDatabase } from './migrate.ts';
 import { Months, monthStart } from './months.ts';
 import { retentionTasks } from './row-retention.ts';
 
@@ -269,16 +267,7 @@ test('neither a table nor a part by its name shows the rows of another workspace
 });
 
 test('an old database keeps every row, where it lies, also one that a clock far ahead wrote; steps still go with their run', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'outrigger-migrations-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await cp(migrationsFolder, folder, { recursive: true });
-  const journal = JSON.parse(await readFile(join(folder, 'meta/_journal.json'), 'utf8')) as {
-    entries: { idx: number }[];
-  };
-  const old = { ...journal, entries: journal.entries.filter(({ idx }) => idx < 36) };
-  await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify(old));
-  await database.query('drop schema public cascade; drop schema drizzle cascade; create schema public');
-  await migrateDatabase(database.url, { folder });
+  await migrateAnew(database, 36);
   const runs = [await makeRun(newId()), await makeRun(idOf(-100)), await makeRun(idOf(0))];
   const filesOf = (table: string) =>
     database.query(
