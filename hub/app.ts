@@ -98,7 +98,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const metrics = stack.use(createMetrics(db));
   const leadership = stack.use(new Leadership({ url: platform.databaseUrl, name: 'periodic tasks', logger }));
   const retentions = [engineRetention, idempotencyRetention, ...products.map((product) => product.retention ?? {})];
-  await platform.months.make(monthlyTables(retentions));
+  await platform.months.make(monthlyTables(retentions)).catch((error: unknown) => {
+    // Until then the default part takes what is written, and the sweep tries again.
+    logger.warn({ err: error }, 'the parts of the next months could not be made');
+  });
   const tasks = [
     ...engineTasks(platform, runQueue.outbox, dispatch),
     ...products.flatMap((product) => product.tasks ?? []),

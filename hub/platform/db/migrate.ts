@@ -5,6 +5,7 @@ import { concurrentSteps } from './concurrent-indexes.ts';
 import type { IndexStep } from './concurrent-indexes.ts';
 import { readMigrationFiles } from './orm.ts';
 import type { MigrationMeta } from './orm.ts';
+import { takeBackBound } from './take-back.ts';
 
 /** Where the migrations of this product lie. */
 export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
@@ -38,7 +39,8 @@ export interface MigrateOptions {
  * `CREATE INDEX CONCURRENTLY` runs statement by statement, and may be repeated after a crash half-way. Which ones were run
  * stands in Drizzle's own table.
  * @param url postgres:// URL of the user that owns the tables.
- * @throws when the database is out of reach or a migration fails: then nothing of it stays, but for indexes that it had built.
+ * @throws when the database is out of reach or a migration fails: then nothing of it stays, but for indexes that it had built; of those before it, what can't
+ * stand alone is taken back, or the error says until when it may stand.
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}): Promise<void> {
   const {
@@ -91,6 +93,11 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       );
       await sleep(Math.min(backoffMs * 2 ** (attempt - 1), 10_000) * (0.5 + Math.random() / 2), undefined, { signal });
     }
+  } catch (error) {
+    const left = await takeBackBound(client, { migrationLock, lockTimeoutMs }).catch(() => null);
+    if (left === null) throw error;
+    const { message, code } = error as DatabaseError;
+    throw Object.assign(new Error(`${message}; ${left}`, { cause: error }), { code });
   } finally {
     await client.end();
   }

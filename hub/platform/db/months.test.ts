@@ -1,14 +1,14 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { startHub } from '../../../test/fixtures/hub.ts';
+import { migrateAnew } from '../../../test/fixtures/migrate-anew.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { idBefore, newId } from '../ids.ts';
-import { migrateDatabase, migrationsFolder } from './migrate.ts';
+import { migrateDatabase } from './migrate.ts';
 import { Months, monthStart } from './months.ts';
+import { retentionTasks } from './row-retention.ts';
 
 const tables = [
   { table: 'run_steps', key: 'run_id' },
@@ -125,6 +125,65 @@ test('a month of which too much was written before it could be made stays in the
   expect(new Set(await placesOf(run))).toEqual(new Set(['run_steps_2031_06', 'run_logs_2031_06']));
 });
 
+/** Lets a statement fail that removes rows from a table, as one that takes too long does, or otherwise. */
+async function failRemovals(table: string, code: string): Promise<void> {
+  await database.query(
+    `create function fail() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '${code}'; end $$`,
+  );
+  await database.query(`create trigger fail before delete on ${table} for each row execute function fail()`);
+}
+
+test('a month that takes too long to make is left to the next turn, and keeps no other from being made', async () => {
+  const run = await makeRun(idOf(1));
+  await failRemovals('run_steps_default', '57014');
+  await months.make(tables, undefined, now);
+  expect(await partsOf('run_steps')).toEqual(['run_steps_first', 'run_steps_2031_05', 'run_steps_2031_07']);
+  expect(await placesOf(run)).toEqual(['run_steps_default', 'run_logs_2031_06']);
+});
+
+test('where months can not be made, those that are over go all the same, and a hub starts', async () => {
+  await database.query('drop table run_steps_first, run_logs_first');
+  await months.make(tables, undefined, monthStart(new Date(), -5));
+  await makeRun(newId());
+  await failRemovals('run_steps_default', 'XX000');
+  await expect(months.make(tables)).rejects.toThrow('no');
+  await using hub = await startHub({ LOG_RETENTION_DAYS: '0' }, database);
+  const before = await partsOf('run_logs');
+  const [task] = retentionTasks({ db: hub.app.db, logger, months }, [{ monthly: tables }]);
+  await expect(task?.run(new AbortController().signal)).rejects.toThrow('no');
+  expect(before.length - (await partsOf('run_logs')).length).toBeGreaterThan(1);
+});
+
+test('no month is made while so much lies in the default part that reading it would hold up everybody', async () => {
+  const run = await makeRun(idOf(900));
+  await database.query(
+    `insert into run_logs (id, tenant_id, run_id, step_index, level, message) select overlay(id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, tenant_id, run_id, 0, 'info', 'x' from run_logs, generate_series(1, 100000) n`,
+  );
+  // With the lock on it nobody could be told how much there is.
+  const writer = await connect();
+  await writer.query(`begin; update run_logs set message = 'y' where id = '${run}'`);
+  const lines: string[] = [];
+  await new Months({
+    url: database.url,
+    logger: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
+  }).make(tables, undefined, now);
+  expect(lines.map((line) => (JSON.parse(line) as { outcome: string }).outcome)).toEqual(
+    Array.from({ length: 3 }, () => 'more than 100000 rows lie in the default part'),
+  );
+  expect([await partsOf('run_logs'), (await partsOf('run_steps')).length]).toEqual([['run_logs_first'], 4]);
+});
+
+test('lines that somebody holds are passed by, and all others that are over go', async () => {
+  const [held, free] = [await makeRun(idOf(-100)), await makeRun(idOf(-100))];
+  const holder = await connect();
+  await holder.query(`begin; select 1 from run_logs where run_id = '${held}' for update`);
+  await months.dropOver(tables);
+  expect([await placesOf(held), await placesOf(free)]).toEqual([
+    ['run_steps_first', 'run_logs_first'],
+    ['run_steps_first'],
+  ]);
+});
+
 test('a month that lies wholly before what is kept is dropped, and takes nothing that is kept', async () => {
   await months.make(tables, undefined, now);
   const runs = await Promise.all([idOf(0), idOf(1), idOf(2)].map((id) => makeRun(id)));
@@ -208,16 +267,7 @@ test('neither a table nor a part by its name shows the rows of another workspace
 });
 
 test('an old database keeps every row, where it lies, also one that a clock far ahead wrote; steps still go with their run', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'outrigger-migrations-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await cp(migrationsFolder, folder, { recursive: true });
-  const journal = JSON.parse(await readFile(join(folder, 'meta/_journal.json'), 'utf8')) as {
-    entries: { idx: number }[];
-  };
-  const old = { ...journal, entries: journal.entries.filter(({ idx }) => idx < 36) };
-  await writeFile(join(folder, 'meta/_journal.json'), JSON.stringify(old));
-  await database.query('drop schema public cascade; drop schema drizzle cascade; create schema public');
-  await migrateDatabase(database.url, { folder });
+  await migrateAnew(database, 36);
   const runs = [await makeRun(newId()), await makeRun(idOf(-100)), await makeRun(idOf(0))];
   const filesOf = (table: string) =>
     database.query(

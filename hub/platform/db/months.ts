@@ -34,6 +34,8 @@ const maxTries = 20;
 const pauseMs = 400;
 /** So many rows that were written before there was a part of their month are put there while writers wait; more stay where they are. */
 const maxMoved = 10_000;
+/** So many rows of whatever time may lie in the default part when a part is made: all of them are read while everybody waits. */
+const maxRead = 100_000;
 /** Rows that go one by one: so many at once, with a pause, and for so long in one turn. */
 const batch = 1_000;
 const pauseBetweenMs = 20;
@@ -42,6 +44,8 @@ const dayMs = 86_400_000;
 /** Spells "outm": of several processes that change the parts of tables, one does at a time. */
 const monthsLock = 0x6f75746d;
 const passingCodes = new Set(['55P03', '40P01', '40001']);
+/** What took too long does so again, and others stood behind it all the while: that is for another turn. */
+const tookTooLong = '57014';
 
 export const monthStart = (at: Date, further = 0) =>
   new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + further));
@@ -132,7 +136,9 @@ export class Months {
         return outcome;
       } catch (error) {
         await client.query('ROLLBACK').catch(() => undefined);
-        if (!(error instanceof DatabaseError) || !passingCodes.has(error.code ?? '')) throw error;
+        if (!(error instanceof DatabaseError)) throw error;
+        if (error.code === tookTooLong) return error.message;
+        if (!passingCodes.has(error.code ?? '')) throw error;
         if (tries >= maxTries || signal?.aborted === true) return error.message;
         await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       }
@@ -161,7 +167,7 @@ export class Months {
 const covers = (parts: readonly Part[], month: Date) =>
   parts.some(({ from, until }) => (from === null || instantOf(from) <= month) && month < instantOf(until));
 
-/** Removes rows that are over from a part that is no month, in small batches. */
+/** Removes rows that are over from a part that is no month, in small batches; what somebody holds goes with its run, or in the next turn. */
 async function removeRows(
   client: Client,
   part: string,
@@ -170,7 +176,7 @@ async function removeRows(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const [table, column] = [escapeIdentifier(part), escapeIdentifier(key)];
-  const statement = `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${batch}))`;
+  const statement = `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${column} < $1 ORDER BY ${column} LIMIT ${batch} FOR UPDATE SKIP LOCKED))`;
   for (const deadline = performance.now() + turnMs; performance.now() < deadline && signal?.aborted !== true;) {
     const { rowCount } = await client.query(statement, [before]);
     if (rowCount !== batch) return;
@@ -196,6 +202,10 @@ async function makePart(client: Client, { table, key }: MonthlyTable, month: Dat
   const [parent, rest] = [escapeIdentifier(table), escapeIdentifier(`${table}_default`)];
   const part = escapeIdentifier(`${table}_${month.toISOString().slice(0, 7).replace('-', '_')}`);
   const ofMonth = `${escapeIdentifier(key)} >= ${escapeLiteral(from)} AND ${escapeIdentifier(key)} < ${escapeLiteral(until)}`;
+  const { rows: read } = await client.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM (SELECT 1 FROM ${rest} LIMIT ${maxRead + 1}) few`,
+  );
+  if ((read[0]?.count ?? 0) > maxRead) return `more than ${maxRead} rows lie in the default part`;
   await client.query(
     `CREATE TABLE ${part} (LIKE ${parent} INCLUDING ALL); ALTER TABLE ${part} ENABLE ROW LEVEL SECURITY; REVOKE ALL ON ${part} FROM outrigger_app, outrigger_system`,
   );

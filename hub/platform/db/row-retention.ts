@@ -71,8 +71,11 @@ export const monthlyTables = (retentions: readonly RowRetention[]): MonthlyTable
   retentions.flatMap((retention) => retention.monthly ?? []);
 
 async function keepMonths(months: Months, tables: readonly MonthlyTable[], stopping: AbortSignal): Promise<void> {
-  await months.make(tables, stopping);
-  await months.dropOver(tables, stopping);
+  try {
+    await months.make(tables, stopping);
+  } finally {
+    await months.dropOver(tables, stopping);
+  }
 }
 
 /** The part of the sweep that removes what is kept no longer. */

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { explainAll, judgeOf, StatementRecorder } from '../../../../test/fixtures/statements.ts';
 import { lockForRetry } from '../../../engine/index.ts';
 import { engineRetention } from '../../../engine/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
@@ -13,6 +14,7 @@ import { Database } from '../../../platform/db/database.ts';
 import { Months, monthStart } from '../../../platform/db/months.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
 import { asReplay, asRetry, runAgain } from './again.ts';
+import { MonthRetention } from './month-retention.ts';
 import { RunRetention } from './retention.ts';
 
 const logger = pino({ level: 'silent' });
@@ -134,6 +136,60 @@ test('a month waits for runs that ended after it, and after a week goes run by r
   expect([await stepsOf(early), await stepsOf(late)]).toEqual([1, 1]);
   expect(await prune(days - 8)).toBe(1);
   expect([await runIds(), await stepsOf(late)]).toEqual([[late], 1]);
+});
+
+test('a month too large for one look is looked at bit by bit, each going on where the one before ended', async () => {
+  for (let runs = 0; runs < 4; runs += 1) await makeRun(old[1]);
+  const retention = new MonthRetention({ db, months, logger, days: 60, look: { runs: 2, ms: 0 } });
+  for (let looks = 0; looks < 3; looks += 1) {
+    expect(await retention.settle()).toEqual(old[1]);
+    expect(await parts()).toEqual([old[1], old[2]].map((month) => idBefore(month as Date)));
+  }
+  expect(await retention.settle()).toEqual(monthStart(new Date(Date.now() - 60 * dayMs)));
+  expect(await parts()).toEqual([]);
+});
+
+test('a run that ended late is seen wherever in a large month it lies', async () => {
+  const until = old.at(-1) as Date;
+  const days = Math.floor((Date.now() - until.getTime()) / dayMs) - 2;
+  for (const endedAt of [undefined, undefined, new Date(until.getTime() + 12 * dayMs)])
+    await makeRun(old[1], endedAt === undefined ? {} : { endedAt });
+  const retention = new MonthRetention({ db, months, logger, days, look: { runs: 2, ms: 60_000 } });
+  expect(await retention.settle()).toEqual(old[1]);
+  expect(await parts()).toContain(idBefore(old[1] as Date));
+});
+
+test('whether a run of a month is to stay is found without reading the month', async () => {
+  await makeRun(monthStart(new Date()), { endedAt: null });
+  const id = await makeRun(old[0]);
+  await database.query(
+    `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, next_step, queued_at, started_at, finished_at)
+     select overlay(id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, tenant_id, workflow_id, 1, flow_id, status, trigger, environment, 1, 1, queued_at, started_at, finished_at from runs, generate_series(1, 5000) n where id = $1`,
+    [id],
+  );
+  await database.query('vacuum analyze runs');
+  using recorder = new StatementRecorder();
+  await new MonthRetention({ db, months, logger, days: 60 }).settle();
+  const asked = recorder.statements.filter(({ text }) => text.includes('AS stays'));
+  expect(asked.length).toBeGreaterThan(0);
+  const found = await explainAll(database, asked, await judgeOf(database, 1_000, 100));
+  expect(found.map(({ problems }) => problems)).toEqual([]);
+});
+
+test('where months can not be looked at, what policies say of runs is kept, and the next minute does not look again', async () => {
+  await database.query(`update automation_policies set retention = '{"maxAgeDays": 1}'`);
+  await makeRun(old[0], { tenantId: own });
+  const kept = await makeRun(old[0]);
+  const lines: string[] = [];
+  const retention = new RunRetention({
+    db,
+    months: new Months({ url: `${database.url}_missing`, logger }),
+    blobs: await createFileBlobs(folder),
+    logger: pino({ level: 'warn' }, { write: (line) => void lines.push(line) }),
+    days: 60,
+  });
+  expect([await retention.prune(), await runIds()]).toEqual([1, [kept]]);
+  expect([await retention.prune(), lines.length]).toEqual([0, 1]);
 });
 
 test('runs wait for a month that can not be dropped now, because somebody reads it', { timeout: 40_000 }, async () => {
