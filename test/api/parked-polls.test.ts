@@ -119,6 +119,25 @@ describe('a poll whose caller goes away while it waits', () => {
   });
 });
 
+test('a poll by HEAD hands nothing out, for nobody could receive it', async () => {
+  const device = await pair();
+  await ping(device.nodeId);
+  const waitingCommands = async () =>
+    (await workspace.api.call('listAutomationNodeCommands', { params: { id: device.nodeId } })).data.map(
+      ({ status }) => status,
+    );
+  await expect.poll(waitingCommands).toEqual(['pending']);
+  const head = await request(`${device.url}?wait=0`, {
+    method: 'HEAD',
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${device.secret}` },
+  });
+  await head.body.dump();
+  expect([head.statusCode, await waitingCommands()]).toEqual([200, ['pending']]);
+  const { body } = await poll(device, 'wait=0');
+  expect(body).toMatchObject({ commands: [{ type: 'node.ping' }] });
+});
+
 test('a poll ends as soon as its node is revoked', async () => {
   const device = await pair();
   await poll(device, 'wait=0');

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
 import { idBefore } from '../ids.ts';
 import type { Logger } from '../logger.ts';
+import { toOutage } from './errors.ts';
 
 /** A table that lies in a part for each month, UTC, by a key that is a UUIDv7. */
 export interface MonthlyTable {
@@ -68,10 +69,12 @@ export class Months {
   /**
    * Makes the parts of this and the next months that are missing; what was written of them meanwhile lies in the default part and moves. Safe to
    * call from several processes at once. Where it finds no moment for it, it says so in the log, and the default part takes the rows.
-   * @throws when the database is out of reach.
+   * @param at instead of now, by the clock of the database.
+   * @throws DatabaseOutage.
    */
-  async make(tables: readonly MonthlyTable[], signal?: AbortSignal, now = new Date()): Promise<void> {
+  async make(tables: readonly MonthlyTable[], signal?: AbortSignal, at?: Date): Promise<void> {
     await this.#connected(async (client) => {
+      const now = at ?? (await readClock(client));
       for (const monthly of tables) {
         for (let further = 0; further < monthsAhead; further += 1) {
           const month = monthStart(now, further);
@@ -84,8 +87,18 @@ export class Months {
     });
   }
 
-  /** Drops the months of tables that lie wholly before what is kept; answers the names of the parts. @throws when the database is out of reach. */
-  async dropOver(tables: readonly MonthlyTable[], signal?: AbortSignal, now = new Date()): Promise<string[]> {
+  /** What time it is by the clock of the database: that of a process may be wrong, and what is dropped is gone. @throws DatabaseOutage. */
+  now(): Promise<Date> {
+    return this.#connected(readClock);
+  }
+
+  /**
+   * Drops the months of tables that lie wholly before what is kept; answers the names of the parts.
+   * @param at instead of now, by the clock of the database.
+   * @throws DatabaseOutage.
+   */
+  async dropOver(tables: readonly MonthlyTable[], signal?: AbortSignal, at?: Date): Promise<string[]> {
+    const now = at ?? (await this.now());
     const dropped: string[] = [];
     for (const { table, key, days = 0 } of tables) {
       if (days === 0) continue;
@@ -155,13 +168,20 @@ export class Months {
     });
     // Without a listener a connection that dies would end the process.
     client.on('error', () => undefined);
-    await client.connect();
     try {
+      await client.connect();
       return await work(client);
+    } catch (error) {
+      throw toOutage(error) ?? error;
     } finally {
-      await client.end();
+      await client.end().catch(() => undefined);
     }
   }
+}
+
+async function readClock(client: Client): Promise<Date> {
+  const { rows } = await client.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+  return rows[0]?.now as Date;
 }
 
 const covers = (parts: readonly Part[], month: Date) =>

@@ -38,7 +38,6 @@ const batch = 1_000;
 const pauseMs = 20;
 /** How long one turn may go on, in milliseconds: the next begins a minute after this one. */
 const turnMs = 50_000;
-const dayMs = 86_400_000;
 
 /** When a turn ends at the latest: at a time, or with the process. */
 export interface Turn {
@@ -105,7 +104,13 @@ export async function removeAged(
   const turn = newTurn(stopping);
   for (const { table, days, condition, onRemoved } of tables) {
     if (days === 0 || stopping?.aborted === true) continue;
-    const before = idBefore(new Date(Date.now() - days * dayMs));
+    const [clock] = await db.systemStatement<{ before: Date }>(
+      'read_kept_from',
+      // By the clock of the database: that of a process may be wrong.
+      'SELECT now() - make_interval(days => $1) AS before',
+      [days],
+    );
+    const before = idBefore(clock?.before as Date);
     const count = await inBatches(turn, batch, async () => {
       const { rows } = await db.system(
         (tx) =>

@@ -3,7 +3,7 @@ import type { Server, ServerOptions } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { guardConnections } from './connections.ts';
+import { closeWithoutRequest, guardConnections } from './connections.ts';
 import type { ConnectionLimits } from './connections.ts';
 
 async function serve(limits: ConnectionLimits, options: ServerOptions = {}): Promise<Server> {
@@ -63,4 +63,27 @@ test('an answer that nobody takes holds no connection', async () => {
   one?.socket.pause();
   await expect.poll(() => connectionsOf(server)).toBe(1);
   await expect.poll(() => connectionsOf(server)).toBe(0);
+});
+
+test('connections without a request under way are closed, also where a part of one came, and no others', async () => {
+  const server = createServer((request, response) => {
+    if (request.url === '/slow') setTimeout(() => response.end('slow'), 300);
+    else response.end('fast');
+  });
+  const closeRest = closeWithoutRequest(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const silent = openAll(server, 2, '');
+  const half = openAll(server, 2, 'GET /v1/auto');
+  const behind = openAll(server, 2, 'GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /v1');
+  const slow = openAll(server, 2, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+  await expect.poll(() => behind.every(({ heard }) => heard.includes('fast'))).toBe(true);
+  await expect.poll(() => connectionsOf(server)).toBe(8);
+  closeRest();
+  await expect.poll(() => connectionsOf(server)).toBe(2);
+  await expect.poll(() => slow.every(({ heard }) => heard.endsWith('slow'))).toBe(true);
+  expect([...silent, ...half].every(({ heard }) => heard === '')).toBe(true);
 });

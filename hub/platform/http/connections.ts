@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface ConnectionLimits {
@@ -12,6 +13,22 @@ const statusOf: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
+
+type Connection = Socket & { _httpMessage?: ServerResponse | null };
+
+/** Closes the connections of a server on which no request is under way: to Node, one on which half of one came is not idle. */
+export function closeWithoutRequest(server: Server): () => void {
+  const open = new Set<Connection>();
+  server.on('connection', (socket: Connection) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  // What becomes of it then is for others to say.
+  server.on('upgrade', (_request, socket: Connection) => open.delete(socket));
+  return () => {
+    for (const socket of open) if (socket._httpMessage === undefined || socket._httpMessage === null) socket.destroy();
+  };
+}
 
 /** Lets no connection stay that is of no use: one whose request could not be read is answered and destroyed, and so is one that is silent for too long. */
 export function guardConnections(

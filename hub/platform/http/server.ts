@@ -8,7 +8,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
-import { guardConnections } from './connections.ts';
+import { closeWithoutRequest, guardConnections } from './connections.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
 import { newRequestId, requestIdOf } from './request-id.ts';
@@ -155,6 +155,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   );
   sockets.serve(server);
   guardConnections(server);
+  const closeRest = closeWithoutRequest(server);
 
   return {
     listen: (host, port) => listen(server, host, port),
@@ -167,7 +168,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         server.closeAllConnections();
       }, deadlineMs);
       // Connections that were busy become idle one by one and would else be kept alive.
-      const sweep = setInterval(() => server.closeIdleConnections(), 100);
+      const startedAt = performance.now();
+      const sweep = setInterval(() => {
+        server.closeIdleConnections();
+        // A request that was on its way has come by then.
+        if (performance.now() - startedAt > halfRequestMs) closeRest();
+      }, 100);
       await closed;
       clearTimeout(timer);
       clearInterval(sweep);
@@ -175,6 +181,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   };
 }
+
+/** How long a stop waits for the rest of a request of which only a part came, in milliseconds. */
+const halfRequestMs = 1_000;
 
 /** The headers that keep browsers from what they should not do, which are the same for every answer. */
 function securityHeaders(isHttps: boolean): [name: string, value: string][] {

@@ -256,9 +256,9 @@ export class DevicePolls {
 
   /** Confirms the device where that is not done, and looks whether there may be something: with all that look in that moment. */
   async #finds(request: WaitingPoll['request']): Promise<'nothing' | 'something'> {
-    const { device, secretHash, isConfirmed, running } = request;
+    const { device, secretHash, isConfirmed, running, deadline } = request;
     if (secretHash === null || (isConfirmed && running.length > 0)) return 'something';
-    const seen = await this.#deps.secrets.look({ nodeId: device.nodeId, secretHash });
+    const seen = await this.#deps.secrets.look({ nodeId: device.nodeId, secretHash }, deadline > performance.now());
     if (seen === null) throw revoked();
     request.isConfirmed = true;
     return running.length === 0 && !seen.hasOpen ? 'nothing' : 'something';

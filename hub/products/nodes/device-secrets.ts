@@ -89,11 +89,11 @@ export class DeviceSecrets {
 
   /**
    * Confirms a device, notes that it lives, and says whether anything waits for it: for all that ask in one moment, which is longer for those that
-   * waited in vain just before. Null when it is not paired any more.
+   * waited in vain just before and will wait again. Null when it is not paired any more.
    */
-  async look(proof: Proof): Promise<SeenDevice | null> {
+  async look(proof: Proof, waits: boolean): Promise<SeenDevice | null> {
     const restedAt = this.#known.peek(proof.nodeId)?.restedAt ?? Number.NEGATIVE_INFINITY;
-    const isPatient = performance.now() - restedAt < restsMs;
+    const isPatient = waits && performance.now() - restedAt < restsMs;
     const seen = await (isPatient ? this.#patientLooks : this.#looks).add('', proof);
     this.#remember(proof, seen);
     return seen;

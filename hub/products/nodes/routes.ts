@@ -48,8 +48,10 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
         history.commands(principal.tenantId, params.id, query),
       listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),
       heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
-      async pollAutomationNodeCommands({ principal, query, signal, raw: { response } }) {
-        const handedOut = await polls.poll(principal, query, signal);
+      async pollAutomationNodeCommands({ principal, query, signal, raw: { request, response } }) {
+        // An answer without a body hands nothing out.
+        const asked = request.method === 'HEAD' ? { ...query, max: 0 } : query;
+        const handedOut = await polls.poll(principal, asked, signal);
         if (handedOut.leases.length > 0) unlessSent(response, () => void polls.putBack(principal, handedOut));
         return handedOut.answer;
       },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../../../../test/fixtures/statements.ts';
@@ -12,6 +12,7 @@ import { engineRetention } from '../../../engine/upkeep.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { Months, monthStart } from '../../../platform/db/months.ts';
+import { removeAged } from '../../../platform/db/row-retention.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
 import { asReplay, asRetry, runAgain } from './again.ts';
 import { MonthRetention } from './month-retention.ts';
@@ -157,6 +158,32 @@ test('a run that ended late is seen wherever in a large month it lies', async ()
   const retention = new MonthRetention({ db, months, logger, days, look: { runs: 2, ms: 60_000 } });
   expect(await retention.settle()).toEqual(old[1]);
   expect(await parts()).toContain(idBefore(old[1] as Date));
+});
+
+test('a process whose clock runs ahead takes no run, step or line that the clock of the database keeps', async () => {
+  const id = await makeRun(monthStart(new Date()));
+  await database.query(
+    `insert into run_logs (id, tenant_id, run_id, step_index, level, message) values ($1, $2, $1, 0, 'info', 'x')`,
+    [id, plain],
+  );
+  const counts = async () =>
+    (
+      await database.query<Record<string, number>>(
+        'select (select count(*)::int from runs) as runs, (select count(*)::int from run_steps) as steps, (select count(*)::int from run_logs) as lines',
+      )
+    )[0];
+  const before = await counts();
+  expect(before).toMatchObject({ runs: 1, lines: 1 });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 200 * dayMs });
+  try {
+    await months.make(tables);
+    await months.dropOver(tables.map((table) => ({ ...table, days: 60 })));
+    await removeAged({ db, logger }, [{ table: 'run_logs', days: 60 }]);
+    await prune(60);
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(await counts()).toEqual(before);
 });
 
 test('whether a run of a month is to stay is found without reading the month', async () => {

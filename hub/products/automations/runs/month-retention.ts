@@ -69,7 +69,7 @@ export class MonthRetention {
 
   async #look(stopping: AbortSignal | undefined): Promise<void> {
     const { months, days } = this.#options;
-    const keptFrom = new Date(Date.now() - days * dayMs);
+    const keptFrom = new Date((await months.now()).getTime() - days * dayMs);
     const over = monthStart(keptFrom);
     let settled = over;
     const parts = await months.partsBefore('run_steps', idBefore(over));
