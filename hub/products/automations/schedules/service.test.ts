@@ -275,3 +275,79 @@ test('two processes that fire the same schedules start each run once', async () 
   expect(runs.length).toBe(200);
   expect(runs.every(({ fires }) => fires === 1)).toBe(true);
 });
+
+/** Runs of schedules that wait for a row which somebody else has locked, as one that replaces its open run does. */
+async function besideLock(isLocked: (workflowId: string) => boolean) {
+  const holder = newId();
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [holder]);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
+  const over = db.system(async (tx) => {
+    await tx.query('hold_row', 'SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [holder]);
+    hasLocked();
+    await released;
+  });
+  await locked;
+  const admit: ConstructorParameters<typeof Schedules>[0]['runs']['admit'] = async (tx, { id }) => {
+    if (isLocked(id)) await tx.query('want_row', 'SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [holder]);
+    return () => undefined;
+  };
+  const schedules = new Schedules({
+    db,
+    logger: pino({ level: 'silent' }),
+    dispatch: () => undefined,
+    runs: { admit, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
+    validateSteps: () => undefined,
+  });
+  return { schedules, release: () => (release(), over) };
+}
+
+test.each([1, 3])(
+  'schedules that wait for a lock (%i of 40) keep no other from firing, and fire by themselves once that is free',
+  async (count) => {
+    const tenantId = await dueSchedules(40, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
+    const held = (
+      await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 ORDER BY id LIMIT $2', [
+        tenantId,
+        count,
+      ])
+    ).map(({ id }) => id);
+    const { schedules, release } = await besideLock((id) => held.includes(id));
+    const firedOf = async () =>
+      (
+        await database.query<{ workflow_id: string }>('SELECT workflow_id FROM schedule_fires WHERE tenant_id = $1', [
+          tenantId,
+        ])
+      ).map(({ workflow_id }) => workflow_id);
+    try {
+      let started = 0;
+      // Those that wait are found one after the other.
+      for (let looks = 0; looks < 5 && started < 40 - count; looks += 1) started += await schedules.fireDue();
+      expect(started).toBe(40 - count);
+      const fired = await firedOf();
+      expect([fired.length, fired.filter((id) => held.includes(id))]).toEqual([40 - count, []]);
+      // What falls due next is not kept either.
+      await database.query('UPDATE workflows SET next_run_at = now() WHERE id = $1', [fired[0]]);
+      expect(await schedules.fireDue()).toBe(1);
+    } finally {
+      await release();
+    }
+    expect(await schedules.fireDue()).toBe(count);
+    expect((await firedOf()).length).toBe(41);
+    expect(await schedules.fireDue()).toBe(0);
+  },
+);
+
+test('while all fires wait for the database a look ends, and the next ones make up for it', async () => {
+  const tenantId = await dueSchedules(64, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
+  const { schedules, release } = await besideLock(() => true);
+  try {
+    expect(await schedules.fireDue()).toBe(0);
+  } finally {
+    await release();
+  }
+  let started = 0;
+  for (let looks = 0; looks < 20 && started < 64; looks += 1) started += await schedules.fireDue();
+  expect([started, (await runsOf(tenantId)).length]).toEqual([64, 64]);
+});
