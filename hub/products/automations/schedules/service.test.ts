@@ -187,7 +187,7 @@ async function dueSchedules(count: number, more: { limits?: object; jitterSecond
 }
 
 /** Schedules beside a worker that has room for so many runs. */
-function besideWorker(room: number) {
+function besideWorker(room: number, meanwhile: () => Promise<void> = async () => undefined) {
   const begun: string[] = [];
   let kept = 0;
   const intake = new RunIntake(db, () => undefined);
@@ -205,7 +205,10 @@ function besideWorker(room: number) {
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    runs: {
+      admit: async () => () => undefined,
+      takeRoom: async (_tx, _tenantId, wanted) => (await meanwhile(), wanted),
+    },
     intake,
     validateSteps: () => undefined,
   });
@@ -244,6 +247,40 @@ test.each([
   );
   expect([begun, kept()]).toEqual([[], 0]);
 });
+
+test.each([
+  ['quiet hours', `quiet_hours = '{"from":"00:00","to":"23:59","timezone":"UTC"}'`],
+  ['approvals', `approvals_required_for = '{log}'`],
+])(
+  'runs of schedules whose policy was given new %s while they were fired are queued, and begin under it',
+  async (_what, change) => {
+    const tenantId = await dueSchedules(3);
+    await database.query(
+      `INSERT INTO automation_policies (tenant_id, standing_orders, approvals_required_for) VALUES ($1, '', '{}')`,
+      [tenantId],
+    );
+    // Another workspace fires in the same transaction.
+    const others = newId();
+    await database.query(
+      `INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{"automations":true}')`,
+      [others],
+    );
+    await database.query(
+      `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+     SELECT gen_random_uuid(), $1, 'w', true, 1, trigger, steps, next_run_at FROM workflows WHERE tenant_id = $2`,
+      [others, tenantId],
+    );
+    const { schedules, begun, kept } = besideWorker(10, async () => {
+      await database.query(`UPDATE automation_policies SET ${change} WHERE tenant_id = $1`, [tenantId]);
+    });
+    expect(await schedules.fireDue()).toBe(6);
+    const statusesOf = async (id: string) =>
+      (await runsOf(id)).map(({ status, promised, fires }) => [status, promised, fires]);
+    expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1, 1]));
+    expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 0, 1]));
+    expect([begun.length, kept()]).toEqual([3, 0]);
+  },
+);
 
 test('a schedule whose fire can not be written fails alone, and keeps no room', async () => {
   const tenantId = await dueSchedules(20);

@@ -3,7 +3,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { isGated, termColumns } from '../../../engine/index.ts';
+import { isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
 import type { HeldStarts, PromisedJob, RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -176,7 +176,7 @@ export class Schedules {
   ): Promise<Pick<Look, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${isGated} AS is_gated,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
