@@ -155,8 +155,12 @@ export class Batches<Item, Result> {
       if (busy.length === 1) waiting.push(...busy);
       else parts.push(...halves(busy));
     };
-    await this.#try(key, entries, { lockTimeoutMs }, divide);
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + lockTimeoutMs + patienceMs;
+    await this.#try(key, entries, { lockTimeoutMs }, (busy, error) => {
+      // Where not a lock but the database itself takes that long, its parts would each wait as long again.
+      if (performance.now() > until) rejectAll(busy, error);
+      else divide(busy, error);
+    });
     for (const part of parts) {
       if (performance.now() > until) waiting.push(...part);
       else await this.#try(key, part, { lockTimeoutMs: partLockTimeoutMs }, divide);
