@@ -22,6 +22,12 @@ export interface LockedDefinition extends RunTerms {
   steps: Step[];
 }
 
+/** The same, of a transaction that has not locked its workspace and the policy of that. */
+export interface FoundDefinition extends LockedDefinition {
+  /** Differs once anything changed of those. */
+  workspace_stamp: string;
+}
+
 /** A workflow as a start found it, with what tells whether it still is so. */
 export interface Definition extends LockedDefinition {
   /** Differs once anything changed that a start depends on. */
@@ -35,9 +41,12 @@ export const termColumns = `t.entitlements, p.approvals_required_for, p.error_wo
 /** Whether anything may hold back the runs of a workflow before they begin, as SQL, of the same. */
 export const isGated = `(w.limits IS NOT NULL OR coalesce(w.trigger->'schedule'->>'overlap' = 'queue', false) OR p.quiet_hours IS NOT NULL OR p.max_runs_per_hour IS NOT NULL)`;
 
+/** What tells whether workspace and policy still are as they were found, as SQL, of the same. */
+export const workspaceStamp = `concat_ws(' ', t.xmin, coalesce(p.xmin::text, '-'))`;
+
 /**
  * The stamp of a definition, as SQL, of the same: the transactions that wrote its rows last, which PostgreSQL keeps with every row, and how
  * many workflows share its webhook token. So whatever is changed by whomever, nobody has to say so for others to notice.
  */
-export const definitionStamp = `concat_ws(' ', w.xmin, t.xmin, coalesce(p.xmin::text, '-'), CASE WHEN w.webhook_token_hash IS NOT NULL THEN
+export const definitionStamp = `concat_ws(' ', w.xmin, ${workspaceStamp}, CASE WHEN w.webhook_token_hash IS NOT NULL THEN
   (SELECT count(*) FROM workflows o WHERE o.tenant_id = w.tenant_id AND o.webhook_token_hash = w.webhook_token_hash AND o.deleted_at IS NULL) END)`;

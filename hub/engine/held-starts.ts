@@ -3,7 +3,8 @@ import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/tracing/trace-context.ts';
 import type { NewRun } from './accept-runs.ts';
-import type { LockedDefinition } from './definitions.ts';
+import { workspaceStamp } from './definitions.ts';
+import type { FoundDefinition, LockedDefinition } from './definitions.ts';
 import { leaseSeconds } from './store.ts';
 import type { ClaimedRun } from './store.ts';
 
@@ -16,7 +17,7 @@ export interface Reservation extends Disposable {
 /** A run that nothing holds back, of a workflow that is locked. */
 export type HeldStart = Pick<NewRun, 'trigger' | 'context' | 'payload' | 'environment'> & {
   id: string;
-  definition: LockedDefinition;
+  definition: FoundDefinition;
 };
 
 /** A run that was accepted as one that this process holds, as its worker sees it. */
@@ -83,9 +84,12 @@ export class HeldStarts implements Disposable {
     return true;
   }
 
-  /** Writes runs for which room was taken, one for each, in their order. Nothing of them exists before the transaction commits. */
-  async accept(tx: Transaction, starts: readonly HeldStart[]): Promise<void> {
-    if (starts.length === 0) return;
+  /**
+   * Writes runs for which room was taken, one for each, in their order. Nothing of them exists before the transaction commits. Answers which it
+   * wrote: none whose workspace or policy was changed since they were found, for that may hold it back.
+   */
+  async accept(tx: Transaction, starts: readonly HeldStart[]): Promise<ReadonlySet<string>> {
+    if (starts.length === 0) return new Set();
     const traceParent = currentTraceParent();
     for (const tenantId of new Set(starts.map(({ definition }) => definition.tenant_id)))
       noteWorkspaceChange(tx, tenantId);
@@ -93,14 +97,18 @@ export class HeldStarts implements Disposable {
       'accept_begun_runs',
       `WITH given AS MATERIALIZED (
          SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, version int, trigger jsonb, context text, payload jsonb,
-           environment text, trace_parent text)
+           environment text, trace_parent text, stamp text)
+       ), known AS MATERIALIZED (
+         SELECT t.id, ${workspaceStamp} AS stamp FROM tenants t LEFT JOIN automation_policies p ON p.tenant_id = t.id WHERE t.id = ANY(ARRAY(SELECT DISTINCT tenant_id FROM given))
+       ), fit AS MATERIALIZED (
+         SELECT g.* FROM given g JOIN known k ON k.id = g.tenant_id AND k.stamp = g.stamp
        ), flow AS (
-         INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
+         INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM fit
        )
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, depth, requested_by, trace_parent, wake_at, queued_at,
          started_at, fence, lease_expires_at)
        SELECT id, tenant_id, workflow_id, version, flow_id, 'running', trigger, context, payload, environment, 1, 0, '{}', trace_parent, now(), now(), now(), 1, now() + make_interval(secs => $2)
-       FROM given RETURNING id, queued_at, trigger, payload`,
+       FROM fit RETURNING id, queued_at, trigger, payload`,
       [
         JSON.stringify(
           starts.map(({ definition, ...run }) => ({
@@ -110,6 +118,7 @@ export class HeldStarts implements Disposable {
             workflow_id: definition.id,
             version: definition.version,
             trace_parent: traceParent,
+            stamp: definition.workspace_stamp,
           })),
         ),
         leaseSeconds,
@@ -122,6 +131,7 @@ export class HeldStarts implements Disposable {
       if (row === undefined || reservation === undefined) return [];
       return [{ reservation, run: begunRun(definition, run, { ...row, traceParent }) }];
     });
+    return new Set(byId.keys());
   }
 
   /** Lets them begin: their transaction is committed. Answers how many they are. */

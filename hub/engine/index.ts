@@ -16,8 +16,8 @@ export { addressesOf, hostOf, normalHost } from './grants.ts';
 export type { WorkflowGrants } from './grants.ts';
 export { addHistogram, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
-export { definitionStamp, isGated, termColumns } from './definitions.ts';
-export type { Definition, LockedDefinition } from './definitions.ts';
+export { definitionStamp, isGated, termColumns, workspaceStamp } from './definitions.ts';
+export type { Definition, FoundDefinition } from './definitions.ts';
 export type { HeldStart, HeldStarts } from './held-starts.ts';
 export type { RunIntake } from './intake.ts';
 export type {

@@ -109,6 +109,41 @@ function engineWith(skills: Skill[]): Engine {
   });
 }
 
+test('a start that waits for a lock keeps no other of its workspace from starting', async () => {
+  const tenantId = await workspace();
+  const [heldId, freeId] = [await workflow(tenantId), await workflow(tenantId)];
+  const [held, free] = [await definitionOf(tenantId, heldId), await definitionOf(tenantId, freeId)];
+  await database.query(
+    `CREATE FUNCTION await_start() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(hashtext(NEW.workflow_id::text)); RETURN NEW; END $$`,
+  );
+  await database.query(
+    `CREATE TRIGGER await_start BEFORE INSERT ON runs FOR EACH ROW WHEN (NEW.workflow_id = '${heldId}') EXECUTE FUNCTION await_start()`,
+  );
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
+  const over = db.system(async (tx) => {
+    await tx.query('hold_start', 'SELECT pg_advisory_xact_lock(hashtext($1))', [heldId]);
+    hasLocked();
+    await released;
+  });
+  await locked;
+  const { intake, begun } = intakeWith();
+  const starts = [held, free].map((definition) => intake.accept({ ...start, definition }));
+  let isHeldAccepted = false;
+  void starts[0]?.then(() => (isHeldAccepted = true));
+  try {
+    await starts[1];
+    expect([begun.map((run) => run.workflow_id), isHeldAccepted]).toEqual([[freeId], false]);
+  } finally {
+    release();
+    await over;
+  }
+  await Promise.all(starts);
+  await database.query('DROP TRIGGER await_start ON runs');
+  expect(begun.map((run) => run.workflow_id)).toEqual([freeId, heldId]);
+  expect(await countOf(tenantId)).toBe(2);
+});
+
 test('a run for which this process has room is its own from the first moment, and many of them are one statement', async () => {
   const tenantId = await workspace();
   const definition = await definitionOf(tenantId, await workflow(tenantId));

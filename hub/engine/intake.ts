@@ -1,5 +1,5 @@
 import { Batches } from '../platform/db/batches.ts';
-import type { Database } from '../platform/db/database.ts';
+import type { Database, Transaction, TransactionOptions } from '../platform/db/database.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
@@ -49,7 +49,7 @@ export class RunIntake {
   constructor(db: Database, dispatch: (jobs: PromisedJob[]) => void) {
     this.#dispatch = dispatch;
     this.#batches = new Batches({
-      flush: (tenantId, items) => acceptHeld(db, tenantId, items),
+      flush: (tenantId, items, options) => acceptHeld(db, tenantId, items, options),
       bytesOf: ({ text }) => text.length,
     });
   }
@@ -110,8 +110,13 @@ export class RunIntake {
 }
 
 /** Writes runs whose definitions stand as they were found, in one statement; null for each of the others. */
-async function acceptHeld(db: Database, tenantId: string, items: readonly Item[]): Promise<(AcceptedRow | null)[]> {
-  const { rows } = await db.workspace(tenantId, (tx) => {
+async function acceptHeld(
+  db: Database,
+  tenantId: string,
+  items: readonly Item[],
+  options: TransactionOptions,
+): Promise<(AcceptedRow | null)[]> {
+  const work = (tx: Transaction) => {
     noteWorkspaceChange(tx, tenantId);
     const accepted = tx.query<AcceptedRow>(
       'accept_held_runs',
@@ -141,7 +146,8 @@ async function acceptHeld(db: Database, tenantId: string, items: readonly Item[]
     );
     commitBehind(tx);
     return accepted;
-  });
+  };
+  const { rows } = await db.workspace(tenantId, work, options);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return items.map(({ runId }) => byId.get(runId) ?? null);
 }

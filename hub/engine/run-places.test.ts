@@ -323,6 +323,91 @@ describe('the places of a process', () => {
     expect([own.begun, own.givenBack]).toEqual([['a0'], ['a0']]);
   });
 
+  test('are waited for by a process that stops as long as a run that it will hold is still being accepted', async () => {
+    const own = bench({ concurrency: 1, maxRuns: 10 });
+    const late = own.places.reserve('a');
+    let isDrained = false;
+    const drained = own.places.drain(60_000).then(() => (isDrained = true));
+    await settled();
+    expect(isDrained).toBe(false);
+    late?.begin(held('a0'));
+    await drained;
+    expect(own.givenBack).toEqual(['a0']);
+  });
+
+  test('are begun or given back once each for all runs that a process holds, in whatever order things come', async () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      let state = seed;
+      const dice = (sides: number) => {
+        state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+        return Math.floor((state / 2 ** 32) * sides);
+      };
+      const all = ['a', 'b', 'c'].flatMap((tenant) => named(tenant, 3));
+      const own = bench({
+        concurrency: 1 + dice(3),
+        maxRuns: 2 + dice(8),
+        isOutside: (runId) => runId.endsWith('1'),
+      });
+      const holds: string[] = [];
+      const timesOf = (runId: string, list: readonly string[]) => list.filter((id) => id === runId).length;
+      // Nobody holds a run anew that waits here already to go on.
+      const isWaiting = (runId: string) =>
+        timesOf(runId, holds) > timesOf(runId, own.heldBegun) + timesOf(runId, own.givenBack);
+      const open: { tenantId: string; reservation: Reservation }[] = [];
+      let drained: Promise<void> | undefined;
+      const stopsAt = dice(2) === 0 ? dice(80) : -1;
+      for (let turn = 0; turn < 80; turn += 1) {
+        if (turn === stopsAt) drained = own.places.drain(60_000);
+        const runId = all[dice(all.length)] as string;
+        const [chosen] = open.slice(dice(open.length));
+        switch (dice(7)) {
+          case 0:
+            own.take(runId);
+            break;
+          case 1:
+            void own.places.accept(dice(2) === 0 ? { runId } : { runId, tenantId: tenantOf(runId) });
+            break;
+          case 2: {
+            const reservation = own.places.reserve(tenantOf(runId));
+            if (reservation !== null) open.push({ tenantId: tenantOf(runId), reservation });
+            break;
+          }
+          case 3: {
+            const going = open.find(({ tenantId }) => tenantId === tenantOf(runId));
+            if (going === undefined || isWaiting(runId)) break;
+            holds.push(runId);
+            going.reservation.begin(held(runId));
+            // A reservation is ended once, however often that is said.
+            if (dice(2) === 0) going.reservation[Symbol.dispose]();
+            open.splice(open.indexOf(going), 1);
+            break;
+          }
+          case 4:
+            if (chosen === undefined) break;
+            chosen.reservation[Symbol.dispose]();
+            open.splice(open.indexOf(chosen), 1);
+            break;
+          case 5:
+            own.release(runId);
+            break;
+          default:
+            await settled();
+        }
+      }
+      for (const { reservation } of open) reservation[Symbol.dispose]();
+      const none = { known: 0, returned: 0, workspaces: 0, working: 0, inHand: 0, inLine: 0, reserved: 0 };
+      const isOver = () => Object.values(own.places.counts).every((count) => count === 0);
+      for (let turns = 0; turns < 1_000 && !isOver(); turns += 1) {
+        for (const runId of all) own.release(runId);
+        await settled();
+      }
+      expect(own.places.counts, `dice ${seed}`).toEqual(none);
+      await drained;
+      expect([...own.heldBegun, ...own.givenBack].toSorted(), `dice ${seed}`).toEqual(holds.toSorted());
+      expect(own.ended.length, `dice ${seed}`).toBe(own.begun.length);
+    }
+  });
+
   test('are left to others by a process that stops', async () => {
     const own = bench({ concurrency: 1, maxRuns: 10 });
     own.take('a0');

@@ -77,6 +77,9 @@ export class RunPlaces {
   #working = 0;
   #inHand = 0;
   #inLine = 0;
+  /** Reservations that are open. */
+  #reserved = 0;
+  readonly #noneReserved = Promise.withResolvers<void>();
   #served = 0;
   #hasMore = false;
   #looking: Promise<void> | null = null;
@@ -100,6 +103,19 @@ export class RunPlaces {
     }, this.#lookEveryMs);
   }
 
+  /** All that is counted: nothing of it is left once all runs have ended or were given back. */
+  get counts(): Record<'known' | 'returned' | 'workspaces' | 'working' | 'inHand' | 'inLine' | 'reserved', number> {
+    return {
+      known: this.#known.size,
+      returned: this.#returned.size,
+      workspaces: this.#shares.size,
+      working: this.#working,
+      inHand: this.#inHand,
+      inLine: this.#inLine,
+      reserved: this.#reserved,
+    };
+  }
+
   /** How many jobs of the queue wait here for a place at most: enough to fill the places while the next are looked for. */
   get maxFromQueue(): number {
     return Math.max(32, this.#options.concurrency * 4);
@@ -121,6 +137,7 @@ export class RunPlaces {
     if (this.#draining || this.#full.has(tenantId) || this.#freeInLine(this.#shares.get(tenantId)) <= 0) return null;
     const share = this.#shareOf(tenantId);
     share.reserved += 1;
+    this.#reserved += 1;
     this.#inLine += 1;
     let isOpen = true;
     const end = () => {
@@ -128,15 +145,20 @@ export class RunPlaces {
       isOpen = false;
       if (!wasOpen) return false;
       share.reserved -= 1;
+      this.#reserved -= 1;
       this.#inLine -= 1;
       return true;
     };
     return {
       begin: (run) => {
         if (!end()) return;
-        if (this.#draining) this.#leave(run);
-        else {
+        if (this.#draining) {
+          this.#leave(run);
+          this.#forgetIfIdle(tenantId, share);
+          this.#noteIfNoneReserved();
+        } else {
           this.#lineHeld(share, run);
+          this.#forgetIfIdle(tenantId, share);
           // First whoever asked for it hears that it was accepted.
           this.#giveSoon();
         }
@@ -144,6 +166,7 @@ export class RunPlaces {
       [Symbol.dispose]: () => {
         if (!end()) return;
         this.#forgetIfIdle(tenantId, share);
+        this.#noteIfNoneReserved();
         this.#lookIfRoom();
       },
     };
@@ -172,12 +195,20 @@ export class RunPlaces {
     this.#draining = true;
     clearInterval(this.#timer);
     if (this.#pause !== null) clearTimeout(this.#pause);
-    for (const share of this.#shares.values()) {
-      for (const { left, held } of share.line.splice(0)) {
+    for (const [tenantId, share] of this.#shares) {
+      const line = share.line.splice(0);
+      this.#inLine -= line.length;
+      for (const { runId, left, held } of line) {
+        this.#known.delete(runId);
         left();
-        if (held !== null) this.#leave(held);
+        // A job that did not say whose it is stands in another line than the run that came back meanwhile.
+        const own = held ?? this.#returned.get(runId);
+        this.#returned.delete(runId);
+        if (own !== undefined) this.#leave(own);
       }
+      this.#forgetIfIdle(tenantId, share);
     }
+    this.#noteIfNoneReserved();
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, deadlineMs);
     await Promise.race([this.#settled(), late.promise]);
@@ -186,8 +217,12 @@ export class RunPlaces {
 
   /** Resolves once nothing is in hand, also of what was still being accepted. */
   async #settled(): Promise<void> {
-    while (this.#running.size > 0 || this.#looking !== null)
-      await Promise.allSettled([...this.#running, this.#looking]);
+    while (this.#running.size > 0 || this.#looking !== null || this.#reserved > 0)
+      await Promise.allSettled([...this.#running, this.#looking, this.#noneReserved.promise]);
+  }
+
+  #noteIfNoneReserved(): void {
+    if (this.#draining && this.#reserved === 0) this.#noneReserved.resolve();
   }
 
   #shareOf(tenantId: string): Share {

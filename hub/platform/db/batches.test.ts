@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Batches } from './batches.ts';
 import type { BatchesOptions } from './batches.ts';
-import { DatabaseOutage } from './errors.ts';
+import { DatabaseBusy, DatabaseOutage } from './errors.ts';
 
 /** Batches whose flushes end when they are told to. */
 function bench(options: Partial<BatchesOptions<string, string>> = {}) {
@@ -63,6 +63,51 @@ test('an outage is told to all at once, and nothing is tried item by item', asyn
   expect(results.map((result) => (result as { reason: Error }).reason.message)).toEqual(['away', 'away', 'away']);
   expect(flushes).toBe(1);
 });
+
+test('what waits for a lock keeps no other from being done, and is waited for itself as long as any transaction does', async () => {
+  const waits: [string, number | undefined][] = [];
+  let isFree = false;
+  const { batches } = bench({
+    flush: async (_key, items, { lockTimeoutMs }) => {
+      waits.push([items.join(''), lockTimeoutMs]);
+      isFree ||= lockTimeoutMs === undefined;
+      if (!isFree && ['x', 'y'].some((held) => items.includes(held))) throw new DatabaseBusy('locked', undefined);
+      return items.map((item) => `${item}!`);
+    },
+  });
+  const done: string[] = [];
+  await Promise.all([...'abxcdyef'].map(async (item) => done.push(await batches.add('k', item))));
+  expect(done.toSorted()).toEqual([...'abcdefxy'].map((item) => `${item}!`));
+  expect(done.slice(-2)).toEqual(['x!', 'y!']);
+  expect(waits.filter(([, lockTimeoutMs]) => lockTimeoutMs === undefined)).toEqual([['xy', undefined]]);
+});
+
+test.each([
+  ['a lock', 1_000, 7],
+  ['a slow answer', 30_000, 2],
+])(
+  'a database that keeps all of a batch waiting, for %s, is not waited for once for each of it',
+  async (_what, tookMs, atMost) => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      let flushes = 0;
+      const { batches } = bench({
+        flush: async () => {
+          flushes += 1;
+          vi.advanceTimersByTime(tookMs);
+          throw new DatabaseBusy('slow', undefined);
+        },
+      });
+      const results = await Promise.allSettled(
+        Array.from({ length: 64 }, (_unused, index) => batches.add('k', `${index}`)),
+      );
+      expect(new Set(results.map((result) => (result as { reason: Error }).reason.message))).toEqual(new Set(['slow']));
+      expect(flushes).toBeLessThan(atMost);
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
 
 test('keys take turns, however much one of them wants, and never share a batch', async () => {
   const { batches, flushes, began } = bench({ maxItems: 2, maxFlushesOfKey: 2, maxFlushes: 2 });

@@ -1,12 +1,16 @@
 import { AsyncResource } from 'node:async_hooks';
-import { DatabaseOutage } from './errors.ts';
+import type { TransactionOptions } from './database.ts';
+import { DatabaseBusy, DatabaseOutage } from './errors.ts';
+
+type FlushOptions = Pick<TransactionOptions, 'lockTimeoutMs'>;
 
 export interface BatchesOptions<Item, Result> {
   /**
    * Does many things of one kind at once, in one transaction: all of them, or none. Answers for each, in their order.
    * Its commit is what the promises of its items wait for.
+   * @param options of its transaction: how long it waits for a lock, since one item keeps the others waiting.
    */
-  flush: (key: string, items: readonly Item[]) => Promise<readonly Result[]>;
+  flush: (key: string, items: readonly Item[], options: FlushOptions) => Promise<readonly Result[]>;
   /** What an item takes up on its way, in bytes. */
   bytesOf: (item: Item) => number;
   maxItems?: number;
@@ -33,10 +37,20 @@ interface Line<Item, Result> {
   flushing: number;
 }
 
+type OnBusy<Item, Result> = (entries: readonly Entry<Item, Result>[], error: DatabaseBusy) => void;
+
+/** What a batch waits for a lock, and its parts once it did so in vain, in milliseconds. */
+const lockTimeoutMs = 1_000;
+const partLockTimeoutMs = 100;
+/** For so long those of a batch that can be done are looked for among those that have to wait, in milliseconds. */
+const patienceMs = 2_000;
+
 /**
  * Gathers what is wanted of the database within one tick, and while the flushes before it are under way, and does it in one transaction for
  * each key, such as a workspace: then a hundred callers share one statement, one commit and one wait for the disk. Keys take turns, so
  * that nobody's many items stand before another's few. What fails a batch is done again in halves, down to what fails it, which fails alone.
+ * Where a lock keeps a batch, whoever need not wait for it is found by halves, too, in a bounded time; the others then wait together as long
+ * as any transaction does, so that a database that is busy as a whole is not waited for once for each.
  */
 export class Batches<Item, Result> {
   readonly #options: Required<BatchesOptions<Item, Result>>;
@@ -128,19 +142,55 @@ export class Batches<Item, Result> {
 
   /** Never rejects: its entries do. */
   async #flush(key: string, entries: readonly Entry<Item, Result>[]): Promise<void> {
+    const rejectAll: OnBusy<Item, Result> = (busy, error) => {
+      for (const { reject } of busy) reject(error);
+    };
+    if (entries.length === 1) {
+      await this.#try(key, entries, {}, rejectAll);
+      return;
+    }
+    const parts: (readonly Entry<Item, Result>[])[] = [];
+    const waiting: Entry<Item, Result>[] = [];
+    const divide: OnBusy<Item, Result> = (busy) => {
+      if (busy.length === 1) waiting.push(...busy);
+      else parts.push(...halves(busy));
+    };
+    const until = performance.now() + lockTimeoutMs + patienceMs;
+    await this.#try(key, entries, { lockTimeoutMs }, (busy, error) => {
+      // Where not a lock but the database itself takes that long, its parts would each wait as long again.
+      if (performance.now() > until) rejectAll(busy, error);
+      else divide(busy, error);
+    });
+    for (const part of parts) {
+      if (performance.now() > until) waiting.push(...part);
+      else await this.#try(key, part, { lockTimeoutMs: partLockTimeoutMs }, divide);
+    }
+    if (waiting.length > 0) await this.#try(key, waiting, {}, rejectAll);
+  }
+
+  /** Does some together; by halves where something is wrong with one of them. */
+  async #try(
+    key: string,
+    entries: readonly Entry<Item, Result>[],
+    options: FlushOptions,
+    onBusy: OnBusy<Item, Result>,
+  ): Promise<void> {
     try {
       const results = await this.#options.flush(
         key,
         entries.map(({ item }) => item),
+        options,
       );
       for (const [index, { resolve }] of entries.entries()) resolve(results[index] as Result);
     } catch (error) {
-      if (entries.length === 1 || error instanceof DatabaseOutage) for (const { reject } of entries) reject(error);
-      else {
-        const half = Math.ceil(entries.length / 2);
-        await this.#flush(key, entries.slice(0, half));
-        await this.#flush(key, entries.slice(half));
-      }
+      if (error instanceof DatabaseBusy) onBusy(entries, error);
+      else if (entries.length === 1 || error instanceof DatabaseOutage) for (const { reject } of entries) reject(error);
+      else for (const half of halves(entries)) await this.#try(key, half, options, onBusy);
     }
   }
+}
+
+function halves<Some>(of: readonly Some[]): [Some[], Some[]] {
+  const half = Math.ceil(of.length / 2);
+  return [of.slice(0, half), of.slice(half)];
 }

@@ -16,7 +16,13 @@ import type { DatabaseOptions } from './open-pool.ts';
 import { keepOpen, workOn } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 
-export { DatabaseOutage, isDatabaseUnavailable, TransactionConflict, violatedConstraint } from './errors.ts';
+export {
+  DatabaseBusy,
+  DatabaseOutage,
+  isDatabaseUnavailable,
+  TransactionConflict,
+  violatedConstraint,
+} from './errors.ts';
 export type { Transaction };
 
 export interface TransactionOptions {
@@ -27,6 +33,8 @@ export interface TransactionOptions {
    * disk. Never false for what was promised to a caller.
    */
   durable?: boolean;
+  /** What a lock is waited for at most, in milliseconds; as long as any transaction does when left out. */
+  lockTimeoutMs?: number;
 }
 
 const systemScope = 'SET LOCAL ROLE outrigger_system';
@@ -176,9 +184,12 @@ export class Database implements AsyncDisposable {
   #transaction<Result>(
     scope: string,
     work: (tx: Transaction) => Promise<Result>,
-    { durable = true, readOnly = false }: TransactionOptions,
+    { durable = true, readOnly = false, lockTimeoutMs }: TransactionOptions,
   ): Promise<Result> {
-    const begin = `BEGIN${readOnly ? ' READ ONLY' : ''}; ${scope}${durable || readOnly ? '' : '; SET LOCAL synchronous_commit = off'}`;
+    const settings = [scope];
+    if (!durable && !readOnly) settings.push('SET LOCAL synchronous_commit = off');
+    if (lockTimeoutMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.round(lockTimeoutMs)}`);
+    const begin = `BEGIN${readOnly ? ' READ ONLY' : ''}; ${settings.join('; ')}`;
     return this.#repeat(() => this.#once(begin, work, readOnly));
   }
 

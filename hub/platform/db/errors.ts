@@ -59,6 +59,14 @@ export class DatabaseOutage extends AppError {
   }
 }
 
+/** The database was reached, but what was asked for waited too long for what somebody else does, or got in its way: the rest of a batch may go through. */
+export class DatabaseBusy extends DatabaseOutage {
+  constructor(message: string, cause: unknown) {
+    super(message, cause);
+    this.name = 'DatabaseBusy';
+  }
+}
+
 /** Thrown by a transaction that found the rows changed under it: it is rolled back and run again. */
 export class TransactionConflict extends Error {
   readonly code = '40001';
@@ -76,7 +84,7 @@ export function toOutage(error: unknown): DatabaseOutage | null {
   if (isDatabaseUnavailable(error))
     return new DatabaseOutage('The database is out of reach; try again shortly.', error);
   if (hasCode(error, busyCodes) || hasCode(error, conflictCodes))
-    return new DatabaseOutage('The database is too busy now; try again shortly.', error);
+    return new DatabaseBusy('The database is too busy now; try again shortly.', error);
   return null;
 }
 

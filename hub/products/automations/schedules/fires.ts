@@ -3,12 +3,12 @@ import type { WorkflowLimits } from '../../../../shared/contract/automations/wor
 import { fillPayload } from '../../../../shared/inputs-check.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import { acceptRuns } from '../../../engine/index.ts';
-import type { HeldStart, HeldStarts, LockedDefinition, NewRun, PromisedJob } from '../../../engine/index.ts';
+import type { FoundDefinition, HeldStart, HeldStarts, NewRun, PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
 /** A workflow whose schedule is due, locked. */
-export interface DueWorkflow extends LockedDefinition {
+export interface DueWorkflow extends FoundDefinition {
   trigger: Trigger;
   limits: WorkflowLimits | null;
   inputs: WorkflowInputs | null;
@@ -55,17 +55,21 @@ export async function startFires(tx: Transaction, fires: Fire[], held: HeldStart
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const begins: HeldStart[] = [];
+  const begins: { run: NewRun; start: HeldStart }[] = [];
   const queued: NewRun[] = [];
   for (const { fire, run } of given) {
     const { workflow: definition, fireAt, outcome } = fire;
     if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
     const { id, trigger, context, payload, environment, notBefore } = run;
     if (!definition.is_gated && notBefore === null && held?.takeRoom(run.tenantId) === true)
-      begins.push({ id, definition, trigger, context, payload, environment });
+      begins.push({ run, start: { id, definition, trigger, context, payload, environment } });
     else queued.push(run);
   }
-  await held?.accept(tx, begins);
+  const accepted = await held?.accept(
+    tx,
+    begins.map(({ start }) => start),
+  );
+  queued.push(...begins.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
   return (await acceptRuns(tx, queued)).map(({ job }) => job);
 }
 

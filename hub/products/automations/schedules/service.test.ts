@@ -187,7 +187,7 @@ async function dueSchedules(count: number, more: { limits?: object; jitterSecond
 }
 
 /** Schedules beside a worker that has room for so many runs. */
-function besideWorker(room: number) {
+function besideWorker(room: number, meanwhile: () => Promise<void> = async () => undefined) {
   const begun: string[] = [];
   let kept = 0;
   const intake = new RunIntake(db, () => undefined);
@@ -205,7 +205,10 @@ function besideWorker(room: number) {
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    runs: {
+      admit: async () => () => undefined,
+      takeRoom: async (_tx, _tenantId, wanted) => (await meanwhile(), wanted),
+    },
     intake,
     validateSteps: () => undefined,
   });
@@ -245,6 +248,40 @@ test.each([
   expect([begun, kept()]).toEqual([[], 0]);
 });
 
+test.each([
+  ['quiet hours', `quiet_hours = '{"from":"00:00","to":"23:59","timezone":"UTC"}'`],
+  ['approvals', `approvals_required_for = '{log}'`],
+])(
+  'runs of schedules whose policy was given new %s while they were fired are queued, and begin under it',
+  async (_what, change) => {
+    const tenantId = await dueSchedules(3);
+    await database.query(
+      `INSERT INTO automation_policies (tenant_id, standing_orders, approvals_required_for) VALUES ($1, '', '{}')`,
+      [tenantId],
+    );
+    // Another workspace fires in the same transaction.
+    const others = newId();
+    await database.query(
+      `INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{"automations":true}')`,
+      [others],
+    );
+    await database.query(
+      `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+     SELECT gen_random_uuid(), $1, 'w', true, 1, trigger, steps, next_run_at FROM workflows WHERE tenant_id = $2`,
+      [others, tenantId],
+    );
+    const { schedules, begun, kept } = besideWorker(10, async () => {
+      await database.query(`UPDATE automation_policies SET ${change} WHERE tenant_id = $1`, [tenantId]);
+    });
+    expect(await schedules.fireDue()).toBe(6);
+    const statusesOf = async (id: string) =>
+      (await runsOf(id)).map(({ status, promised, fires }) => [status, promised, fires]);
+    expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1, 1]));
+    expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 0, 1]));
+    expect([begun.length, kept()]).toEqual([3, 0]);
+  },
+);
+
 test('a schedule whose fire can not be written fails alone, and keeps no room', async () => {
   const tenantId = await dueSchedules(20);
   const [poison] = await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 LIMIT 1', [
@@ -274,4 +311,80 @@ test('two processes that fire the same schedules start each run once', async () 
   const runs = await runsOf(tenantId);
   expect(runs.length).toBe(200);
   expect(runs.every(({ fires }) => fires === 1)).toBe(true);
+});
+
+/** Runs of schedules that wait for a row which somebody else has locked, as one that replaces its open run does. */
+async function besideLock(isLocked: (workflowId: string) => boolean) {
+  const holder = newId();
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [holder]);
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: hasLocked } = Promise.withResolvers<void>();
+  const over = db.system(async (tx) => {
+    await tx.query('hold_row', 'SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [holder]);
+    hasLocked();
+    await released;
+  });
+  await locked;
+  const admit: ConstructorParameters<typeof Schedules>[0]['runs']['admit'] = async (tx, { id }) => {
+    if (isLocked(id)) await tx.query('want_row', 'SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [holder]);
+    return () => undefined;
+  };
+  const schedules = new Schedules({
+    db,
+    logger: pino({ level: 'silent' }),
+    dispatch: () => undefined,
+    runs: { admit, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    intake: null,
+    validateSteps: () => undefined,
+  });
+  return { schedules, release: () => (release(), over) };
+}
+
+test.each([1, 3])(
+  'schedules that wait for a lock (%i of 40) keep no other from firing, and fire by themselves once that is free',
+  async (count) => {
+    const tenantId = await dueSchedules(40, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
+    const held = (
+      await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 ORDER BY id LIMIT $2', [
+        tenantId,
+        count,
+      ])
+    ).map(({ id }) => id);
+    const { schedules, release } = await besideLock((id) => held.includes(id));
+    const firedOf = async () =>
+      (
+        await database.query<{ workflow_id: string }>('SELECT workflow_id FROM schedule_fires WHERE tenant_id = $1', [
+          tenantId,
+        ])
+      ).map(({ workflow_id }) => workflow_id);
+    try {
+      let started = 0;
+      // Those that wait are found one after the other.
+      for (let looks = 0; looks < 5 && started < 40 - count; looks += 1) started += await schedules.fireDue();
+      expect(started).toBe(40 - count);
+      const fired = await firedOf();
+      expect([fired.length, fired.filter((id) => held.includes(id))]).toEqual([40 - count, []]);
+      // What falls due next is not kept either.
+      await database.query('UPDATE workflows SET next_run_at = now() WHERE id = $1', [fired[0]]);
+      expect(await schedules.fireDue()).toBe(1);
+    } finally {
+      await release();
+    }
+    expect(await schedules.fireDue()).toBe(count);
+    expect((await firedOf()).length).toBe(41);
+    expect(await schedules.fireDue()).toBe(0);
+  },
+);
+
+test('while all fires wait for the database a look ends, and the next ones make up for it', async () => {
+  const tenantId = await dueSchedules(64, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
+  const { schedules, release } = await besideLock(() => true);
+  try {
+    expect(await schedules.fireDue()).toBe(0);
+  } finally {
+    await release();
+  }
+  let started = 0;
+  for (let looks = 0; looks < 20 && started < 64; looks += 1) started += await schedules.fireDue();
+  expect([started, (await runsOf(tenantId)).length]).toEqual([64, 64]);
 });

@@ -3,9 +3,9 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { isGated, termColumns } from '../../../engine/index.ts';
+import { isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
 import type { HeldStarts, PromisedJob, RunIntake } from '../../../engine/index.ts';
-import { DatabaseOutage } from '../../../platform/db/database.ts';
+import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Runs } from '../runs/index.ts';
@@ -24,18 +24,29 @@ export interface SchedulesDependencies {
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** What some transactions fired: what is to be handed over, and told, after them. */
-interface Fired {
+/** What one look fires: what is to be handed over, and told, after its transactions. */
+interface Look {
+  /** Whether runs may be held by this process at once. */
+  holds: boolean;
+  /** What is fired together; what others keep from that is divided behind it. */
+  parts: (readonly string[])[];
+  /** Until when parts are fired, by `performance.now()`; null as long as nothing was kept waiting. */
+  until: number | null;
   jobs: PromisedJob[];
   after: (() => void)[];
-  /** Runs that began here already. */
-  begun: number;
+  started: number;
   failures: unknown[];
 }
 
 const batchSize = 1_000;
 /** For how long a schedule that failed is left alone, in milliseconds. */
 const failingMs = 60_000;
+/** What a batch of fires waits for a lock, and what a part of one that did so in vain does, in milliseconds: meanwhile no other schedule fires. */
+const lockTimeoutMs = 1_000;
+const partLockTimeoutMs = 100;
+/** For so long one look goes on once a batch waited in vain, and then with schedules that wait by themselves, in milliseconds. */
+const partsMs = 2_000;
+const waitingMs = 1_000;
 /** Schedules that one look fires; those that fell due meanwhile and those beyond it are for the next one. */
 const maxAtOnce = 20_000;
 
@@ -44,6 +55,8 @@ export class Schedules {
   readonly #deps: SchedulesDependencies;
   /** Schedules that could not be fired even by themselves: they keep the others from nothing. */
   readonly #failing = new LRUCache<string, true>({ max: 10_000, ttl: failingMs });
+  /** Due schedules that wait for what somebody else holds, each fired by itself; the one tried longest ago comes first. */
+  readonly #waiting = new Set<string>();
 
   constructor(dependencies: SchedulesDependencies) {
     this.#deps = dependencies;
@@ -51,50 +64,98 @@ export class Schedules {
 
   /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. @throws what the first of those threw that could not be fired. */
   async fireDue(): Promise<number> {
-    const fired: Fired = { jobs: [], after: [], begun: 0, failures: [] };
+    const listed = await this.#listDue();
+    const due = listed.filter((id) => !this.#failing.has(id));
+    const isListed = new Set(listed);
+    for (const id of this.#waiting) if (!isListed.has(id)) this.#waiting.delete(id);
+    const waiting = [...this.#waiting].filter((id) => !this.#failing.has(id));
+    const free = due.filter((id) => !this.#waiting.has(id));
+    // Runs that this process holds may not wait for further batches to be fired.
+    const holds = due.length <= batchSize;
+    const parts = Array.from({ length: Math.ceil(free.length / batchSize) }, (_unused, index) =>
+      free.slice(index * batchSize, (index + 1) * batchSize),
+    );
+    const look: Look = { holds, parts, until: null, jobs: [], after: [], started: 0, failures: [] };
     try {
-      // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
-      const due = (await this.#listDue()).filter((id) => !this.#failing.has(id));
-      // Runs that this process holds may not wait for further batches to be fired.
-      const holds = due.length <= batchSize;
-      for (let from = 0; from < due.length; from += batchSize)
-        await this.#fire(due.slice(from, from + batchSize), holds, fired);
+      await this.#fireParts(look);
+      this.#handOver(look);
+      const until = performance.now() + waitingMs;
+      for (const id of waiting) if (performance.now() < until) await this.#fire([id], look, partLockTimeoutMs);
     } finally {
       // A batch that fails takes nothing back of those that are committed.
-      fired.after.forEach((tell) => tell());
-      this.#deps.dispatch(fired.jobs);
+      this.#handOver(look);
     }
-    if (fired.failures.length > 0) throw fired.failures[0];
-    return fired.jobs.length + fired.begun;
+    if (look.failures.length > 0) throw look.failures[0];
+    return look.started;
+  }
+
+  #handOver(look: Look): void {
+    for (const tell of look.after.splice(0)) tell();
+    this.#deps.dispatch(look.jobs.splice(0));
   }
 
   /** Fires some in one transaction; those that fail it in halves, down to what fails by itself, which is left alone for a while. */
-  async #fire(ids: readonly string[], holds: boolean, fired: Fired): Promise<void> {
+  async #fire(ids: readonly string[], look: Look, waitsMs: number): Promise<void> {
+    const [first] = ids;
+    const half = Math.ceil(ids.length / 2);
     try {
-      using held = holds ? (this.#deps.intake?.openStarts() ?? null) : null;
-      const { jobs, after } = await this.#deps.db.system((tx) => {
-        held?.[Symbol.dispose]();
-        return this.#fireBatch(tx, ids, held);
-      });
-      fired.jobs.push(...jobs);
-      fired.after.push(...after);
-      fired.begun += held?.begin() ?? 0;
+      using held = look.holds ? (this.#deps.intake?.openStarts() ?? null) : null;
+      const { jobs, after } = await this.#deps.db.system(
+        (tx) => {
+          held?.[Symbol.dispose]();
+          return this.#fireBatch(tx, ids, held);
+        },
+        { lockTimeoutMs: waitsMs },
+      );
+      look.jobs.push(...jobs);
+      look.after.push(...after);
+      look.started += jobs.length + (held?.begin() ?? 0);
+      for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
+      if (error instanceof DatabaseBusy && first !== undefined) {
+        look.until ??= performance.now() + partsMs;
+        if (ids.length === 1) this.#leaveWaiting(first, error);
+        else look.parts.push(ids.slice(0, half), ids.slice(half));
+        return;
+      }
       if (error instanceof DatabaseOutage) throw error;
-      const [first] = ids;
       if (ids.length === 1 && first !== undefined) {
         this.#failing.set(first, true);
-        fired.failures.push(error);
+        look.failures.push(error);
         this.#deps.logger.error(
           { err: error, workflowId: first },
           'a schedule could not be fired; it is tried again later',
         );
         return;
       }
-      const half = Math.ceil(ids.length / 2);
-      await this.#fire(ids.slice(0, half), holds, fired);
-      await this.#fire(ids.slice(half), holds, fired);
+      await this.#fire(ids.slice(0, half), look, waitsMs);
+      await this.#fire(ids.slice(half), look, waitsMs);
     }
+  }
+
+  /** Fires what is fired together, down to what waits by itself; once something waited, what there is no time for is for the next look. */
+  async #fireParts(look: Look): Promise<void> {
+    for (const ids of look.parts) {
+      if (look.until === null) {
+        // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
+        await this.#fire(ids, look, lockTimeoutMs);
+      } else if (performance.now() < look.until) {
+        this.#handOver(look);
+        await this.#fire(ids, look, partLockTimeoutMs);
+      } else {
+        this.#deps.logger.warn('schedules that are due wait for the database; the next look goes on with them');
+        return;
+      }
+    }
+  }
+
+  #leaveWaiting(id: string, error: DatabaseBusy): void {
+    if (!this.#waiting.delete(id))
+      this.#deps.logger.warn(
+        { err: error, workflowId: id },
+        'a schedule waits for what somebody else holds; it is fired by itself as soon as that is free',
+      );
+    this.#waiting.add(id);
   }
 
   /** The workflows whose schedules are due: the first of each workspace, then the second of each, and so on. */
@@ -112,10 +173,10 @@ export class Schedules {
     tx: Transaction,
     ids: readonly string[],
     held: HeldStarts | null,
-  ): Promise<Pick<Fired, 'jobs' | 'after'>> {
+  ): Promise<Pick<Look, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${isGated} AS is_gated,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
