@@ -226,6 +226,7 @@ test('a turn ends with the batch under way when the process stops', async () => 
   const [stopped, entries] = [AbortSignal.abort(), await countOf('audit_log')];
   const stopping = new AbortController();
   const breaking = {
+    systemStatement: (...given: Parameters<Database['systemStatement']>) => db.systemStatement(...given),
     system: async (...given: Parameters<Database['system']>) => db.system(...given).finally(() => stopping.abort()),
   } as unknown as Database;
   expect(
