@@ -5,8 +5,11 @@ import { devicesReturnSeconds, leaseSeconds } from './lease.ts';
 
 /** Whoever serves devices says so this often, in milliseconds. */
 const beatMs = 1_000;
-/** After so long without a word nobody served devices, in seconds. */
-const silentSeconds = 10;
+/**
+ * After so long without a word nobody served devices, in seconds. Short beside the 30 s that a command waits for its device: a device pauses
+ * after an outage for about as long again, and what was left of the wait would not do.
+ */
+const silentSeconds = 4;
 const key = 'devices_served';
 
 /**
