@@ -2,6 +2,8 @@
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument, Command, CommanderError, Option } from 'commander';
+import { isAllowed, powers, setAllowed } from '../../shared/companion/settings.ts';
+import type { LocalSettings, Power } from '../../shared/companion/settings.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { visibleLine, visibleText } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
@@ -14,8 +16,6 @@ import { appVersion, describeDevice } from './facts.ts';
 import { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import { askStatus, describeRunning } from './owner.ts';
-import { isAllowed, powers, setAllowed } from './settings.ts';
-import type { LocalSettings, Power } from './settings.ts';
 
 const pairDeadlineMs = 20_000;
 
@@ -134,7 +134,7 @@ program
       `running    ${running === null ? 'no' : describeRunning(running)}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
       `paused     ${settings.paused ? 'yes' : 'no'}`,
-      `allowed    ${powers.filter((power) => isAllowed(settings, power)).join(', ') || 'nothing'}`,
+      `allowed    ${powers.filter((power) => isAllowed(settings, power, Date.now())).join(', ') || 'nothing'}`,
       `shared     ${settings.sharedFolders.join(', ') || 'no folder'}`,
     ];
     print(

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { localSettings } from './settings.ts';
-import type { LocalSettings } from './settings.ts';
 
 /** Something that the owner of this machine must mend; its message is one line that says how. */
 export class CompanionError extends Error {

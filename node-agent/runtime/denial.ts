@@ -1,9 +1,9 @@
 import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { navigationProblem } from './commands/browser/navigation-policy.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
-import type { LocalSettings } from './settings.ts';
 
 /** Whether a command reads shared folders; what is shared is looked up on the disk, by `whyNotShared`. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';

@@ -5,6 +5,7 @@ import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { summarise } from './audit.ts';
@@ -23,7 +24,6 @@ import { appVersion } from './facts.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
 import { ProcessGuard } from './process-guard.ts';
-import type { LocalSettings } from './settings.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;

@@ -3,6 +3,7 @@ import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
 import type { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../shared/commands/catalog.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/device.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
@@ -10,7 +11,6 @@ import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { listDisplays, screenProblem } from './commands/capture-devices.ts';
 import { findTool } from './commands/media-tool.ts';
 import type { ProcessGuard } from './process-guard.ts';
-import type { LocalSettings } from './settings.ts';
 
 export type DeviceFacts = z.input<typeof deviceFacts>;
 export type DeviceInfo = z.input<typeof deviceInfo>;

@@ -5,8 +5,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
+import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import { isStorableText, toStorableText } from '../../../shared/json.ts';
-import type { LocalSettings } from '../settings.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 

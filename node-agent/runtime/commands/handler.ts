@@ -1,6 +1,6 @@
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
+import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import type { CommandApproval } from '../../../shared/contract/nodes/device.ts';
-import type { LocalSettings } from '../settings.ts';
 
 /** A file or bytes that go to the hub with the result, under a name that the reply refers to. */
 export interface ResultArtifact {

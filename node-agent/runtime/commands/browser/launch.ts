@@ -1,5 +1,5 @@
 import type { BrowserContext } from 'playwright-core';
-import type { LocalSettings } from '../../settings.ts';
+import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
 import { hasHostLists } from './navigation-policy.ts';

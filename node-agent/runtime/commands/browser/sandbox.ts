@@ -1,4 +1,4 @@
-import type { LocalSettings } from '../../settings.ts';
+import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 
 /** Whether Chromium would run without its sandbox, which it can't have as root. */
 export const lacksSandbox = () => process.getuid?.() === 0;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Page, Request, Route } from 'playwright-core';
-import type { LocalSettings } from '../../settings.ts';
+import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { HostFilter } from './host-filter.ts';
 import { launchBrowser, usableBrowser } from './launch.ts';

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { powers } from './settings.ts';
+import { companionState, historyEntry, promptAnswers, systemPermission } from './state.ts';
+
+/**
+ * The control channel: how the owner's programs on the same machine, the command line and the window, speak with a running companion. Each line on the
+ * socket is a JSON object. Both sides first prove that they can read the key in the data folder (`hello`), then the client sends requests
+ * `{ id, method, params }`, in any number at once, and gets `{ id, result }` or `{ id, error }`; after `subscribe` also `{ event }`.
+ */
+
+export interface ControlMethod<Params extends z.ZodType = z.ZodType, Result extends z.ZodType = z.ZodType> {
+  params: Params;
+  result: Result;
+}
+
+const method = <Params extends z.ZodType, Result extends z.ZodType>(
+  params: Params,
+  result: Result,
+): ControlMethod<Params, Result> => ({ params, result });
+const nothing = z.strictObject({});
+const power = z.enum(powers);
+const hosts = z.array(z.string().min(1).max(300)).max(1_000);
+
+/** One wish of the owner. The same function carries it out whether the companion runs or not. */
+export const ownerChange = z.discriminatedUnion('change', [
+  z.strictObject({ change: z.literal('pause') }),
+  z.strictObject({ change: z.literal('resume') }),
+  z.strictObject({
+    change: z.literal('allow'),
+    power,
+    /** For so long; for good when left out. */
+    minutes: z.int().min(1).max(525_600).optional(),
+    /** With `browser`: also as root, where Chromium has no sandbox. */
+    withoutSandbox: z.boolean().optional(),
+  }),
+  z.strictObject({ change: z.literal('deny'), power }),
+  z.strictObject({ change: z.literal('share'), path: z.string().min(1).max(4_096) }),
+  z.strictObject({ change: z.literal('unshare'), path: z.string().min(1).max(4_096) }),
+  /** Whether the owner is asked for programs that no rule decides. */
+  z.strictObject({ change: z.literal('ask'), ask: z.boolean() }),
+  z.strictObject({ change: z.literal('programs'), programs: z.array(z.string().min(1).max(4_096)).max(1_000) }),
+  z.strictObject({
+    change: z.literal('add_rule'),
+    decision: z.enum(['allow', 'deny']),
+    pattern: z.string().min(1).max(2_000),
+    minutes: z.int().min(1).max(525_600).optional(),
+  }),
+  z.strictObject({ change: z.literal('remove_rule'), id: z.uuid() }),
+  z.strictObject({ change: z.literal('browser_hosts'), allowHosts: hosts, blockHosts: hosts }),
+  z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
+  z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
+  z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),
+]);
+export type OwnerChange = z.output<typeof ownerChange>;
+
+/** What a self-test tries, by doing it. */
+export const testParts = ['screen', 'camera', 'audio', 'system', 'browser', 'hub'] as const;
+export type TestPart = (typeof testParts)[number];
+
+export const testResult = z.object({
+  part: z.enum(testParts),
+  /** `off`: the owner has not switched it on, and nothing was tried. */
+  state: z.enum(['passed', 'failed', 'off']),
+  detail: z.string(),
+  /** Who denies it, where somebody does, and how to allow it. */
+  permission: systemPermission.nullable(),
+  /** The frame that was taken, small, so that the owner sees what a workflow would. */
+  picture: z.object({ contentType: z.string(), base64: z.string() }).nullable(),
+  durationMs: z.number(),
+});
+export type TestResult = z.output<typeof testResult>;
+
+export const controlMethods = {
+  state: method(nothing, companionState),
+  /** Newest first. */
+  history: method(
+    z.strictObject({ limit: z.int().min(1).max(1_000).default(200) }),
+    z.object({ entries: z.array(historyEntry) }),
+  ),
+  picture: method(
+    z.strictObject({ commandId: z.string().min(1).max(100) }),
+    z.object({ contentType: z.string(), base64: z.string() }),
+  ),
+  change: method(ownerChange, companionState),
+  answerPrompt: method(z.strictObject({ promptId: z.uuid(), answer: z.enum(promptAnswers) }), companionState),
+  pair: method(
+    z.strictObject({
+      code: z.string().min(1).max(50),
+      hub: z.string().min(1).max(2_000),
+      name: z.string().min(1).max(200).optional(),
+      /** Allow http to another machine. */
+      insecure: z.boolean().default(false),
+      /** Although this machine is paired: forgets that hub. */
+      force: z.boolean().default(false),
+      /** The owner's word that the secret may lie in a file that only they can read, where there is no key store. */
+      secretInFile: z.boolean().default(false),
+    }),
+    companionState,
+  ),
+  /** Forgets the hub, and tells it so where it can be reached. */
+  unpair: method(nothing, z.object({ nodeId: z.string().nullable(), hubKnows: z.boolean() })),
+  test: method(
+    z.strictObject({ parts: z.array(z.enum(testParts)).min(1).max(testParts.length) }),
+    z.object({ results: z.array(testResult) }),
+  ),
+  subscribe: method(nothing, companionState),
+} as const;
+
+export type ControlMethods = typeof controlMethods;
+export type ControlMethodName = keyof ControlMethods;
+export type ControlParams<Name extends ControlMethodName> = z.input<ControlMethods[Name]['params']>;
+export type ControlResult<Name extends ControlMethodName> = z.output<ControlMethods[Name]['result']>;
+
+/** What a subscriber hears: the state whenever it changed, at most ten times a second, and each command that is over. */
+export const controlEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('state'), state: companionState }),
+  z.object({ event: z.literal('command'), entry: historyEntry }),
+  z.object({ event: z.literal('test'), result: testResult }),
+]);
+export type ControlEvent = z.output<typeof controlEvent>;
+
+/** Why a request was not carried out: a code of the companion's, and a sentence that says what to do. */
+export const controlError = z.object({ code: z.string(), message: z.string() });
+export type ControlError = z.output<typeof controlError>;
+
+/** The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. */
+export const controlHello = z.object({ hello: z.literal('outrigger.companion.v1'), nonce: z.string().length(64) });
+export const controlProof = z.object({ proof: z.string().length(64), nonce: z.string().length(64) });
+export const controlWelcome = z.object({ proof: z.string().length(64) });
+
+export const controlRequest = z.object({ id: z.int().min(0), method: z.string(), params: z.unknown() });
+export const controlAnswer = z.object({
+  id: z.int().min(0),
+  result: z.unknown().optional(),
+  error: controlError.optional(),
+});
+
+/** A line has at most so many characters: a picture fits. */
+export const maxControlLine = 48 * 1024 * 1024;

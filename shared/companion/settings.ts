@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { timestamp } from '../contract/common.ts';
+
+/** What an owner can allow or deny, each with a switch of its own. */
+export const powers = ['screen', 'camera', 'audio', 'files', 'system', 'browser'] as const;
+export type Power = (typeof powers)[number];
+
+/** Longest pattern of a program, in characters. */
+const maxPatternLength = 2_000;
+export const maxRules = 500;
+
+/**
+ * A word of the owner about programs: whether one may begin, asked in the order refusals, then permissions. `exact` binds everything that a prompt
+ * showed, `pattern` what the owner wrote.
+ */
+export const programRule = z.strictObject({
+  id: z.uuid(),
+  decision: z.enum(['allow', 'deny']),
+  /** Words of a command line in which `*` stands for any part of a word and a last word `**` for any further words; the words themselves for an exact rule. */
+  pattern: z.string().min(1).max(maxPatternLength),
+  /** SHA-256, in hex, of the canonical JSON of program, its bytes, argv, cwd, env and stdin; null for a pattern. */
+  exact: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable()
+    .default(null),
+  /** When it ends; null for good. */
+  until: timestamp.nullable().default(null),
+  createdAt: timestamp,
+});
+export type ProgramRule = z.output<typeof programRule>;
+
+/**
+ * What the owner of a machine allows. Everything is off until its owner switches it on, and nothing here can loosen what the hub forbids.
+ * @param isHostPattern Says whether a text names a host, or all hosts below one.
+ */
+export function settingsSchema(isHostPattern: (pattern: string) => boolean) {
+  // One that names no host would block nothing, and its owner would not know.
+  const hostPattern = z
+    .string()
+    .min(1)
+    .max(300)
+    .refine(isHostPattern, 'must be a host such as example.org, or *.example.org for all hosts below it');
+  return z.strictObject({
+    /** While true every command is refused and those under way are ended. */
+    paused: z.boolean().default(false),
+    /** When what is allowed for a time is over, for each power; one that stands here without being on means nothing. */
+    until: z.partialRecord(z.enum(powers), timestamp).default({}),
+    /** Absolute paths of folders that workflows may list and read. */
+    sharedFolders: z.array(z.string().min(1)).default([]),
+    files: z
+      .strictObject({
+        /** Sharing a folder is the word that counts; this takes all of them back at once without forgetting which they are. */
+        allowed: z.boolean().default(true),
+      })
+      .prefault({}),
+    capture: z
+      .strictObject({
+        screen: z.boolean().default(false),
+        camera: z.boolean().default(false),
+        audio: z.boolean().default(false),
+        /** Whether the pictures that were sent are kept for a day, for the owner to look at. */
+        keepPictures: z.boolean().default(true),
+      })
+      .prefault({}),
+    system: z
+      .strictObject({
+        allowed: z.boolean().default(false),
+        /** When not empty: only programs whose resolved path or bare name stands here may run. */
+        programs: z.array(z.string().min(1)).default([]),
+        /** Whether the owner is asked on the screen for what no rule decides. */
+        ask: z.boolean().default(false),
+        rules: z.array(programRule).max(maxRules).default([]),
+      })
+      .prefault({}),
+    browser: z
+      .strictObject({
+        allowed: z.boolean().default(false),
+        /** Run the browser with a window when there is a display. */
+        headed: z.boolean().default(false),
+        /** Host patterns, `example.org` or `*.example.org`; when not empty only these may be visited. */
+        allowHosts: z.array(hostPattern).default([]),
+        blockHosts: z.array(hostPattern).default([]),
+        /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
+        evaluate: z.boolean().default(true),
+        /** As root Chromium has no sandbox: a page that breaks out of it has the whole machine, so that needs a word of its own. */
+        withoutSandbox: z.boolean().default(false),
+        executablePath: z.string().min(1).optional(),
+        /** Pages without a command for so long are closed; the browser too once it has none, in seconds. */
+        idleSeconds: z.number().int().min(5).max(86_400).default(300),
+      })
+      .prefault({}),
+  });
+}
+
+export type LocalSettings = z.output<ReturnType<typeof settingsSchema>>;
+
+/** Whether an owner's switch for a power is on, be it for a time that is over. */
+const isOn = (settings: LocalSettings, power: Power): boolean =>
+  power === 'system' || power === 'browser' || power === 'files' ? settings[power].allowed : settings.capture[power];
+
+/** Whether an owner lets workflows use a power at an instant, in milliseconds since 1970. */
+export function isAllowed(settings: LocalSettings, power: Power, now: number): boolean {
+  const until = settings.until[power];
+  return isOn(settings, power) && (until === undefined || now < Date.parse(until));
+}
+
+/** Switches a power, for good or until an instant. */
+export function setAllowed(settings: LocalSettings, power: Power, allowed: boolean, until?: string): void {
+  if (power === 'system' || power === 'browser' || power === 'files') settings[power].allowed = allowed;
+  else settings.capture[power] = allowed;
+  if (allowed && until !== undefined) settings.until[power] = until;
+  else delete settings.until[power];
+}
+
+/** The settings as they are in force at an instant: what was allowed for a time that is over is off, and rules that ended are gone. */
+export function inForce(settings: LocalSettings, now: number): LocalSettings {
+  const effective = structuredCloneOf(settings);
+  for (const power of powers) if (!isAllowed(settings, power, now)) setAllowed(effective, power, false);
+  effective.system.rules = effective.system.rules.filter(({ until }) => until === null || now < Date.parse(until));
+  return effective;
+}
+
+/** When something that is allowed for a time ends next after an instant, in milliseconds since 1970; null when nothing does. */
+export function nextEnd(settings: LocalSettings, now: number): number | null {
+  const ends = [
+    ...powers.filter((power) => isAllowed(settings, power, now)).map((power) => settings.until[power]),
+    ...settings.system.rules.map(({ until }) => until ?? undefined),
+  ]
+    .flatMap((until) => (until === undefined ? [] : [Date.parse(until)]))
+    .filter((end) => end > now);
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
+const structuredCloneOf = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;

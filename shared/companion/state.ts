@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { timestamp } from '../contract/common.ts';
+import { powers, settingsSchema } from './settings.ts';
+
+/** What a companion says of itself to its owner: to the command line and to the window. Whatever came from a hub or a page in it is text, and hostile. */
+
+/** A way to mend what stands in the way of a power: in words, and where there is one, the one thing to click. */
+const remedy = z.object({
+  text: z.string(),
+  /** A pane of the system's own settings, a command to copy, or another wish of the window. */
+  action: z
+    .discriminatedUnion('kind', [
+      z.object({ kind: z.literal('open_settings'), pane: z.enum(['screen', 'camera', 'microphone']) }),
+      z.object({ kind: z.literal('copy'), command: z.string() }),
+      z.object({ kind: z.literal('ask_system'), power: z.enum(powers) }),
+      z.object({ kind: z.literal('share_folder') }),
+    ])
+    .nullable(),
+});
+export type Remedy = z.output<typeof remedy>;
+
+/** Whether the system under the companion lets it use a power. */
+export const systemPermission = z.object({
+  state: z.enum(['granted', 'denied', 'missing', 'unknown']),
+  /** What is known: the displays, the camera's name, the path of the browser, or what is missing. */
+  detail: z.string(),
+  remedy: remedy.nullable(),
+});
+export type SystemPermission = z.output<typeof systemPermission>;
+
+/** One power with the three that must agree: the owner, the hub, the system. */
+const powerState = z.object({
+  power: z.enum(powers),
+  isAllowed: z.boolean().describe('The owner, now'),
+  until: timestamp.nullable().describe("When the owner's word ends by itself"),
+  hubAllows: z.boolean().nullable().describe('Null when the hub has no switch for it, or was not heard of yet'),
+  system: systemPermission,
+});
+export type PowerState = z.output<typeof powerState>;
+
+/** A command that waits for the owner's word: exactly what would run. */
+export const prompt = z.object({
+  id: z.uuid(),
+  commandId: z.string(),
+  /** Path of the program that `argv[0]` means on this machine, and the SHA-256 of its bytes. */
+  program: z.string(),
+  programSha256: z.string(),
+  argv: z.array(z.string()),
+  cwd: z.string(),
+  env: z.record(z.string(), z.string()),
+  stdin: z.string().nullable(),
+  timeoutMs: z.number(),
+  approvedBy: z.string().nullable().describe('Who approved it at the hub, as the hub says'),
+  /** Why nothing decides it: no rule does, or one did for other bytes of the same program. */
+  reason: z.enum(['no_rule', 'program_changed']),
+  askedAt: timestamp,
+  expiresAt: timestamp.describe('When it is refused by itself'),
+});
+export type Prompt = z.output<typeof prompt>;
+
+/** The answers to a prompt: this time; exactly this for half an hour; exactly this for good; exactly this never again. */
+export const promptDecisions = ['once', '30_minutes', 'always', 'never'] as const;
+/** Besides: not this time. */
+export const promptAnswers = ['deny', ...promptDecisions] as const;
+export type PromptAnswer = (typeof promptAnswers)[number];
+
+/** A command that is over, and what became of it. */
+export const historyEntry = z.object({
+  commandId: z.string(),
+  type: z.string(),
+  time: timestamp.describe('When it was over'),
+  /** What was asked for, shortened; never what was typed, read or sent. */
+  summary: z.string(),
+  approvedBy: z.string().nullable(),
+  outcome: z.string().describe('`succeeded`, or the code of the failure'),
+  message: z.string().nullable(),
+  durationMs: z.number(),
+  /** Whether the picture that was sent is kept, for `picture`. */
+  hasPicture: z.boolean(),
+});
+export type HistoryEntry = z.output<typeof historyEntry>;
+
+/** Where the device secret lies. */
+export const secretPlaces = ['file', 'key_store'] as const;
+
+export const companionState = z.object({
+  version: z.string(),
+  pid: z.int(),
+  dataFolder: z.string(),
+  /** How this process keeps the device secret of a pairing that is made now; no key store means that the owner must agree to a file. */
+  keyStore: z.object({ name: z.string().nullable().describe('Null where the system has none') }),
+  paired: z
+    .object({
+      hub: z.string().describe('Its address, in ASCII'),
+      nodeId: z.string(),
+      name: z.string().nullable(),
+      pairedAt: z.string(),
+      secretIn: z.enum(secretPlaces),
+    })
+    .nullable(),
+  connection: z.object({
+    isUp: z.boolean(),
+    by: z.enum(['channel', 'poll']),
+    lastError: z.string().nullable(),
+  }),
+  /** Why it does not work, although it is paired: the hub revoked this machine, the secret can't be read. */
+  problem: z.string().nullable(),
+  running: z.array(z.object({ id: z.string(), type: z.string(), summary: z.string(), startedAt: timestamp })),
+  prompts: z.array(prompt),
+  settings: settingsSchema(() => true),
+  powers: z.array(powerState),
+});
+export type CompanionState = z.output<typeof companionState>;
