@@ -1,3 +1,4 @@
+import { deviceTimeMs } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
@@ -55,7 +56,7 @@ export function dispatch(
   const { run } = held;
   const { index: stepIndex, attempt, call, timeoutSeconds } = site;
   const { nodeId, waitMs, command } = splitNodeInput(input);
-  const timeoutMs = (command as { timeoutMs?: number }).timeoutMs ?? skill.command.timeoutMs;
+  const timeoutMs = deviceTimeMs(skill.command, command);
   const id = newId();
   const announce = () => deps.nodes.announce(nodeId);
   let send = announce;

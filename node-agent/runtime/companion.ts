@@ -1,19 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { nextEnd } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
+import type { AuditLine } from './audit.ts';
 import { spreadPeriod } from './backoff.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { PictureKeeper, RunningCommand } from './dispatcher.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
 import { HeldCommands, maxHeld } from './held-commands.ts';
+import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import { HubConnection } from './hub-connection.ts';
 import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
-import { ownDataFolder } from './owner.ts';
-import type { RunningStatus } from './owner.ts';
 import { ProcessGuard } from './process-guard.ts';
+import type { Prompts } from './prompts.ts';
 
 export interface CompanionOptions {
   folder: DataFolder;
@@ -21,6 +24,14 @@ export interface CompanionOptions {
   /** Aborts to stop: what runs is ended, results are sent. */
   signal: AbortSignal;
   onEvent: (event: CompanionEvent) => void;
+  /** Hears of each command that is over. */
+  onCommand?: (line: AuditLine) => void;
+  /** Hears that something of `view` changed. */
+  onChange?: () => void;
+  prompts?: Prompts;
+  pictures?: PictureKeeper;
+  /** The app around this runtime. */
+  host?: HostPort | null;
   /** False where everything is to go by requests, also where a channel could be had. */
   channel?: boolean;
 }
@@ -33,10 +44,25 @@ const quickCommandMs = 100;
 const requestTimeoutMs = 20_000;
 /** A poll costs nothing while a channel holds it, in seconds. */
 const channelPollSeconds = 600;
-const settingsBeatMs = 500;
+const settingsBeatMs = 250;
 const stopDeadlineMs = 8_000;
 
 const isAbort = (signal: AbortSignal) => signal.aborted;
+
+/** What the hub lets workflows do with this machine, as far as it said. */
+export interface HubSwitches {
+  system?: boolean;
+  browser?: boolean;
+}
+
+/** What its owner sees of a companion at work. */
+export interface CompanionView {
+  isUp: boolean;
+  by: 'channel' | 'poll';
+  lastError: string | null;
+  running: RunningCommand[];
+  hubAllows: HubSwitches;
+}
 
 /**
  * A companion at work: polls its hub, carries commands out, reports results until the hub has them, and lives through lost
@@ -67,6 +93,10 @@ export class Companion {
   #declaresHeld = true;
   /** When the settings were written that are in force. */
   #watched: number | null | undefined;
+  /** When something of them ends by itself, in milliseconds since 1970. */
+  #nextEnd: number | null = null;
+  /** The hub's own switches, once it said them. */
+  #hubAllows: HubSwitches = {};
 
   constructor(options: CompanionOptions) {
     this.#options = options;
@@ -74,7 +104,10 @@ export class Companion {
     this.#connection = new HubConnection({
       identity,
       channel: options.channel !== false,
-      onEvent: options.onEvent,
+      onEvent: (event) => {
+        options.onEvent(event);
+        options.onChange?.();
+      },
       onRevoked: (error) => this.#stopping.abort(error),
     });
     this.#stopping.signal.addEventListener(
@@ -99,30 +132,28 @@ export class Companion {
       audit: new AuditLog(folder.audit),
       nodeId: identity.nodeId,
       guard: this.#guard,
-      onOutcome: (type, outcome, message) => options.onEvent({ event: 'command', type, outcome, message }),
+      host: options.host ?? null,
+      prompts: options.prompts,
+      pictures: options.pictures,
+      onChange: () => options.onChange?.(),
+      onOutcome: (line) => {
+        options.onEvent({ event: 'command', type: line.type, outcome: line.outcome, message: line.message });
+        options.onCommand?.(line);
+      },
     });
   }
 
-  get status(): RunningStatus {
-    const { hub, nodeId } = this.#options.identity;
-    return {
-      pid: process.pid,
-      connected: this.#connection.isUp,
-      byChannel: this.#connection.by === 'channel',
-      hub,
-      nodeId,
-      running: this.#dispatcher.running,
-      lastError: this.#connection.lastError,
-    };
+  get view(): CompanionView {
+    const { isUp, by, lastError } = this.#connection;
+    return { isUp, by, lastError, running: this.#dispatcher.running, hubAllows: this.#hubAllows };
   }
 
   /**
-   * Works until the signal aborts.
-   * @throws CompanionError when another companion has the data folder, its journal can't be kept, or the hub revoked this device.
+   * Works until the signal aborts. The data folder must be this process's alone.
+   * @throws CompanionError when its journal can't be kept, or the hub revoked this device.
    */
   async run(): Promise<void> {
-    const { signal, folder } = this.#options;
-    await using _owner = await ownDataFolder(folder, () => this.status);
+    const { signal } = this.#options;
     this.#journal.open();
     await using _guard = this.#guard;
     await using dispatcher = this.#dispatcher;
@@ -292,7 +323,7 @@ export class Companion {
   async #beat(): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
-    const settings = folder.readSettings();
+    const settings = folder.settingsInForce();
     const facts = await this.#facts.read(signal);
     const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
@@ -308,6 +339,8 @@ export class Companion {
       { signal, timeoutMs: requestTimeoutMs },
     );
     this.#pace = body.hub;
+    this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
+    this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);
   }
 
@@ -321,23 +354,32 @@ export class Companion {
     this.#listenAgain();
   }
 
-  /** What the owner changes takes effect now, not with the next command. */
+  /** What the owner changed takes effect now, not with the next look at the file. */
+  settingsChanged(): void {
+    this.#watchSettings();
+  }
+
   #watchSettings(): void {
-    const stamp = this.#options.folder.settingsStamp();
-    if (stamp === this.#watched) return;
+    const stamp = this.#options.folder.stampOf('settings.json');
+    const isOver = this.#nextEnd !== null && Date.now() >= this.#nextEnd;
+    if (stamp === this.#watched && !isOver) return;
     const isFirst = this.#watched === undefined;
     this.#watched = stamp;
-    if (isFirst) return;
     let paused = true;
     try {
       const read = this.#options.folder.readSettings();
+      this.#nextEnd = nextEnd(read, Date.now());
       ({ paused } = read);
-      this.#track(this.#dispatcher.applySettings(read));
+      if (isFirst) return;
+      this.#track(this.#dispatcher.applySettings(this.#options.folder.settingsInForce()));
     } catch (error) {
+      this.#nextEnd = null;
       this.#connection.lastError = (error as Error).message;
+      if (isFirst) return;
     }
     if (paused) this.#dispatcher.endAll('paused', 'The owner of this machine paused the companion.');
     this.#options.onEvent({ event: 'settings', paused });
+    this.#options.onChange?.();
     this.#track(this.#beat().catch(() => undefined));
   }
 

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { localSettings } from './settings.ts';
 
@@ -17,14 +18,21 @@ export class CompanionError extends Error {
   }
 }
 
-const identity = z.strictObject({
-  nodeId: z.uuid(),
-  deviceSecret: z.string().min(1),
-  hub: z.url(),
-  name: z.string().optional(),
-  pairedAt: z.string(),
-});
-export type Identity = z.output<typeof identity>;
+const pairing = z
+  .strictObject({
+    nodeId: z.uuid(),
+    deviceSecret: z.string().min(1).optional(),
+    /** The secret as the system's key store sealed it, in base64. */
+    sealedSecret: z.string().min(1).optional(),
+    hub: z.url(),
+    name: z.string().optional(),
+    pairedAt: z.string(),
+  })
+  .refine(({ deviceSecret, sealedSecret }) => (deviceSecret === undefined) !== (sealedSecret === undefined));
+/** How this machine is known to its hub, as it lies on the disk. */
+export type Pairing = z.output<typeof pairing>;
+/** The same, with its secret. */
+export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { deviceSecret: string };
 
 /** Everything that the companion keeps on this machine, readable by its owner alone. */
 export class DataFolder {
@@ -57,15 +65,19 @@ export class DataFolder {
     return join(this.path, 'audit.jsonl');
   }
 
+  get pictures(): string {
+    return join(this.path, 'pictures');
+  }
+
   get browserProfile(): string {
     return join(this.path, 'browser-profile');
   }
 
   /** How this machine is known to its hub, or null when it is not paired. */
-  readIdentity(): Identity | null {
+  readPairing(): Pairing | null {
     const text = this.#read('identity.json');
     if (text === null) return null;
-    const parsed = identity.safeParse(parseJson(text));
+    const parsed = pairing.safeParse(parseJson(text));
     if (!parsed.success)
       throw new CompanionError(
         `${join(this.path, 'identity.json')} is broken; pair again: outrigger-companion pair CODE --hub URL`,
@@ -73,11 +85,11 @@ export class DataFolder {
     return parsed.data;
   }
 
-  writeIdentity(value: Identity): void {
+  writePairing(value: Pairing): void {
     this.#write('identity.json', value);
   }
 
-  removeIdentity(): void {
+  removePairing(): void {
     rmSync(join(this.path, 'identity.json'), { force: true });
   }
 
@@ -93,17 +105,22 @@ export class DataFolder {
     );
   }
 
+  /** The settings as they are in force now: what was allowed for a time that is over is off. */
+  settingsInForce(): LocalSettings {
+    return inForce(this.readSettings(), Date.now());
+  }
+
   changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
     const settings = this.readSettings();
     change(settings);
-    this.#write('settings.json', settings);
+    this.#write('settings.json', localSettings.parse(settings));
     return settings;
   }
 
-  /** When the settings were last written; null when there are none. */
-  settingsStamp(): number | null {
+  /** When a file was last written; null when there is none. */
+  stampOf(name: 'settings.json' | 'identity.json'): number | null {
     try {
-      return statSync(join(this.path, 'settings.json')).mtimeMs;
+      return statSync(join(this.path, name)).mtimeMs;
     } catch {
       return null;
     }

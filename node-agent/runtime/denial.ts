@@ -25,7 +25,8 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
     system: { on: settings.system.allowed, name: 'system' },
     browser: { on: settings.browser.allowed, name: 'browser' },
   }[gate];
-  const needed = switches[type] ?? byGate;
+  const needed =
+    switches[type] ?? (isFileCommand(type) ? { on: settings.files.allowed, name: 'files' } : undefined) ?? byGate;
   const denied = (message: string) => new CommandError('denied_by_device', message);
   if (needed !== undefined && !needed.on)
     return denied(

@@ -9,7 +9,7 @@ import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { summarise } from './audit.ts';
-import type { AuditLog } from './audit.ts';
+import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
 import { captureHandlers } from './commands/capture.ts';
@@ -21,9 +21,12 @@ import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { denialOf, isFileCommand } from './denial.ts';
 import { appVersion } from './facts.ts';
+import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
+import { assertOwnerAllows } from './owner-word.ts';
 import { ProcessGuard } from './process-guard.ts';
+import type { Prompts } from './prompts.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const maxArtifactBytes = 256 * 1024 * 1024;
@@ -31,8 +34,22 @@ const browserGraceMs = 5_000;
 
 interface Running {
   type: string;
-  input: unknown;
+  input: Record<string, unknown>;
+  startedAt: string;
   abort: AbortController;
+}
+
+/** A command under way, as its owner sees it. */
+export interface RunningCommand {
+  id: string;
+  type: string;
+  summary: string;
+  startedAt: string;
+}
+
+/** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
+export interface PictureKeeper {
+  keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
 }
 
 export interface DispatcherOptions {
@@ -41,7 +58,13 @@ export interface DispatcherOptions {
   audit: AuditLog;
   nodeId: string;
   guard: ProcessGuard;
-  onOutcome: (type: string, outcome: string, message: string | null) => void;
+  /** The app around this runtime, which may be the one that captures. */
+  host: HostPort | null;
+  /** Who asks the owner; without it nobody can, and what would be asked is refused. */
+  prompts: Prompts | undefined;
+  pictures: PictureKeeper | undefined;
+  onChange: () => void;
+  onOutcome: (line: AuditLine) => void;
 }
 
 /** Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice. */
@@ -69,8 +92,13 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Commands being carried out now. */
-  get running(): { id: string; type: string }[] {
-    return [...this.#running].map(([id, { type }]) => ({ id, type }));
+  get running(): RunningCommand[] {
+    return [...this.#running].map(([id, { type, input, startedAt }]) => ({
+      id,
+      type,
+      summary: summarise(input),
+      startedAt,
+    }));
   }
 
   /** Ends a command that nobody wants any more. */
@@ -118,31 +146,39 @@ export class Dispatcher implements AsyncDisposable {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
     const entry = { type: command.type, acts: definition?.acts ?? false };
     const abort = new AbortController();
-    this.#running.set(command.id, { type: command.type, input: command.input, abort });
+    this.#running.set(command.id, {
+      type: command.type,
+      input: command.input,
+      startedAt: new Date().toISOString(),
+      abort,
+    });
+    this.#options.onChange();
     const startedAt = performance.now();
     const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
       this.#running.delete(command.id),
     );
     const { result } = finished;
-    const outcome = result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed');
-    let message = result.error?.message ?? null;
+    const line: AuditLine = {
+      time: new Date().toISOString(),
+      commandId: command.id,
+      type: command.type.slice(0, 100),
+      summary: summarise(command.input),
+      approvedBy: command.approval?.approvedBy ?? null,
+      outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
+      message: result.error?.message ?? null,
+      durationMs: Math.round(performance.now() - startedAt),
+    };
     try {
       this.#options.journal.finish(finished, entry);
-      this.#options.audit.append({
-        time: new Date().toISOString(),
-        commandId: command.id,
-        type: command.type.slice(0, 100),
-        summary: summarise(command.input),
-        approvedBy: command.approval?.approvedBy ?? null,
-        outcome,
-        message,
-        durationMs: Math.round(performance.now() - startedAt),
-      });
+      this.#options.audit.append(line);
     } catch (error) {
       // What was done is reported all the same; it only would not outlive this process.
-      message = `${message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
+      line.message = `${line.message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
     }
-    this.#options.onOutcome(command.type, outcome, message);
+    if (finished.artifacts.length > 0 && this.#keepsPictures)
+      this.#options.pictures?.keep(command.id, finished.artifacts);
+    this.#options.onOutcome(line);
+    this.#options.onChange();
     return finished;
   }
 
@@ -222,6 +258,7 @@ export class Dispatcher implements AsyncDisposable {
       const denied = denialOf(definition, parsed.data, settings);
       if (denied !== null) throw denied;
       if (definition.needsApproval) this.#assertApproved(command);
+      if (definition === systemRun) await this.#askOwner(command, owned.signal);
       const timeoutMs = (parsed.data as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
       // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
@@ -261,9 +298,26 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
+  /** Waits for the owner's word where they want to be asked. @throws CommandError when it is no, or what would run is not what they said yes to. */
+  async #askOwner({ id, input, approval }: ReceivedCommand, signal: AbortSignal): Promise<void> {
+    const { folder, prompts } = this.#options;
+    await assertOwnerAllows(
+      { commandId: id, input: systemRun.input.parse(input), approvedBy: approval?.approvedBy ?? null },
+      { folder, prompts, signal },
+    );
+  }
+
+  get #keepsPictures(): boolean {
+    try {
+      return this.#options.folder.readSettings().capture.keepPictures;
+    } catch {
+      return false;
+    }
+  }
+
   #settings(): LocalSettings {
     try {
-      return this.#options.folder.readSettings();
+      return this.#options.folder.settingsInForce();
     } catch (error) {
       if (error instanceof CompanionError) throw new CommandError('denied_by_device', error.message, { cause: error });
       throw error;

@@ -3,9 +3,10 @@ import { findBrowser } from './commands/browser/find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { describeCapture } from './commands/capture-devices.ts';
 import type { DataFolder } from './data-folder.ts';
+import { DeviceSecrets } from './device-secrets.ts';
 import { HubClient } from './hub-client.ts';
-import { askStatus, describeRunning } from './owner.ts';
 import { ProcessGuard } from './process-guard.ts';
+import { askStatus, describeRunning } from './running-status.ts';
 
 /** One thing that was looked at; `warn` is no failure. */
 export interface DoctorCheck {
@@ -25,11 +26,12 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   await using guard = new ProcessGuard();
 
   add('data folder', 'ok', folder.path);
-  const identity = folder.readIdentity();
-  if (identity === null) add('pairing', 'fail', 'not paired; pair with: outrigger-companion pair CODE --hub URL');
+  const pairing = folder.readPairing();
+  if (pairing === null) add('pairing', 'fail', 'not paired; pair with: outrigger-companion pair CODE --hub URL');
   else {
-    add('pairing', 'ok', `node ${identity.nodeId} of ${identity.hub}`);
+    add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
+      const identity = await new DeviceSecrets(null).open(folder, pairing);
       const { clockAheadMs } = await new HubClient(identity.hub, identity.deviceSecret).call(
         'pollAutomationNodeCommands',
         { params: { id: identity.nodeId }, query: { wait: 0, max: 0 } },
@@ -53,7 +55,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     running === null ? 'no; start it with: outrigger-companion run' : describeRunning(running),
   );
 
-  const settings = folder.readSettings();
+  const settings = folder.settingsInForce();
   add(
     'paused',
     settings.paused ? 'warn' : 'ok',

@@ -55,10 +55,16 @@ const commandList = z.array(z.unknown()).transform((items) => {
 /** The answer of each device operation, as the companion reads it. */
 export const hubAnswers = {
   claimAutomationNode: z.object({ nodeId: z.uuid(), deviceSecret: z.string().min(1) }),
-  heartbeatAutomationNode: z.object({ withdrawn: z.array(z.string()).default([]), hub: pace }),
+  heartbeatAutomationNode: z.object({
+    withdrawn: z.array(z.string()).default([]),
+    hub: pace,
+    allowSystem: z.boolean().optional(),
+    allowBrowser: z.boolean().optional(),
+  }),
   pollAutomationNodeCommands: z
     .object({ commands: commandList, withdrawn: z.array(z.string()).default([]) })
     .transform(({ commands: { commands, unreadable }, withdrawn }) => ({ commands, unreadable, withdrawn })),
+  unpairAutomationNode: z.object({ deleted: z.literal(true) }),
   completeAutomationNodeCommand: z.object({ id: commandId }),
   uploadAutomationNodeArtifact: z.object({ received: z.number().int().min(0), complete: z.boolean() }),
 };

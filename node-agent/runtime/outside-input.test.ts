@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AuditLog } from './audit.ts';
-import { DataFolder } from './data-folder.ts';
-import { askStatus } from './owner.ts';
+import { CompanionError, DataFolder } from './data-folder.ts';
+import { askStatus } from './running-status.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -37,13 +37,13 @@ test.each([
   ['null', 'null'],
   ['another shape', '{"pid":"1","running":7}'],
   ['more than a status', `"${'x'.repeat(5_000_000)}"`],
-])('a control socket that answers %s is no companion', async (_what, answer) => {
+])('a control socket that answers %s is told from a companion, and said so', async (_what, answer) => {
   const data = new DataFolder(join(folder, 'data'));
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.end(answer);
   });
   await new Promise<void>((done) => server.listen(join(data.path, 'control.sock'), done));
-  expect(await askStatus(data)).toBeNull();
+  await expect(askStatus(data)).rejects.toThrow(CompanionError);
   await new Promise<void>((done) => server.close(() => done()));
 });

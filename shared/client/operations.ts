@@ -2573,6 +2573,15 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** Leave the hub (the device calls this) */
+  unpairAutomationNode: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
   /** List the commands of a node */
   listAutomationNodeCommands: {
     input: {
@@ -3296,6 +3305,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   claimAutomationNode: ['POST', '/v1/automations/nodes/claim'],
   updateAutomationNode: ['PATCH', '/v1/automations/nodes/{id}'],
   deleteAutomationNode: ['DELETE', '/v1/automations/nodes/{id}'],
+  unpairAutomationNode: ['DELETE', '/v1/automations/nodes/{id}/pairing'],
   listAutomationNodeCommands: ['GET', '/v1/automations/nodes/{id}/command-history'],
   listAutomationNodeFacts: ['GET', '/v1/automations/nodes/{id}/facts'],
   heartbeatAutomationNode: ['POST', '/v1/automations/nodes/{id}/heartbeat'],

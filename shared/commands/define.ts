@@ -24,6 +24,8 @@ export interface CommandDefinition<
   needsApproval: boolean;
   /** How long it may run on the device when its input names no `timeoutMs`, in milliseconds. */
   timeoutMs: number;
+  /** How long the owner of the device may take to answer when they are asked before it begins, in milliseconds; besides its own time. */
+  promptMs: number;
   input: Input;
   /** What a workflow sees. */
   output: Output;
@@ -33,9 +35,12 @@ export interface CommandDefinition<
 
 /** Declares a command whose reply holds no artefact: what the device sends is what a workflow sees. */
 export function defineCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType>(
-  definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval'> & { needsApproval?: boolean },
+  definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval' | 'promptMs'> & {
+    needsApproval?: boolean;
+    promptMs?: number;
+  },
 ): CommandDefinition<Type, Input, Output, Output> {
-  return { needsApproval: false, ...definition, reply: definition.output };
+  return { needsApproval: false, promptMs: 0, ...definition, reply: definition.output };
 }
 
 /** Declares a command that may return an artefact: `reply` names it, `output` has its id. */
@@ -45,7 +50,12 @@ export function defineArtifactCommand<
   Output extends z.ZodType,
   Reply extends z.ZodType,
 >(
-  definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval'>,
+  definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval' | 'promptMs'>,
 ): CommandDefinition<Type, Input, Output, Reply> {
-  return { needsApproval: false, ...definition };
+  return { needsApproval: false, promptMs: 0, ...definition };
+}
+
+/** How long a device may have a command with this input, in milliseconds: its own time and that of its owner to answer. */
+export function deviceTimeMs(command: CommandDefinition, input: object): number {
+  return ((input as { timeoutMs?: number }).timeoutMs ?? command.timeoutMs) + command.promptMs;
 }

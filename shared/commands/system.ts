@@ -17,6 +17,7 @@ export const systemRun = defineCommand({
   acts: true,
   needsApproval: true,
   timeoutMs: 60_000,
+  promptMs: 120_000,
   input: z.strictObject({
     argv: z
       .array(argument)

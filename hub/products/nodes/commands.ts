@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { deviceTimeMs } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
@@ -77,7 +78,6 @@ export class NodeCommands {
     asserted = 'true',
   ): Promise<{ commandId: string; committed: () => void }> {
     const { command, input, nodeId, approval } = request;
-    const { timeoutMs = command.timeoutMs } = input as { timeoutMs?: number };
     // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
     const poll = command.acts ? null : this.parked.keep(request);
     const { rows } = await tx.query<{ id: string; expires_at: Date; handed_out_at: string | null; is_new: boolean }>(
@@ -99,7 +99,7 @@ export class NodeCommands {
         JSON.stringify(input),
         approval === null ? null : JSON.stringify(approval),
         command.acts,
-        timeoutMs,
+        deviceTimeMs(command, input),
         request.deadlineAt?.toISOString() ?? null,
         request.waitMs / 1000,
         poll !== null,

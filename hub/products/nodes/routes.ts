@@ -44,6 +44,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
       updateAutomationNode: ({ principal, params, body }) =>
         nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
       deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
+      unpairAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),
       listAutomationNodeCommands: ({ principal, params, query }) =>
         history.commands(principal.tenantId, params.id, query),
       listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),

@@ -1,19 +1,16 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
-import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { maxOutputBytes } from '../../../shared/commands/system.ts';
 import { toStorableText } from '../../../shared/json.ts';
 import { commandMarker, markedStart } from '../process-guard.ts';
 import type { ProcessGuard } from '../process-guard.ts';
+import { defaultPath, findProgram } from './find-program.ts';
 import { CommandError } from './handler.ts';
 import type { CommandHandlers } from './handler.ts';
 import { codeVariable } from './variables.ts';
 
-const defaultPath =
-  process.platform === 'win32'
-    ? (process.env['PATH'] ?? '')
-    : '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** After a program ended, what its children may still write to its output. */
 const drainMs = 250;
 
@@ -133,23 +130,4 @@ function checkFolder(cwd: string): void {
     throw new CommandError('not_found', `The folder ${cwd} is not there, or not to be entered.`, { cause: error });
   }
   throw new CommandError('not_found', `${cwd} is not a folder.`);
-}
-
-/** The program that a name means, as a shell would find it on the minimal PATH. */
-function findProgram(name: string): string {
-  const candidates =
-    name.includes('/') || isAbsolute(name) ? [name] : defaultPath.split(delimiter).map((folder) => join(folder, name));
-  for (const candidate of candidates) {
-    if (!isAbsolute(candidate))
-      throw new CommandError('invalid_input', 'input.argv[0] must be a bare name or an absolute path.');
-    for (const path of process.platform === 'win32' ? [candidate, `${candidate}.exe`] : [candidate]) {
-      try {
-        accessSync(path, constants.X_OK);
-        if (statSync(path).isFile()) return path;
-      } catch {
-        // Not this one.
-      }
-    }
-  }
-  throw new CommandError('not_found', `There is no program ${name} on this machine.`);
 }

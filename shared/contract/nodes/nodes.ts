@@ -91,6 +91,17 @@ export const nodes = defineResource({
     params: idParams,
     response: deleted,
   },
+  unpairAutomationNode: {
+    tag,
+    callers: ['device'],
+    method: 'DELETE',
+    path: '/v1/automations/nodes/{id}/pairing',
+    summary: 'Leave the hub (the device calls this)',
+    description:
+      'As if the workspace revoked the node: its secret stops working at once, and its open commands fail with `node_revoked`.',
+    params: idParams,
+    response: deleted,
+  },
   listAutomationNodeCommands: {
     ...manage,
     method: 'GET',

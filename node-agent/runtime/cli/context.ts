@@ -1,0 +1,56 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { OwnerChange } from '../../../shared/companion/control.ts';
+import type { LocalSettings } from '../../../shared/companion/settings.ts';
+import { visibleText } from '../../../shared/visible-text.ts';
+import { askCompanion, ControlRefusal } from '../control/client.ts';
+import { CompanionError, DataFolder } from '../data-folder.ts';
+import { changeSettings } from '../owner-changes.ts';
+
+/** What the commands of the command line share. */
+export interface CliContext {
+  program: Command;
+  dataFolder: () => DataFolder;
+  /** Prints a value as JSON, or else a text. */
+  print: (value: unknown, asJson: boolean | undefined, text: string) => void;
+}
+
+export const json = () => new Option('--json', 'print JSON');
+
+export function makeContext(program: Command): CliContext {
+  return {
+    program,
+    dataFolder: () =>
+      new DataFolder(
+        program.opts<{ dataFolder?: string }>().dataFolder ?? (process.env['OUTRIGGER_COMPANION_HOME'] || undefined),
+      ),
+    print: (value, asJson, text) => {
+      process.stdout.write(`${asJson === true ? JSON.stringify(value, null, 2) : visibleText(text)}\n`);
+    },
+  };
+}
+
+/** Carries out a wish of the owner: by the companion that runs, so that it takes effect at once, else by itself. */
+export async function change(folder: DataFolder, wish: OwnerChange): Promise<LocalSettings> {
+  try {
+    const state = await askCompanion(folder, 'change', wish);
+    if (state !== null) return state.settings;
+  } catch (error) {
+    // One that does not answer still looks at the file: whoever wants it paused has it paused.
+    if (error instanceof ControlRefusal) throw error;
+  }
+  return changeSettings(folder, wish);
+}
+
+const units: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
+
+/** Minutes of a time such as `30m`, `8h` or `2d`. @throws CompanionError */
+export function parseMinutes(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const minutes = Number(count) * (units[unit] ?? 0);
+  if (!(minutes >= 1 && minutes <= 525_600))
+    throw new CompanionError(
+      `--for must be a time such as 30m, 8h or 2d, of at most a year (it is "${text.slice(0, 50)}").`,
+    );
+  return minutes;
+}

@@ -1,0 +1,58 @@
+import { Argument } from 'commander';
+import { promptAnswers } from '../../../shared/companion/state.ts';
+import type { Prompt, PromptAnswer } from '../../../shared/companion/state.ts';
+import { visibleLine, visibleText } from '../../../shared/visible-text.ts';
+import { askCompanion } from '../control/client.ts';
+import { json } from './context.ts';
+import type { CliContext } from './context.ts';
+import { noneRuns } from './settings-commands.ts';
+
+const maxStdinShown = 2_000;
+
+/** Commands that wait for the owner's word, on the command line. */
+export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
+  program
+    .command('prompts')
+    .description('show the commands that wait for your word')
+    .addOption(json())
+    .action(async (options: { json?: boolean }) => {
+      const state = await askCompanion(dataFolder(), 'state', {});
+      if (state === null) throw noneRuns();
+      print(state.prompts, options.json, state.prompts.map(describePrompt).join('\n\n') || 'Nothing waits for you.');
+    });
+
+  program
+    .command('answer')
+    .description('say whether a command that waits may run')
+    .argument('<prompt>', 'its id, as `prompts` shows it')
+    .addArgument(new Argument('<answer>').choices(promptAnswers))
+    .addOption(json())
+    .action(async (promptId: string, answer: PromptAnswer, options: { json?: boolean }) => {
+      const state = await askCompanion(dataFolder(), 'answerPrompt', { promptId, answer });
+      if (state === null) throw noneRuns();
+      print({ promptId, answer }, options.json, `Answered: ${answer}.`);
+    });
+}
+
+/** All that would run; what a person reads must be what is. */
+function describePrompt(prompt: Prompt): string {
+  const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, reason, expiresAt } = prompt;
+  return [
+    `prompt     ${id}`,
+    `program    ${visibleLine(program)}${reason === 'program_changed' ? '  (CHANGED since you allowed it)' : ''}`,
+    `sha256     ${programSha256}`,
+    ...argv.map((word, index) => `${index === 0 ? 'argv' : ''}`.padEnd(11) + visibleLine(JSON.stringify(word))),
+    `folder     ${visibleLine(cwd)}`,
+    ...Object.entries(env).map(([name, value]) => `variable   ${name}=${visibleLine(JSON.stringify(value))}`),
+    ...(stdin === null
+      ? []
+      : [
+          `input      ${stdin.length} characters${stdin.length > maxStdinShown ? `, of which the first ${maxStdinShown}` : ''}:`,
+          visibleText(stdin.slice(0, maxStdinShown)),
+        ]),
+    `at most    ${timeoutMs / 1000} s`,
+    `approved   ${approvedBy === null ? 'by nobody that the hub names' : `at the hub by ${visibleLine(approvedBy)}`}`,
+    `until      ${expiresAt}, then it is refused`,
+    `answer     outrigger-companion answer ${id} once|30_minutes|always|deny|never`,
+  ].join('\n');
+}

@@ -1,0 +1,194 @@
+import { resolve } from 'node:path';
+import { Argument } from 'commander';
+import { powers } from '../../../shared/companion/settings.ts';
+import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
+import { visibleLine } from '../../../shared/visible-text.ts';
+import { sandboxProblem } from '../commands/browser/sandbox.ts';
+import { CompanionError } from '../data-folder.ts';
+import { change, json, parseMinutes } from './context.ts';
+import type { CliContext } from './context.ts';
+
+interface PowerOptions {
+  json?: boolean;
+  for?: string;
+  program?: string[];
+  ask?: boolean;
+  withoutSandbox?: boolean;
+}
+
+/** What the owner allows, as commands. */
+export function addSettingsCommands({ program, dataFolder, print }: CliContext): void {
+  for (const [name, description, done] of [
+    ['pause', 'refuse every command, and end those under way', 'Paused: every command is refused until you resume.'],
+    ['resume', 'take commands again', 'Resumed.'],
+  ] as const)
+    program
+      .command(name)
+      .description(description)
+      .addOption(json())
+      .action(async (options: { json?: boolean }) => {
+        print(await change(dataFolder(), { change: name }), options.json, done);
+      });
+
+  program
+    .command('allow')
+    .description(`allow ${powers.join(', ')}`)
+    .addArgument(new Argument('<power>').choices(powers))
+    .option('--for <time>', 'only for so long, such as 30m, 8h or 2d; for good when left out')
+    .option('--program <path...>', 'with system: only these programs')
+    .option('--ask', 'with system: ask you before each program that no rule decides')
+    .option('--without-sandbox', 'with browser: also as root, where Chromium has no sandbox')
+    .addOption(json())
+    .action(async (power: Power, options: PowerOptions) => {
+      const folder = dataFolder();
+      const minutes = options.for === undefined ? undefined : parseMinutes(options.for);
+      if (power === 'system' && options.program !== undefined)
+        await change(folder, { change: 'programs', programs: options.program });
+      if (power === 'system' && options.ask === true) await change(folder, { change: 'ask', ask: true });
+      const settings = await change(folder, {
+        change: 'allow',
+        power,
+        ...(minutes === undefined ? {} : { minutes }),
+        ...(options.withoutSandbox === true ? { withoutSandbox: true } : {}),
+      });
+      const unsafe = power === 'browser' ? sandboxProblem(settings.browser) : null;
+      if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
+      const until = settings.until[power];
+      print(
+        settings,
+        options.json,
+        unsafe === null
+          ? `Workflows may use ${power} on this machine now${until === undefined ? '' : `, until ${until}`}.`
+          : 'It is switched on, but no page is opened as long as that is so.',
+      );
+    });
+
+  program
+    .command('deny')
+    .description(`deny ${powers.join(', ')}`)
+    .addArgument(new Argument('<power>').choices(powers))
+    .addOption(json())
+    .action(async (power: Power, options: { json?: boolean }) => {
+      print(
+        await change(dataFolder(), { change: 'deny', power }),
+        options.json,
+        `Workflows may not use ${power} on this machine any more.`,
+      );
+    });
+
+  program
+    .command('share')
+    .description('let workflows list and read a folder')
+    .argument('<folder>')
+    .addOption(json())
+    .action(async (path: string, options: { json?: boolean }) => {
+      const settings = await change(dataFolder(), { change: 'share', path: resolve(path) });
+      print(settings, options.json, `Workflows may list and read ${resolve(path)} now.`);
+    });
+
+  program
+    .command('unshare')
+    .description('take a shared folder back')
+    .argument('<folder>')
+    .addOption(json())
+    .action(async (path: string, options: { json?: boolean }) => {
+      const folder = dataFolder();
+      // One that is gone can't be resolved, and stands there as it was typed.
+      const known = folder.readSettings().sharedFolders.includes(path) ? path : resolve(path);
+      const settings = await change(folder, { change: 'unshare', path: known });
+      print(settings, options.json, `Workflows may not read ${known} any more.`);
+    });
+
+  addRules({ program, dataFolder, print });
+}
+
+function addRules({ program, dataFolder, print }: CliContext): void {
+  const rules = program
+    .command('rules')
+    .description('show which programs you allowed or refused')
+    .addOption(json())
+    .action((options: { json?: boolean }) => {
+      const { system } = dataFolder().settingsInForce();
+      const lines = [
+        `asked      ${system.ask ? 'yes, for what no rule decides' : 'no'}`,
+        ...system.rules.map(describeRule),
+      ];
+      print({ ask: system.ask, rules: system.rules }, options.json, lines.join('\n'));
+    });
+  for (const decision of ['allow', 'deny'] as const)
+    rules
+      .command(decision)
+      .description(`${decision} a program and its arguments, such as "git status **"`)
+      .argument(
+        '<pattern>',
+        'words of a command line; * is any part of a word, a last word ** any further words, and double quotes hold a word with spaces',
+      )
+      .option('--for <time>', 'only for so long, such as 30m, 8h or 2d')
+      .addOption(json())
+      .action(
+        async (pattern: string, _given: unknown, command: { optsWithGlobals(): { json?: boolean; for?: string } }) => {
+          const options = command.optsWithGlobals();
+          const settings = await change(dataFolder(), {
+            change: 'add_rule',
+            decision,
+            pattern,
+            ...(options.for === undefined ? {} : { minutes: parseMinutes(options.for) }),
+          });
+          print(settings.system, options.json, describeRule(settings.system.rules.at(-1) as ProgramRule));
+        },
+      );
+  rules
+    .command('remove')
+    .description('forget a rule')
+    .argument('<id>')
+    .addOption(json())
+    .action(async (id: string, _given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+      const settings = await change(dataFolder(), { change: 'remove_rule', id });
+      print(settings.system, command.optsWithGlobals().json, `Forgot rule ${id}.`);
+    });
+  program
+    .command('ask')
+    .description('whether you are asked before each program that no rule decides')
+    .addArgument(new Argument('<switch>').choices(['on', 'off']))
+    .addOption(json())
+    .action(async (given: string, options: { json?: boolean }) => {
+      const settings = await change(dataFolder(), { change: 'ask', ask: given === 'on' });
+      print(
+        settings.system,
+        options.json,
+        settings.system.ask
+          ? 'You are asked before each program that no rule decides: in the window, or by outrigger-companion prompts.'
+          : 'You are not asked any more.',
+      );
+    });
+  program
+    .command('hosts')
+    .description('say where the browser may go')
+    .option('--allow <hosts...>', 'only these; without any, all that are not blocked')
+    .option('--block <hosts...>', 'never these')
+    .addOption(json())
+    .action(async (options: { allow?: string[]; block?: string[]; json?: boolean }) => {
+      const folder = dataFolder();
+      const { browser } = folder.readSettings();
+      const isAsked = options.allow === undefined && options.block === undefined;
+      const settings = isAsked
+        ? folder.readSettings()
+        : await change(folder, {
+            change: 'browser_hosts',
+            allowHosts: options.allow ?? browser.allowHosts,
+            blockHosts: options.block ?? browser.blockHosts,
+          });
+      const { allowHosts, blockHosts } = settings.browser;
+      print(
+        { allowHosts, blockHosts },
+        options.json,
+        `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}`,
+      );
+    });
+}
+
+const describeRule = ({ id, decision, pattern, exact, until }: ProgramRule) =>
+  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact === null ? 'pattern' : 'exactly this'}${until === null ? '' : `, until ${until}`})  ${id}`;
+
+/** What a command that needs a running companion says without one. */
+export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

@@ -1,0 +1,192 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import {
+  controlAnswer,
+  controlEvent,
+  controlHello,
+  controlMethods,
+  controlWelcome,
+  maxControlLine,
+} from '../../../shared/companion/control.ts';
+import type {
+  ControlError,
+  ControlEvent,
+  ControlMethodName,
+  ControlParams,
+  ControlResult,
+} from '../../../shared/companion/control.ts';
+import { CompanionError } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { controlKey, isProof, newNonce, proofOf } from './key.ts';
+import { readLines } from './lines.ts';
+import { controlPath } from './socket-path.ts';
+
+const openDeadlineMs = 3_000;
+
+/** Why a companion did not do what it was asked. */
+export class ControlRefusal extends CompanionError {
+  readonly code: string;
+
+  constructor({ code, message }: ControlError) {
+    super(message);
+    this.name = 'ControlRefusal';
+    this.code = code;
+  }
+}
+
+interface Waiting {
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** A connection to the companion that runs on a data folder. */
+export class ControlClient implements Disposable {
+  readonly #socket: Socket;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #closed = Promise.withResolvers<void>();
+  #nextId = 0;
+  #listener: ((event: ControlEvent) => void) | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Connects; null when no companion runs there. @throws CompanionError when one does and it can't prove that it is the owner's, or does not answer. */
+  static async open(
+    folder: DataFolder,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<ControlClient | null> {
+    const key = controlKey(folder);
+    const socket = connect(controlPath(folder));
+    const client = new ControlClient(socket);
+    const opened = Promise.withResolvers<ControlClient | null>();
+    const nonce = newNonce();
+    let expected: string | undefined;
+    let isOpen = false;
+    const fail = (message: string) => {
+      opened.reject(new CompanionError(message));
+      socket.destroy();
+    };
+    const onAbort = () => {
+      opened.reject(signal.reason as Error);
+      socket.destroy();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(
+      () => fail(`The companion that runs on ${folder.path} does not answer; stop it, and start it again.`),
+      openDeadlineMs,
+    );
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      // EAGAIN: somebody listens, and has too many that wait.
+      if (error.code === 'EAGAIN') fail(`The companion that runs on ${folder.path} is too busy to answer; try again.`);
+      else opened.resolve(null);
+    });
+    socket.on('close', () => {
+      opened.reject(
+        new CompanionError(`What listens for ${folder.path} is no companion of this version; stop it first.`),
+      );
+      client.#end();
+    });
+    readLines(socket, maxControlLine, (value) => {
+      if (isOpen) return client.#hear(value);
+      if (expected === undefined) {
+        const hello = controlHello.safeParse(value);
+        if (!hello.success)
+          return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
+        expected = proofOf(key, 'server', hello.data.nonce, nonce);
+        socket.write(`${JSON.stringify({ proof: proofOf(key, 'client', hello.data.nonce, nonce), nonce })}\n`);
+        return;
+      }
+      const welcome = controlWelcome.safeParse(value);
+      if (!welcome.success || !isProof(welcome.data.proof, expected))
+        return fail(`What listens for ${folder.path} can't read its control.key, and so is not your companion.`);
+      isOpen = true;
+      opened.resolve(client);
+    });
+    try {
+      return await opened.promise;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Resolves once the connection is over, whoever ended it. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /** @throws ControlRefusal with the companion's own words; CompanionError when it is gone or late. */
+  async call<Name extends ControlMethodName>(
+    method: Name,
+    params: ControlParams<Name>,
+    { signal, timeoutMs = 20_000 }: { signal?: AbortSignal; timeoutMs?: number } = {},
+  ): Promise<ControlResult<Name>> {
+    const id = this.#nextId;
+    this.#nextId += 1;
+    const answered = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, answered);
+    const timer = setTimeout(
+      () => answered.reject(new CompanionError(`The companion did not answer within ${timeoutMs / 1000} s.`)),
+      timeoutMs,
+    );
+    const onAbort = () => answered.reject(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (this.#socket.destroyed) answered.reject(gone());
+    else this.#socket.write(`${JSON.stringify({ id, method, params })}\n`);
+    try {
+      return controlMethods[method].result.parse(await answered.promise) as ControlResult<Name>;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      this.#waiting.delete(id);
+    }
+  }
+
+  /** Hears of every change from now on; answers the state that it begins with. */
+  async subscribe(listener: (event: ControlEvent) => void): Promise<ControlResult<'subscribe'>> {
+    this.#listener = listener;
+    return this.call('subscribe', {});
+  }
+
+  /** Lets a program that has nothing else to do end, although this is open. */
+  unref(): this {
+    this.#socket.unref();
+    return this;
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+
+  #hear(value: unknown): void {
+    const event = controlEvent.safeParse(value);
+    if (event.success) {
+      this.#listener?.(event.data);
+      return;
+    }
+    const answer = controlAnswer.safeParse(value);
+    if (!answer.success) return;
+    const waiting = this.#waiting.get(answer.data.id);
+    if (answer.data.error === undefined) waiting?.resolve(answer.data.result);
+    else waiting?.reject(new ControlRefusal(answer.data.error));
+  }
+
+  #end(): void {
+    for (const { reject } of this.#waiting.values()) reject(gone());
+    this.#closed.resolve();
+  }
+}
+
+const gone = () => new CompanionError('The companion ended before it answered.');
+
+/** Asks the companion of a data folder once; null when none runs. */
+export async function askCompanion<Name extends ControlMethodName>(
+  folder: DataFolder,
+  method: Name,
+  params: ControlParams<Name>,
+  options: { timeoutMs?: number; signal?: AbortSignal } = {},
+): Promise<ControlResult<Name> | null> {
+  using client = await ControlClient.open(folder, options.signal);
+  return client === null ? null : await client.call(method, params, options);
+}

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { until } from '../../../test/fixtures/until.ts';
+import { DataFolder } from '../data-folder.ts';
+import type { CompanionEvent } from '../event-log.ts';
+import { Supervisor } from '../supervisor.ts';
+import { askCompanion, ControlClient, ControlRefusal } from './client.ts';
+import { controlPath } from './socket-path.ts';
+
+let folder: string;
+let data: DataFolder;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-control-'));
+  data = new DataFolder(join(folder, 'data'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A companion without a pairing, that answers its owner. */
+async function startSupervisor(): Promise<{ events: CompanionEvent[] }> {
+  const stop = new AbortController();
+  const events: CompanionEvent[] = [];
+  const running = new Supervisor({
+    folder: data,
+    host: null,
+    staysUnpaired: true,
+    signal: stop.signal,
+    onEvent: (event) => events.push(event),
+  }).run();
+  running.catch(() => undefined);
+  onTestFinished(async () => {
+    stop.abort();
+    await running.catch(() => undefined);
+  });
+  await until(
+    async () => (await ControlClient.open(data).catch(() => null)) !== null,
+    () => 'it does not listen',
+  );
+  return { events };
+}
+
+test('a data folder has one owner, also while that is too busy to say what it is at', async () => {
+  const busy = createServer((socket) => void socket.on('error', () => undefined).end());
+  await new Promise<void>((done) => busy.listen(controlPath(data), done));
+  const second = () =>
+    new Supervisor({
+      folder: data,
+      host: null,
+      staysUnpaired: true,
+      signal: new AbortController().signal,
+      onEvent: () => undefined,
+    }).run();
+  await expect(second()).rejects.toThrow('does not answer');
+  await new Promise<void>((done) => busy.close(() => done()));
+  await startSupervisor();
+  await expect(second()).rejects.toThrow(`process ${process.pid}`);
+});
+
+test('changes of the owner are carried out whole or refused in words, and every subscriber hears of them', async () => {
+  await startSupervisor();
+  using watching = (await ControlClient.open(data)) as ControlClient;
+  const seen: string[][] = [];
+  await watching.subscribe((event) => {
+    if (event.event === 'state')
+      seen.push(event.state.powers.filter((power) => power.isAllowed).map(({ power }) => power));
+  });
+  using client = (await ControlClient.open(data)) as ControlClient;
+  const allowed = await client.call('change', { change: 'allow', power: 'screen', minutes: 15 });
+  expect(allowed.powers.find(({ power }) => power === 'screen')).toMatchObject({
+    isAllowed: true,
+    until: allowed.settings.until.screen,
+  });
+  await until(
+    () => seen.some((powers) => powers.includes('screen')),
+    () => `heard ${JSON.stringify(seen)}`,
+  );
+  const refused = client.call('change', {
+    change: 'browser_hosts',
+    allowHosts: ['a.example'],
+    blockHosts: ['not a host'],
+  });
+  await expect(refused).rejects.toThrow('"not a host" must be a host');
+  await expect(refused).rejects.toBeInstanceOf(ControlRefusal);
+  expect((await client.call('state', {})).settings.browser.allowHosts).toEqual([]);
+  await expect(client.call('change', { change: 'allow', power: 'everything' as never })).rejects.toThrow('power');
+  await expect(client.call('answerPrompt', { promptId: crypto.randomUUID(), answer: 'once' })).rejects.toThrow(
+    'No prompt',
+  );
+});
+
+test('who can not read the control key is neither served nor believed', async () => {
+  await startSupervisor();
+  const lines: string[] = [];
+  const stranger = connect(controlPath(data));
+  const closed = new Promise<void>((done) => stranger.on('close', () => done()));
+  stranger.on('error', () => undefined);
+  stranger.on('data', (chunk) => {
+    lines.push(String(chunk));
+    stranger.write(
+      `${JSON.stringify({ proof: 'a'.repeat(64), nonce: 'b'.repeat(64) })}\n{"id":0,"method":"state","params":{}}\n`,
+    );
+  });
+  await closed;
+  expect(lines.join('')).not.toContain('"result"');
+  // A server that does not know the key, such as another user's on the same path.
+  const other = new DataFolder(join(folder, 'other'));
+  const false_ = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write(`${JSON.stringify({ hello: 'outrigger.companion.v1', nonce: 'c'.repeat(64) })}\n`);
+    socket.once('data', () => socket.write(`${JSON.stringify({ proof: 'd'.repeat(64) })}\n`));
+  });
+  await new Promise<void>((done) => false_.listen(controlPath(other), done));
+  await expect(askCompanion(other, 'state', {})).rejects.toThrow('is not your companion');
+  await new Promise<void>((done) => false_.close(() => done()));
+});
+
+test('a client that sends rubbish, too much, or nothing at all is cut off, and the others are served', async () => {
+  await startSupervisor();
+  const hostile = [
+    (write: (text: string) => void) => write('no json\n'),
+    (write: (text: string) => void) => write('x'.repeat(5_000_000)),
+    (write: (text: string) => void) => write('{"id":1,"method":"__proto__","params":{}}\n'),
+    () => undefined,
+  ].map(
+    (say) =>
+      new Promise<void>((done) => {
+        const socket = connect(controlPath(data), () => say((text) => socket.write(text)));
+        socket.on('error', () => undefined);
+        socket.resume();
+        socket.on('close', () => done());
+      }),
+  );
+  await Promise.all(hostile);
+  using client = (await ControlClient.open(data)) as ControlClient;
+  await expect(client.call('constructor' as never, {} as never)).rejects.toThrow();
+  expect((await client.call('state', {})).pid).toBe(process.pid);
+});
+
+test('a broken settings file is told of, and refuses everything', async () => {
+  await startSupervisor();
+  writeFileSync(join(data.path, 'settings.json'), '{"paused":"perhaps"}');
+  const state = await askCompanion(data, 'state', {});
+  expect(state?.problem).toContain('settings.json is broken at paused');
+  expect(state?.powers.filter(({ isAllowed }) => isAllowed)).toEqual([]);
+  await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('mend it, or remove it');
+});

@@ -1,0 +1,54 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CompanionError } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
+
+/** A number that is used once, in hex. */
+export const newNonce = (): string => randomBytes(32).toString('hex');
+
+/**
+ * The key that both ends of a control channel prove to have: whoever can read the data folder is the owner. It matters where the socket itself says too
+ * little, such as for a named pipe, or one that lies in the folder for temporary files.
+ */
+export function controlKey(folder: DataFolder): Buffer {
+  const path = join(folder.path, 'control.key');
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const known = readKey(path);
+    if (known !== null) return known;
+    const own = `${path}.${randomBytes(4).toString('hex')}`;
+    try {
+      writeFileSync(own, randomBytes(32).toString('hex'), { mode: 0o600, flush: true });
+      // Of two that make one at the same time, the first one's counts.
+      linkSync(own, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+        throw new CompanionError(
+          `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of the data folder.`,
+          { cause: error },
+        );
+    } finally {
+      rmSync(own, { force: true });
+    }
+  }
+  throw new CompanionError(`${path} is broken; remove it, and start the companion again.`);
+}
+
+function readKey(path: string): Buffer | null {
+  try {
+    const key = Buffer.from(readFileSync(path, 'utf8'), 'hex');
+    return key.length === 32 ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a side says to prove that it has the key, in hex. */
+export function proofOf(key: Buffer, side: 'client' | 'server', serverNonce: string, clientNonce: string): string {
+  return createHmac('sha256', key).update(`${side}:${serverNonce}:${clientNonce}`).digest('hex');
+}
+
+export function isProof(given: string, wanted: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(wanted)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,189 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import type { z } from 'zod';
+import { controlMethods, controlProof, controlRequest } from '../../../shared/companion/control.ts';
+import type {
+  ControlError,
+  ControlEvent,
+  ControlMethodName,
+  ControlMethods,
+  ControlResult,
+} from '../../../shared/companion/control.ts';
+import { CompanionError } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { ControlClient, ControlRefusal } from './client.ts';
+import { controlKey, isProof, newNonce, proofOf } from './key.ts';
+import { readLines } from './lines.ts';
+import { controlPath } from './socket-path.ts';
+
+const maxConnections = 64;
+const helloDeadlineMs = 3_000;
+const maxRequestLength = 4 * 1024 * 1024;
+/** A client that reads so slowly that more than this waits for it is cut off, in bytes. */
+const maxBehind = 64 * 1024 * 1024;
+const maxUnderWay = 32;
+
+/** What answers: a function for each method, left out only as a type error. */
+export type ControlHandlers = {
+  [Name in ControlMethodName]: (
+    params: z.output<ControlMethods[Name]['params']>,
+    connection: ControlConnection,
+  ) => Promise<ControlResult<Name>>;
+};
+
+/** One program of the owner's that is connected. */
+export interface ControlConnection {
+  /** Aborts when the program is gone. */
+  readonly signal: AbortSignal;
+  tell(event: ControlEvent): void;
+}
+
+/** Listens for the owner's programs; as long as it does, its process is the one owner of the data folder. */
+export class ControlServer implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #key: Buffer;
+  readonly #handlers: ControlHandlers;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(folder: DataFolder, handlers: ControlHandlers) {
+    this.#key = controlKey(folder);
+    this.#handlers = handlers;
+    this.#server = createServer((socket) => this.#welcome(socket));
+    this.#server.maxConnections = maxConnections;
+  }
+
+  /**
+   * The kernel takes the socket away with the process, however it ends.
+   * @throws CompanionError when another process has the data folder.
+   */
+  static async listen(folder: DataFolder, handlers: ControlHandlers): Promise<ControlServer> {
+    const path = controlPath(folder);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const control = new ControlServer(folder, handlers);
+      if (await listens(control.#server, path)) {
+        if (process.platform !== 'win32') chmodSync(path, 0o600);
+        return control;
+      }
+      if (await isListenedTo(path)) throw new CompanionError(await describeOwner(folder));
+      // Nobody listens there: its process is gone.
+      rmSync(path, { force: true });
+    }
+    throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((done) => this.#server.close(() => done()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #welcome(socket: Socket): void {
+    this.#sockets.add(socket);
+    const gone = new AbortController();
+    const timer = setTimeout(() => socket.destroy(), helloDeadlineMs);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      clearTimeout(timer);
+      this.#sockets.delete(socket);
+      gone.abort(new Error('the client is gone'));
+    });
+    const nonce = newNonce();
+    const say = (value: unknown) => {
+      if (socket.destroyed) return;
+      if (socket.writableLength > maxBehind) socket.destroy();
+      else socket.write(`${JSON.stringify(value)}\n`);
+    };
+    const connection: ControlConnection = { signal: gone.signal, tell: say };
+    let isKnown = false;
+    let underWay = 0;
+    readLines(socket, maxRequestLength, (value) => {
+      if (!isKnown) {
+        const given = controlProof.safeParse(value);
+        if (!given.success || !isProof(given.data.proof, proofOf(this.#key, 'client', nonce, given.data.nonce))) {
+          socket.destroy();
+          return;
+        }
+        isKnown = true;
+        clearTimeout(timer);
+        say({ proof: proofOf(this.#key, 'server', nonce, given.data.nonce) });
+        return;
+      }
+      const request = controlRequest.safeParse(value);
+      if (!request.success || underWay >= maxUnderWay) {
+        socket.destroy();
+        return;
+      }
+      underWay += 1;
+      void this.#answer(request.data, connection)
+        .then((answer) => say({ id: request.data.id, ...answer }))
+        .finally(() => {
+          underWay -= 1;
+        });
+    });
+    say({ hello: 'outrigger.companion.v1', nonce });
+  }
+
+  async #answer(
+    { method, params }: { method: string; params?: unknown },
+    connection: ControlConnection,
+  ): Promise<{ result: unknown } | { error: ControlError }> {
+    if (!Object.hasOwn(controlMethods, method))
+      return {
+        error: { code: 'unknown_method', message: `This companion does not know ${method.slice(0, 100)}; update it.` },
+      };
+    const name = method as ControlMethodName;
+    const parsed = controlMethods[name].params.safeParse(params);
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues;
+      return {
+        error: {
+          code: 'invalid_input',
+          message: `${issue?.path.join('.') || 'the request'}: ${issue?.message ?? 'is not valid'}`,
+        },
+      };
+    }
+    try {
+      return { result: await this.#handlers[name](parsed.data as never, connection) };
+    } catch (error) {
+      return { error: toControlError(error) };
+    }
+  }
+}
+
+function toControlError(error: unknown): ControlError {
+  if (error instanceof ControlRefusal) return { code: error.code, message: error.message };
+  const { code = 'failed' } = error as { code?: unknown };
+  return {
+    code: error instanceof CompanionError ? 'refused' : typeof code === 'string' ? code : 'failed',
+    message: (error as Error).message,
+  };
+}
+
+async function describeOwner(folder: DataFolder): Promise<string> {
+  const advice = 'stop it, or name another folder with --data-folder.';
+  try {
+    using other = await ControlClient.open(folder);
+    const state = await other?.call('state', {}, { timeoutMs: 2_000 });
+    if (state !== undefined) return `Another companion (process ${state.pid}) runs on ${folder.path}; ${advice}`;
+  } catch {
+    // Said below.
+  }
+  return `Another companion runs on ${folder.path} and does not answer; ${advice}`;
+}
+
+/** Whether a process has a socket, be it too busy to answer: the kernel connects to it, or has too many that wait, and refuses what a dead one left. */
+function isListenedTo(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(path, () => done(true));
+    socket.on('error', (error: NodeJS.ErrnoException) => done(error.code === 'EAGAIN'));
+    socket.on('connect', () => socket.destroy());
+  });
+}
+
+function listens(server: Server, path: string): Promise<boolean> {
+  return new Promise((done, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(false) : reject(error)));
+    server.listen(path, () => done(true));
+  });
+}

@@ -1,0 +1,33 @@
+import type { HistoryEntry } from '../../shared/companion/state.ts';
+import type { AuditLine, AuditLog } from './audit.ts';
+
+const dayMs = 24 * 60 * 60_000;
+
+interface Pictures {
+  has(commandId: string): boolean;
+}
+
+export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntry {
+  const { commandId, type, time, summary, approvedBy, outcome, message, durationMs } = line;
+  return {
+    commandId,
+    type,
+    time,
+    summary,
+    approvedBy,
+    outcome,
+    message,
+    durationMs,
+    hasPicture: pictures.has(commandId),
+  };
+}
+
+/** What ran in the last day, newest first. */
+export function readHistory(audit: AuditLog, pictures: Pictures, limit: number): HistoryEntry[] {
+  const since = Date.now() - dayMs;
+  return audit
+    .read(limit)
+    .filter(({ time }) => Date.parse(time) >= since)
+    .toReversed()
+    .map((line) => historyEntryOf(line, pictures));
+}

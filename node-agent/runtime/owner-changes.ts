@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { realpathSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import type { OwnerChange } from '../../shared/companion/control.ts';
+import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
+import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
+import { hostOfPattern } from './commands/browser/navigation-policy.ts';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+import { wordsOf } from './program-rules.ts';
+
+const inMinutes = (minutes: number | undefined, now: number) =>
+  minutes === undefined ? null : new Date(now + minutes * 60_000).toISOString();
+
+/** Carries out one wish of the owner, whole or not at all. @throws CompanionError that says what is wrong with it. */
+export function changeSettings(folder: DataFolder, change: OwnerChange, now = Date.now()): LocalSettings {
+  return folder.changeSettings((settings) => apply(settings, change, now));
+}
+
+/** Adds a word about programs; the same word anew takes the place of the old one, and what is over goes. */
+export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 'createdAt'>, now: number): void {
+  const { rules } = settings.system;
+  settings.system.rules = [
+    ...rules.filter(
+      ({ pattern, exact, until }) =>
+        (until === null || Date.parse(until) > now) && !(pattern === rule.pattern && exact === rule.exact),
+    ),
+    { ...rule, id: randomUUID(), createdAt: new Date(now).toISOString() },
+  ];
+  if (settings.system.rules.length > maxRules)
+    throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
+}
+
+function apply(settings: LocalSettings, change: OwnerChange, now: number): void {
+  switch (change.change) {
+    case 'pause':
+    case 'resume':
+      settings.paused = change.change === 'pause';
+      return;
+    case 'allow':
+      setAllowed(settings, change.power, true, inMinutes(change.minutes, now) ?? undefined);
+      if (change.power === 'browser') settings.browser.withoutSandbox = change.withoutSandbox === true;
+      return;
+    case 'deny':
+      setAllowed(settings, change.power, false);
+      if (change.power === 'browser') settings.browser.withoutSandbox = false;
+      return;
+    case 'share': {
+      if (!isAbsolute(change.path) || statSync(change.path, { throwIfNoEntry: false })?.isDirectory() !== true)
+        throw new CompanionError(`${change.path} is not a folder.`);
+      const real = realpathSync(change.path);
+      if (!settings.sharedFolders.includes(real)) settings.sharedFolders.push(real);
+      return;
+    }
+    case 'unshare': {
+      const left = settings.sharedFolders.filter((folder) => folder !== change.path);
+      if (left.length === settings.sharedFolders.length)
+        throw new CompanionError(
+          `${change.path} is not shared; shared are ${settings.sharedFolders.join(', ') || 'none'}.`,
+        );
+      settings.sharedFolders = left;
+      return;
+    }
+    case 'ask':
+      settings.system.ask = change.ask;
+      return;
+    case 'programs':
+      settings.system.programs = change.programs;
+      return;
+    case 'add_rule': {
+      const words = wordsOf(change.pattern);
+      if (words === null || words.length === 0)
+        throw new CompanionError(
+          `pattern: write a program and its arguments, such as: git status ** (a word with spaces in double quotes; it is ${change.pattern}).`,
+        );
+      addRule(
+        settings,
+        {
+          decision: change.decision,
+          pattern: change.pattern.trim(),
+          exact: null,
+          until: inMinutes(change.minutes, now),
+        },
+        now,
+      );
+      return;
+    }
+    case 'remove_rule': {
+      const left = settings.system.rules.filter(({ id }) => id !== change.id);
+      if (left.length === settings.system.rules.length)
+        throw new CompanionError(`There is no rule ${change.id}; those that there are: outrigger-companion rules`);
+      settings.system.rules = left;
+      return;
+    }
+    case 'browser_hosts': {
+      const wrong = [...change.allowHosts, ...change.blockHosts].find((pattern) => hostOfPattern(pattern) === null);
+      if (wrong !== undefined)
+        throw new CompanionError(
+          `"${wrong}" must be a host such as example.org, or *.example.org for all hosts below it.`,
+        );
+      settings.browser.allowHosts = change.allowHosts;
+      settings.browser.blockHosts = change.blockHosts;
+      return;
+    }
+    case 'browser_evaluate':
+      settings.browser.evaluate = change.allowed;
+      return;
+    case 'browser_window':
+      settings.browser.headed = change.headed;
+      return;
+    case 'keep_pictures':
+      settings.capture.keepPictures = change.keep;
+      return;
+  }
+}

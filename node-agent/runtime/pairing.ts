@@ -1,0 +1,79 @@
+import type { z } from 'zod';
+import type { ControlMethods } from '../../shared/companion/control.ts';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+import type { DeviceSecrets } from './device-secrets.ts';
+import { describeDevice } from './facts.ts';
+import { HubClient } from './hub-client.ts';
+import { HubError } from './hub-error.ts';
+
+const pairDeadlineMs = 20_000;
+const unpairDeadlineMs = 10_000;
+
+export type PairRequest = z.output<ControlMethods['pair']['params']>;
+
+/** A hub's address as it is kept. Plain http would show the device secret to whoever is on the way. @throws CompanionError */
+export function hubAddress(hub: string, insecure: boolean): string {
+  if (!URL.canParse(hub) || !['http:', 'https:'].includes(new URL(hub).protocol))
+    throw new CompanionError(`--hub must be an http or https address (it is "${hub.slice(0, 100)}").`);
+  const { protocol, hostname, origin, pathname, username, password } = new URL(hub);
+  if (username !== '' || password !== '')
+    throw new CompanionError('--hub must be an address without a name and a password in it.');
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (protocol === 'http:' && !isLocal && !insecure)
+    throw new CompanionError(
+      `${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`,
+    );
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+/** Pairs this machine with a hub by a code, which works once. @throws CompanionError or HubError that says why not; then nothing changed here. */
+export async function pair(
+  folder: DataFolder,
+  secrets: DeviceSecrets,
+  request: PairRequest,
+): Promise<{ nodeId: string; hub: string }> {
+  const hub = hubAddress(request.hub, request.insecure);
+  const paired = folder.readPairing();
+  if (paired !== null && !request.force)
+    throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
+  secrets.assertUsable(request.secretInFile);
+  const { body } = await new HubClient(hub, null).call(
+    'claimAutomationNode',
+    { body: { pairingCode: request.code, device: describeDevice(folder.settingsInForce(), request.name) } },
+    { signal: AbortSignal.timeout(pairDeadlineMs), timeoutMs: pairDeadlineMs },
+  );
+  const identity = {
+    nodeId: body.nodeId,
+    deviceSecret: body.deviceSecret,
+    hub,
+    name: request.name,
+    pairedAt: new Date().toISOString(),
+  };
+  await secrets.keep(folder, identity, request.secretInFile);
+  return { nodeId: body.nodeId, hub };
+}
+
+/** Forgets the hub, after it was told where it can be reached: then it knows that this machine left. */
+export async function unpair(
+  folder: DataFolder,
+  secrets: DeviceSecrets,
+): Promise<{ nodeId: string | null; hubKnows: boolean }> {
+  const pairing = folder.readPairing();
+  if (pairing === null) return { nodeId: null, hubKnows: true };
+  let hubKnows = false;
+  try {
+    const { hub, nodeId, deviceSecret } = await secrets.open(folder, pairing);
+    await new HubClient(hub, deviceSecret).call(
+      'unpairAutomationNode',
+      { params: { id: nodeId } },
+      { signal: AbortSignal.timeout(unpairDeadlineMs), timeoutMs: unpairDeadlineMs },
+    );
+    hubKnows = true;
+  } catch (error) {
+    // One that does not know this machine any more knows all there is to know.
+    hubKnows = error instanceof HubError && error.isRevocation;
+  }
+  folder.removePairing();
+  return { nodeId: pairing.nodeId, hubKnows };
+}

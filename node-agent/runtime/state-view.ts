@@ -1,0 +1,26 @@
+import { isAllowed, powers } from '../../shared/companion/settings.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { PowerState } from '../../shared/companion/state.ts';
+import type { HubSwitches } from './companion.ts';
+import type { PermissionReader } from './permissions.ts';
+
+/** Each power with the three that must agree about it. */
+export async function describePowers(
+  settings: LocalSettings,
+  hubAllows: HubSwitches,
+  permissions: PermissionReader,
+  signal: AbortSignal,
+): Promise<PowerState[]> {
+  const system = await permissions.lookAtPermissions(settings, signal);
+  const now = Date.now();
+  return powers.map((power) => {
+    const isOn = isAllowed(settings, power, now);
+    return {
+      power,
+      isAllowed: isOn,
+      until: isOn ? (settings.until[power] ?? null) : null,
+      hubAllows: power === 'system' || power === 'browser' ? (hubAllows[power] ?? null) : null,
+      system: system[power],
+    };
+  });
+}

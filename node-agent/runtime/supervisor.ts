@@ -1,0 +1,248 @@
+import { systemRun } from '../../shared/commands/system.ts';
+import type { ControlEvent, ControlResult } from '../../shared/companion/control.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { AuditLog } from './audit.ts';
+import type { AuditLine } from './audit.ts';
+import { Companion } from './companion.ts';
+import { ControlServer } from './control/server.ts';
+import type { ControlConnection, ControlHandlers } from './control/server.ts';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+import { DeviceSecrets } from './device-secrets.ts';
+import type { CompanionEvent } from './event-log.ts';
+import { appVersion } from './facts.ts';
+import { historyEntryOf, readHistory } from './history.ts';
+import type { HostPort } from './host-port.ts';
+import { changeSettings } from './owner-changes.ts';
+import { pair, unpair } from './pairing.ts';
+import { PermissionReader } from './permissions.ts';
+import { ProcessGuard } from './process-guard.ts';
+import { Prompts } from './prompts.ts';
+import { SentPictures } from './sent-pictures.ts';
+import { localSettings } from './settings.ts';
+import { describePowers } from './state-view.ts';
+
+export interface SupervisorOptions {
+  folder: DataFolder;
+  /** The app around this runtime; null without one. */
+  host: HostPort | null;
+  /** Whether it goes on while this machine is not paired, or not any more, so that the owner can pair it from the window. */
+  staysUnpaired: boolean;
+  signal: AbortSignal;
+  onEvent: (event: CompanionEvent) => void;
+  channel?: boolean;
+}
+
+/** Changes of one moment are told together, in milliseconds. */
+const gatherMs = 100;
+/** How often it is looked whether another program paired this machine. */
+const pairingBeatMs = 1_000;
+
+/** The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired. */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #secrets: DeviceSecrets;
+  readonly #prompts = new Prompts(systemRun.promptMs, () => this.#changed());
+  readonly #audit: AuditLog;
+  readonly #pictures: SentPictures;
+  readonly #guard = new ProcessGuard();
+  readonly #permissions: PermissionReader;
+  readonly #subscribers = new Set<ControlConnection>();
+  #companion: Companion | undefined;
+  /** Ends the companion that is at work, for a pairing to change. */
+  #release: AbortController | undefined;
+  #released: Promise<unknown> = Promise.resolve();
+  #problem: string | null = null;
+  /** Pairings are changed one after the other. */
+  #pairing: Promise<unknown> = Promise.resolve();
+  #wake: (() => void) | undefined;
+  #telling: NodeJS.Timeout | undefined;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    const { folder, host } = options;
+    this.#secrets = new DeviceSecrets(host);
+    this.#audit = new AuditLog(folder.audit);
+    this.#pictures = new SentPictures(folder.pictures);
+    this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
+  }
+
+  /**
+   * Works until the signal aborts.
+   * @throws CompanionError when another process has the data folder, or, unless it stays unpaired, this machine is not paired, or not any more.
+   */
+  async run(): Promise<void> {
+    const { folder, signal } = this.#options;
+    await using _guard = this.#guard;
+    using _permissions = this.#permissions;
+    await using _control = await ControlServer.listen(folder, this.#handlers());
+    using _pictures = this.#pictures;
+    try {
+      while (!signal.aborted) await this.#work();
+    } finally {
+      clearTimeout(this.#telling);
+    }
+  }
+
+  /** One pairing, from its beginning to its end; or waits for one. */
+  async #work(): Promise<void> {
+    const { folder, host, signal, onEvent, channel, staysUnpaired } = this.#options;
+    const stamp = folder.stampOf('identity.json');
+    const release = new AbortController();
+    const over = Promise.withResolvers<void>();
+    try {
+      const pairing = folder.readPairing();
+      if (pairing === null)
+        throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
+      const identity = await this.#secrets.open(folder, pairing);
+      this.#problem = null;
+      [this.#release, this.#released] = [release, over.promise];
+      this.#companion = new Companion({
+        folder,
+        identity,
+        signal: AbortSignal.any([signal, release.signal]),
+        onEvent,
+        host,
+        prompts: this.#prompts,
+        pictures: this.#pictures,
+        onChange: () => this.#changed(),
+        onCommand: (line) => this.#tellCommand(line),
+        ...(channel === undefined ? {} : { channel }),
+      });
+      await this.#companion.run();
+      return;
+    } catch (error) {
+      if (!staysUnpaired || !(error instanceof CompanionError)) throw error;
+      this.#problem = folder.stampOf('identity.json') === null ? null : error.message;
+    } finally {
+      this.#companion = undefined;
+      this.#release = undefined;
+      over.resolve();
+      this.#changed();
+    }
+    await this.#waitForPairing(stamp);
+  }
+
+  #waitForPairing(stamp: number | null): Promise<void> {
+    const { folder, signal } = this.#options;
+    return new Promise((done) => {
+      const end = () => {
+        clearInterval(timer);
+        signal.removeEventListener('abort', end);
+        this.#wake = undefined;
+        done();
+      };
+      const timer = setInterval(() => folder.stampOf('identity.json') === stamp || end(), pairingBeatMs);
+      signal.addEventListener('abort', end, { once: true });
+      this.#wake = end;
+      if (signal.aborted) end();
+    });
+  }
+
+  #handlers(): ControlHandlers {
+    const { folder } = this.#options;
+    return {
+      state: () => this.#state(),
+      subscribe: async (_params, connection) => {
+        this.#subscribers.add(connection);
+        connection.signal.addEventListener('abort', () => this.#subscribers.delete(connection), { once: true });
+        return this.#state();
+      },
+      history: async ({ limit }) => ({ entries: readHistory(this.#audit, this.#pictures, limit) }),
+      picture: async ({ commandId }) => {
+        const kept = await this.#pictures.read(commandId);
+        if (kept === null) throw new CompanionError('That picture is not kept any more.');
+        return { contentType: kept.contentType, base64: kept.bytes.toString('base64') };
+      },
+      change: async (change) => {
+        changeSettings(folder, change);
+        this.#companion?.settingsChanged();
+        this.#changed();
+        return this.#state();
+      },
+      answerPrompt: async ({ promptId, answer }) => {
+        this.#prompts.answer(promptId, answer);
+        return this.#state();
+      },
+      pair: async (request) => {
+        await this.#changePairing(request.force, () => pair(folder, this.#secrets, request));
+        return this.#state();
+      },
+      unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets)),
+      test: async (): Promise<ControlResult<'test'>> => ({ results: [] }),
+    };
+  }
+
+  /** @param ends Whether the companion of the pairing that there is ends first, so that what it still had to say was said. */
+  #changePairing<Result>(ends: boolean, change: () => Promise<Result>): Promise<Result> {
+    const changed = this.#pairing.then(async () => {
+      if (ends) {
+        this.#release?.abort(new Error('the pairing changes'));
+        await this.#released;
+      }
+      const result = await change();
+      this.#wake?.();
+      return result;
+    });
+    this.#pairing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #state(): Promise<CompanionState> {
+    const { folder } = this.#options;
+    const pairing = folder.readPairing();
+    const [settings, broken] = this.#readSettings();
+    const view = this.#companion?.view;
+    return {
+      version: appVersion,
+      pid: process.pid,
+      dataFolder: folder.path,
+      keyStore: { name: this.#secrets.keyStore },
+      paired:
+        pairing === null
+          ? null
+          : {
+              hub: pairing.hub,
+              nodeId: pairing.nodeId,
+              name: pairing.name ?? null,
+              pairedAt: pairing.pairedAt,
+              secretIn: pairing.sealedSecret === undefined ? 'file' : 'key_store',
+            },
+      connection: { isUp: view?.isUp ?? false, by: view?.by ?? 'poll', lastError: view?.lastError ?? null },
+      problem: broken ?? this.#problem,
+      running: view?.running ?? [],
+      prompts: this.#prompts.waiting,
+      settings,
+      powers: await describePowers(settings, view?.hubAllows ?? {}, this.#permissions, this.#options.signal),
+    };
+  }
+
+  /** The owner's settings; all off where they can't be read, as every command takes them, and why. */
+  #readSettings(): [settings: LocalSettings, problem: string | null] {
+    try {
+      return [this.#options.folder.readSettings(), null];
+    } catch (error) {
+      return [localSettings.parse({ files: { allowed: false } }), (error as Error).message];
+    }
+  }
+
+  #changed(): void {
+    if (this.#subscribers.size === 0) return;
+    this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      void this.#state().then(
+        (state) => this.#tell({ event: 'state', state }),
+        () => undefined,
+      );
+    }, gatherMs).unref();
+  }
+
+  #tellCommand(line: AuditLine): void {
+    if (this.#subscribers.size > 0) this.#tell({ event: 'command', entry: historyEntryOf(line, this.#pictures) });
+  }
+
+  #tell(event: ControlEvent): void {
+    for (const subscriber of this.#subscribers) subscriber.tell(event);
+  }
+}
