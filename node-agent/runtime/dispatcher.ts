@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
-import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
+import { admit } from './admission.ts';
+import { keepArtifacts } from './artifact-files.ts';
 import { summarise } from './audit.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
@@ -17,19 +17,17 @@ import { fileHandlers, whyNotShared } from './commands/files.ts';
 import { CommandError } from './commands/handler.ts';
 import type { CommandContext, CommandHandler, CommandHandlers, ResultArtifact } from './commands/handler.ts';
 import { systemHandlers } from './commands/system.ts';
-import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { denialOf, isFileCommand } from './denial.ts';
 import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
-import { assertOwnerAllows } from './owner-word.ts';
+import { refusalOf } from './owner-word.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import { untilAborted } from './until-aborted.ts';
 
-const maxArtifactBytes = 256 * 1024 * 1024;
 const browserGraceMs = 5_000;
 
 interface Running {
@@ -117,7 +115,7 @@ export class Dispatcher implements AsyncDisposable {
       const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
       const parsed = definition?.input.safeParse(input);
       if (definition === undefined || parsed?.success !== true) continue;
-      const denied = denialOf(definition, parsed.data, settings);
+      const denied = denialOf(definition, parsed.data, settings) ?? refusalOf(type, parsed.data, settings);
       if (denied !== null) abort.abort(denied);
       else if (isFileCommand(type))
         void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
@@ -223,7 +221,8 @@ export class Dispatcher implements AsyncDisposable {
       return {
         commandId: command.id,
         result,
-        artifacts: result.status === 'succeeded' ? this.#store(command.id, artifacts) : [],
+        artifacts:
+          result.status === 'succeeded' ? keepArtifacts(this.#options.journal.folderOf(command.id), artifacts) : [],
       };
     } catch (error) {
       return failed(
@@ -237,29 +236,18 @@ export class Dispatcher implements AsyncDisposable {
 
   async #run(
     command: ReceivedCommand,
-    definition: CommandDefinition | undefined,
+    known: CommandDefinition | undefined,
     owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {
-      if (definition === undefined)
-        throw new CommandError(
-          'unknown_command',
-          `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
-        );
-      const parsed = definition.input.safeParse(command.input);
-      if (!parsed.success) {
-        const [issue] = parsed.error.issues;
-        throw new CommandError(
-          'invalid_input',
-          `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`,
-        );
-      }
-      const settings = this.#settings();
-      const denied = denialOf(definition, parsed.data, settings);
-      if (denied !== null) throw denied;
-      if (definition.needsApproval) this.#assertApproved(command);
-      if (definition === systemRun) await this.#askOwner(command, owned.signal);
-      const timeoutMs = (parsed.data as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
+      const { folder, nodeId, prompts } = this.#options;
+      const { definition, input, settings } = await admit(command, known, {
+        folder,
+        nodeId,
+        prompts,
+        signal: owned.signal,
+      });
+      const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
       // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
       const graceMs = definition.gate === 'browser' ? browserGraceMs : 0;
@@ -278,7 +266,7 @@ export class Dispatcher implements AsyncDisposable {
         };
         context.signal.throwIfAborted();
         const handler = this.#handlers[command.type as CommandType] as CommandHandler<CommandType>;
-        const output = await untilAborted(handler(parsed.data as never, context), context.signal);
+        const output = await untilAborted(handler(input as never, context), context.signal);
         const reply = definition.reply.safeParse(output);
         if (!reply.success)
           throw new CommandError(
@@ -290,21 +278,12 @@ export class Dispatcher implements AsyncDisposable {
         clearTimeout(timer);
       }
     } catch (error) {
-      const known = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
+      const failure = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
       return {
         status: 'failed',
-        error: { code: known.code, message: toStorableText(known.message).slice(0, 4000) || 'It failed.' },
+        error: { code: failure.code, message: toStorableText(failure.message).slice(0, 4000) || 'It failed.' },
       };
     }
-  }
-
-  /** Waits for the owner's word where they want to be asked. @throws CommandError when it is no, or what would run is not what they said yes to. */
-  async #askOwner({ id, input, approval }: ReceivedCommand, signal: AbortSignal): Promise<void> {
-    const { folder, prompts } = this.#options;
-    await assertOwnerAllows(
-      { commandId: id, input: systemRun.input.parse(input), approvedBy: approval?.approvedBy ?? null },
-      { folder, prompts, signal },
-    );
   }
 
   get #keepsPictures(): boolean {
@@ -313,38 +292,5 @@ export class Dispatcher implements AsyncDisposable {
     } catch {
       return false;
     }
-  }
-
-  #settings(): LocalSettings {
-    try {
-      return this.#options.folder.settingsInForce();
-    } catch (error) {
-      if (error instanceof CompanionError) throw new CommandError('denied_by_device', error.message, { cause: error });
-      throw error;
-    }
-  }
-
-  /** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
-  #assertApproved({ input, approval }: ReceivedCommand): void {
-    if (approval === undefined)
-      throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
-    const text = approvedRequestText(this.#options.nodeId, systemRun.input.parse(input));
-    const hash = createHash('sha256').update(text).digest('hex');
-    if (hash !== approval.requestHash)
-      throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
-  }
-
-  #store(commandId: string, artifacts: ResultArtifact[]): StoredArtifact[] {
-    if (artifacts.length === 0) return [];
-    const folder = this.#options.journal.folderOf(commandId);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return artifacts.map(({ name, contentType, content }) => {
-      const filePath = join(folder, `artifact-${name}`);
-      if (Buffer.isBuffer(content)) writeFileSync(filePath, content, { mode: 0o600, flush: true });
-      else copyFileSync(content.filePath, filePath);
-      if (statSync(filePath).size > maxArtifactBytes)
-        throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
-      return { name, contentType, filePath };
-    });
   }
 }

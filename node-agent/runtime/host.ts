@@ -44,6 +44,7 @@ class PortOfApp implements HostPort {
     const onAbort = () => answered.reject(signal.reason as Error);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#waiting.set(id, answered.resolve);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port between processes has no origins
     this.#port.postMessage({ id, method, params });
     try {
       const { error, result } = await answered.promise;

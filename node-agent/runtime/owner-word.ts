@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import { systemRun as definition } from '../../shared/commands/system.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -31,7 +32,7 @@ export async function assertOwnerAllows(
   const { system } = folder.settingsInForce();
   const decision = decideProgram(input, facts, system);
   if (decision === 'allow') return;
-  if (decision === 'deny') throw denied('The owner of this machine refuses this program for good.');
+  if (decision === 'deny') throw denied(refusedForGood);
   if (prompts === undefined) throw denied('The owner of this machine wants to be asked, and nobody here can ask them.');
   const answer = await prompts.ask(
     {
@@ -55,6 +56,21 @@ export async function assertOwnerAllows(
   if (programFacts(input, cwd).exact !== facts.exact)
     throw denied(`${facts.program} changed while the owner of this machine was asked about it.`);
 }
+
+/** Why a program that is under way has to end, because a rule of the owner's refuses it now; null when none does. */
+export function refusalOf(type: string, input: unknown, { system }: LocalSettings): CommandError | null {
+  if (type !== definition.type || !system.rules.some(({ decision }) => decision === 'deny')) return null;
+  const run = definition.input.parse(input);
+  try {
+    const facts = programFacts(run, run.cwd ?? homedir());
+    return decideProgram(run, facts, system) === 'deny' ? denied(refusedForGood) : null;
+  } catch {
+    // Its file is gone; then only its name can be judged, and nothing more begins by it.
+    return null;
+  }
+}
+
+const refusedForGood = 'The owner of this machine refuses this program for good.';
 
 function remember(folder: DataFolder, answer: '30_minutes' | 'always' | 'never', argv: string[], exact: string): void {
   const now = Date.now();

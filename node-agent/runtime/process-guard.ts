@@ -29,7 +29,8 @@ for entry in $live; do
 done
 exit 0`;
 
-const graceMs = 2_000;
+/** How long a program has to end by itself, in milliseconds; and where its owner wants it gone at once. */
+const graceMs = { asked: 2_000, paused: 300 };
 const prlimit = '/usr/bin/prlimit';
 /** Looks for what a killed command left; whoever forks during one look is found by the next. */
 const maxLooks = 5;
@@ -92,13 +93,13 @@ export class ProcessGuard implements AsyncDisposable {
     };
   }
 
-  /** Asks a group to end, and makes it when it does not within two seconds. */
-  async end(child: ChildProcess, mark: string): Promise<void> {
+  /** Asks a group to end, and makes it when it does not within two seconds, or a third of one where its owner `paused`. */
+  async end(child: ChildProcess, mark: string, why: keyof typeof graceMs = 'asked'): Promise<void> {
     const { pid } = child;
     if (pid === undefined) return;
     killTree(pid, mark, 'SIGTERM');
     const ended = Promise.withResolvers<void>();
-    const timer = setTimeout(ended.resolve, graceMs);
+    const timer = setTimeout(ended.resolve, graceMs[why]);
     child.once('exit', () => ended.resolve());
     if (child.exitCode === null && child.signalCode === null) await ended.promise;
     clearTimeout(timer);

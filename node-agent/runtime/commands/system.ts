@@ -59,7 +59,10 @@ export function systemHandlers(guard: ProcessGuard): Pick<CommandHandlers, 'syst
       );
       child.once('exit', (exitCode, signal) => exited.resolve({ exitCode, signal }));
       const closed = new Promise<void>((done) => child.once('close', () => done()));
-      const onAbort = () => void guard.end(child, mark);
+      const onAbort = () => {
+        const { reason } = context.signal as { reason?: { code?: string } };
+        void guard.end(child, mark, reason?.code === 'paused' ? 'paused' : 'asked');
+      };
       context.signal.addEventListener('abort', onAbort, { once: true });
       try {
         const outcome = await exited.promise;

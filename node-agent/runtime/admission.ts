@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { CommandDefinition } from '../../shared/commands/define.ts';
+import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { CommandError } from './commands/handler.ts';
+import { CompanionError } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
+import { denialOf } from './denial.ts';
+import { appVersion } from './facts.ts';
+import type { ReceivedCommand } from './hub-answers.ts';
+import { assertOwnerAllows } from './owner-word.ts';
+import type { Prompts } from './prompts.ts';
+
+export interface AdmissionDependencies {
+  folder: DataFolder;
+  nodeId: string;
+  prompts: Prompts | undefined;
+  signal: AbortSignal;
+}
+
+/** Resolves to a command's parsed input and the settings under which it may begin. @throws CommandError that says why it may not; the signal's reason. */
+export async function admit(
+  command: ReceivedCommand,
+  known: CommandDefinition | undefined,
+  { folder, nodeId, prompts, signal }: AdmissionDependencies,
+): Promise<{ definition: CommandDefinition; input: unknown; settings: LocalSettings }> {
+  const definition = known;
+  if (definition === undefined)
+    throw new CommandError(
+      'unknown_command',
+      `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
+    );
+  const parsed = definition.input.safeParse(command.input);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new CommandError(
+      'invalid_input',
+      `input${issue === undefined || issue.path.length === 0 ? '' : `.${issue.path.join('.')}`} ${issue?.message ?? 'is not valid'}`,
+    );
+  }
+  const assertNotDenied = () => {
+    const settings = settingsOf(folder);
+    const denied = denialOf(definition, parsed.data, settings);
+    if (denied !== null) throw denied;
+    return settings;
+  };
+  let settings = assertNotDenied();
+  if (definition.needsApproval) assertApproved(command, nodeId);
+  if (definition.type === systemRun.type) {
+    const { approval, id: commandId } = command;
+    const asked = { commandId, input: systemRun.input.parse(command.input), approvedBy: approval?.approvedBy ?? null };
+    await assertOwnerAllows(asked, { folder, prompts, signal });
+    // What they changed while they were asked counts.
+    settings = assertNotDenied();
+  }
+  return { definition, input: parsed.data, settings };
+}
+
+function settingsOf(folder: DataFolder): LocalSettings {
+  try {
+    return folder.settingsInForce();
+  } catch (error) {
+    if (error instanceof CompanionError) throw new CommandError('denied_by_device', error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** The hub's word that somebody approved counts only for exactly what is about to run, on this very node. */
+function assertApproved({ input, approval }: ReceivedCommand, nodeId: string): void {
+  if (approval === undefined)
+    throw new CommandError('approval_mismatch', 'The command came without the approval that it needs.');
+  const text = approvedRequestText(nodeId, systemRun.input.parse(input));
+  const hash = createHash('sha256').update(text).digest('hex');
+  if (hash !== approval.requestHash)
+    throw new CommandError('approval_mismatch', 'What was approved is not what this command would run.');
+}

@@ -1,0 +1,21 @@
+import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CommandError } from './commands/handler.ts';
+import type { ResultArtifact } from './commands/handler.ts';
+import type { StoredArtifact } from './journal.ts';
+
+const maxArtifactBytes = 256 * 1024 * 1024;
+
+/** Writes what a command brought into a folder, from where it is sent. @throws CommandError `too_large` */
+export function keepArtifacts(folder: string, artifacts: readonly ResultArtifact[]): StoredArtifact[] {
+  if (artifacts.length === 0) return [];
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return artifacts.map(({ name, contentType, content }) => {
+    const filePath = join(folder, `artifact-${name}`);
+    if (Buffer.isBuffer(content)) writeFileSync(filePath, content, { mode: 0o600, flush: true });
+    else copyFileSync(content.filePath, filePath);
+    if (statSync(filePath).size > maxArtifactBytes)
+      throw new CommandError('too_large', `${name} has more than ${maxArtifactBytes} bytes.`);
+    return { name, contentType, filePath };
+  });
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProgramRule } from '../../shared/companion/settings.ts';
+import { until } from '../../test/fixtures/until.ts';
+import { DataFolder } from './data-folder.ts';
+import { DeviceSecrets } from './device-secrets.ts';
+import type { HostPort } from './host-port.ts';
+import { changeSettings } from './owner-changes.ts';
+import { assertOwnerAllows } from './owner-word.ts';
+import { commandLine, decideProgram, programFacts, wordsOf } from './program-rules.ts';
+import { Prompts } from './prompts.ts';
+
+let folder: string;
+let data: DataFolder;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-word-'));
+  data = new DataFolder(join(folder, 'data'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const never = new AbortController().signal;
+const asked = (argv: string[]) => ({ commandId: randomUUID(), input: { argv }, approvedBy: null });
+
+describe('a pattern of a program', () => {
+  const rule = (decision: 'allow' | 'deny', pattern: string): ProgramRule => ({
+    id: randomUUID(),
+    decision,
+    pattern,
+    exact: null,
+    until: null,
+    createdAt: '2026-01-01T00:00:00.000Z',
+  });
+  const decide = (argv: string[], ...rules: ProgramRule[]) =>
+    decideProgram({ argv }, programFacts({ argv }, '/'), { allowed: true, programs: [], ask: true, rules });
+
+  test.each([
+    ['echo', ['echo'], true],
+    ['echo', ['echo', 'a'], false],
+    ['echo a *', ['echo', 'a', 'b c'], true],
+    ['echo a *', ['echo', 'a'], false],
+    ['echo a *', ['echo', 'a', 'b', 'c'], false],
+    ['echo a **', ['echo', 'a'], true],
+    ['echo a **', ['echo', 'a', 'b', 'c'], true],
+    ['echo a **', ['echo', 'ab'], false],
+    ['echo --x=*', ['echo', '--x=1'], true],
+    ['echo --x=*', ['echo', '--y=1'], false],
+    ['echo "a b" "\\"*"', ['echo', 'a b', '"q'], true],
+    ['echo "a b"', ['echo', 'a', 'b'], false],
+    ['/usr/bin/echo **', ['echo', 'a'], true],
+    // A bare name permits only the program that it means here.
+    ['echo **', ['/usr/bin/../bin/echo', 'a'], false],
+    ['echo "a', ['echo', 'a'], false],
+  ])('%s and %j: %s', (pattern, argv, matches) => {
+    expect(decide(argv, rule('allow', pattern))).toBe(matches ? 'allow' : 'ask');
+  });
+
+  test('refuses before another permits, whatever way leads to the program', () => {
+    for (const argv of [['echo'], ['/usr/bin/echo'], ['/bin/../bin/echo']])
+      expect(decide(argv, rule('allow', '* **'), rule('deny', 'echo **'))).toBe('deny');
+  });
+
+  test('is written so that it can be read back', () => {
+    const argv = ['sh', '-c', 'echo "a b"; cat', '', '\\', "it's", 'ü'];
+    expect(wordsOf(commandLine(argv))).toEqual(argv);
+  });
+});
+
+describe('the word of an owner', () => {
+  test('that does not come in time is no', async () => {
+    changeSettings(data, { change: 'ask', ask: true });
+    const prompts = new Prompts(50, () => undefined);
+    await expect(assertOwnerAllows(asked(['echo']), { folder: data, prompts, signal: never })).rejects.toThrow(
+      'did not answer',
+    );
+    expect(prompts.waiting).toEqual([]);
+  });
+
+  test('for good holds for these bytes of a program, and not for what takes its place, also while they read', async () => {
+    const program = join(folder, 'tool');
+    copyFileSync('/bin/echo', program);
+    chmodSync(program, 0o755);
+    changeSettings(data, { change: 'ask', ask: true });
+    const prompts = new Prompts(20_000, () => undefined);
+    const ask = () => assertOwnerAllows(asked([program, 'x']), { folder: data, prompts, signal: never });
+    const next = async () => {
+      await until(
+        () => prompts.waiting.length === 1,
+        () => 'nobody was asked',
+      );
+      return prompts.waiting[0]!;
+    };
+    const first = ask();
+    prompts.answer((await next()).id, 'always');
+    await first;
+    await ask();
+    writeFileSync(program, '#!/bin/sh\necho evil\n', { mode: 0o755 });
+    const changed = ask();
+    const prompt = await next();
+    expect(prompt.reason).toBe('program_changed');
+    writeFileSync(program, '#!/bin/sh\necho worse\n', { mode: 0o755 });
+    prompts.answer(prompt.id, 'once');
+    await expect(changed).rejects.toThrow('changed while the owner');
+  });
+});
+
+describe('the device secret', () => {
+  const sealing: HostPort = {
+    offer: { keyStore: 'the test key store', captures: [] },
+    call: async (method, params) =>
+      (method === 'seal'
+        ? { sealed: Buffer.from((params as { text: string }).text).toString('base64') }
+        : { text: Buffer.from((params as { sealed: string }).sealed, 'base64').toString() }) as never,
+  };
+  const pairing = {
+    nodeId: randomUUID(),
+    deviceSecret: 'the-secret',
+    hub: 'http://127.0.0.1:1',
+    pairedAt: '2026-01-01T00:00:00.000Z',
+  };
+
+  test('moves from the file to the key store where there is one, and is opened from there alone', async () => {
+    data.writePairing(pairing);
+    expect(await new DeviceSecrets(sealing).open(data, pairing)).toEqual(pairing);
+    const kept = data.readPairing()!;
+    expect(JSON.stringify(kept)).not.toContain('the-secret');
+    expect(await new DeviceSecrets(sealing).open(data, kept)).toEqual(pairing);
+    await expect(new DeviceSecrets(null).open(data, kept)).rejects.toThrow('start the app');
+  });
+
+  test('stays in the file where the key store fails, and goes there only with the word of the owner', async () => {
+    data.writePairing(pairing);
+    const failing: HostPort = {
+      ...sealing,
+      call: async () => {
+        throw new Error('locked');
+      },
+    };
+    expect(await new DeviceSecrets(failing).open(data, pairing)).toEqual(pairing);
+    expect(data.readPairing()).toEqual(pairing);
+    data.removePairing();
+    await expect(new DeviceSecrets(null).keep(data, pairing, false)).rejects.toThrow('secretInFile');
+    expect(data.readPairing()).toBeNull();
+    await new DeviceSecrets(null).keep(data, pairing, true);
+    expect(data.readPairing()).toEqual(pairing);
+  });
+});

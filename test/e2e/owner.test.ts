@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Prompt } from '../../shared/companion/state.ts';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { processesWith, startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let companion: TestCompanion;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
+  workspace = await hub.workspace();
+  companion = await startCompanion(hub, workspace, { allow: [] });
+});
+afterAll(async () => {
+  await companion[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
+
+const settings = () => join(companion.home, 'settings.json');
+const shared = () => JSON.stringify({ sharedFolders: [companion.shared] });
+afterEach(() => writeFileSync(settings(), shared()));
+
+/** Starts a workflow of one program, approved at the hub. */
+async function begin(input: { argv: string[] } & Record<string, unknown>): Promise<string> {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'owner',
+      stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId: companion.nodeId, ...input } as never }],
+    },
+  });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  expect((await settled(runId)).status).toBe('waiting_approval');
+  const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: data[0]?.id as string },
+    body: { decision: 'approved' },
+  });
+  return runId;
+}
+const settled = (id: string): Promise<Run> =>
+  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+
+async function cli(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await companion.cli(...args);
+  expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
+}
+const prompts = async () => JSON.parse(await cli('prompts', '--json')) as Prompt[];
+async function prompted(): Promise<Prompt> {
+  let found: Prompt[] = [];
+  await expect.poll(async () => (found = await prompts())).toHaveLength(1);
+  return found[0] as Prompt;
+}
+
+describe('an owner who wants to be asked', () => {
+  test('sees exactly what would run, and it runs once when they say once', async () => {
+    await cli('allow', 'system', '--ask');
+    const input = {
+      argv: ['sh', '-c', 'cat; echo "$1"', 'sh', 'a b'],
+      cwd: companion.shared,
+      env: { A: '1' },
+      stdin: 'in\n',
+    };
+    const runId = await begin(input);
+    const prompt = await prompted();
+    expect(prompt).toMatchObject({
+      argv: input.argv,
+      cwd: companion.shared,
+      env: { A: '1' },
+      stdin: 'in\n',
+      program: expect.stringMatching(/^\/(usr\/)?bin\/(da)?sh$/) as string,
+      programSha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      approvedBy: expect.stringContaining('token:') as string,
+      reason: 'no_rule',
+    });
+    expect(await cli('prompts')).toContain('"cat; echo \\"$1\\""');
+    await cli('answer', prompt.id, 'once');
+    expect(await settled(runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { stdout: 'in\na b\n' } }],
+    });
+    const again = await begin(input);
+    await cli('answer', (await prompted()).id, 'deny');
+    expect(await settled(again)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+    expect(await prompts()).toEqual([]);
+  });
+
+  test('is not asked again for the same thing for half an hour, and is for anything else', async () => {
+    await cli('allow', 'system', '--ask');
+    const first = await begin({ argv: ['echo', 'same'] });
+    await cli('answer', (await prompted()).id, '30_minutes');
+    expect((await settled(first)).status).toBe('succeeded');
+    expect((await settled(await begin({ argv: ['echo', 'same'] }))).status).toBe('succeeded');
+    const [rule] = (JSON.parse(await cli('rules', '--json')) as { rules: { until: string; pattern: string }[] }).rules;
+    expect(rule?.pattern).toBe('echo same');
+    for (const other of [{ argv: ['echo', 'other'] }, { argv: ['echo', 'same'], env: { A: '1' } }]) {
+      const asked = await begin(other);
+      await cli('answer', (await prompted()).id, 'deny');
+      expect((await settled(asked)).status).toBe('failed');
+    }
+    // Half an hour later.
+    const over = JSON.parse(readFileSync(settings(), 'utf8')) as { system: { rules: { until: string }[] } };
+    for (const entry of over.system.rules) entry.until = '2026-01-01T00:00:00.000Z';
+    writeFileSync(settings(), JSON.stringify(over));
+    const late = await begin({ argv: ['echo', 'same'] });
+    await cli('answer', (await prompted()).id, 'deny');
+    expect((await settled(late)).status).toBe('failed');
+  });
+
+  test('can refuse a thing for good, and a pattern refuses whatever way leads to the program', async () => {
+    await cli('allow', 'system', '--ask');
+    const refused = await begin({ argv: ['echo', 'never'] });
+    await cli('answer', (await prompted()).id, 'never');
+    expect((await settled(refused)).status).toBe('failed');
+    expect(await settled(await begin({ argv: ['echo', 'never'] }))).toMatchObject({
+      error: { message: expect.stringContaining('for good') as string },
+    });
+    await cli('ask', 'off');
+    await cli('rules', 'deny', 'touch **');
+    const file = join(companion.shared, 'touched');
+    for (const program of ['touch', '/usr/bin/touch', '/bin/../bin/touch'])
+      expect((await settled(await begin({ argv: [program, file] }))).status).toBe('failed');
+    expect(existsSync(file)).toBe(false);
+    await cli('rules', 'allow', 'echo *');
+    expect((await settled(await begin({ argv: ['echo', 'fine'] }))).status).toBe('succeeded');
+  });
+
+  test('has the command refused when they pause while it waits for them, and nothing waits any more', async () => {
+    await cli('allow', 'system', '--ask');
+    const runId = await begin({ argv: ['echo', 'paused'] });
+    await prompted();
+    await cli('pause');
+    expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
+    expect(await prompts()).toEqual([]);
+  });
+});
+
+test('what is allowed for a time ends with it, also in the middle of a command', async () => {
+  await cli('allow', 'system', '--for', '30m');
+  expect((await settled(await begin({ argv: ['true'] }))).status).toBe('succeeded');
+  const runId = await begin({ argv: ['sleep', '3471'] });
+  await expect.poll(() => processesWith('sleep\u00003471').length).toBe(1);
+  const near = JSON.parse(readFileSync(settings(), 'utf8')) as { until: { system: string } };
+  near.until.system = new Date(Date.now() + 1_500).toISOString();
+  writeFileSync(settings(), JSON.stringify(near));
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+  expect(processesWith('sleep\u00003471')).toEqual([]);
+  expect(await settled(await begin({ argv: ['true'] }))).toMatchObject({ error: { code: 'denied_by_device' } });
+  expect(await cli('status')).toContain('allowed    nothing');
+});
+
+test('a pause ends a program that does not want to end', async () => {
+  await cli('allow', 'system');
+  const runId = await begin({ argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; : stubborn-3472; done'] });
+  await expect.poll(() => processesWith('stubborn-3472').length).toBeGreaterThan(0);
+  await cli('pause');
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
+  await expect.poll(() => processesWith('stubborn-3472')).toEqual([]);
+});
+
+test('a machine that is unpaired while it works tells its hub, ends, and is known there no more', async () => {
+  await using other = await startCompanion(hub, workspace, { allow: [] });
+  const { code, stdout } = await other.cli('unpair', '--json');
+  expect({ code, ...(JSON.parse(stdout) as object) }).toEqual({ code: 0, unpaired: other.nodeId, hubKnows: true });
+  await expect.poll(() => other.process()?.exitCode).not.toBeNull();
+  const { data } = await workspace.api.call('listAutomationNodes', {});
+  expect(data.find(({ id }) => id === other.nodeId)?.status ?? 'revoked').toBe('revoked');
+  expect(existsSync(join(other.home, 'identity.json'))).toBe(false);
+});
