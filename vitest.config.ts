@@ -30,6 +30,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'processes',
+          // Several hubs start and die in some; on a machine that others use, too, that takes as long as it takes.
+          testTimeout: 180_000,
           // More than the cores of a small machine: most of them wait.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },

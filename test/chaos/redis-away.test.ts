@@ -42,7 +42,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
   });
   const first = () => hubs[0] as TestHub;
   const get = (path: string, headers: Record<string, string> = {}, hub = first()) =>
-    fetch(`${hub.url}${path}`, { headers, signal: AbortSignal.timeout(15_000) });
+    fetch(`${hub.url}${path}`, { headers, signal: AbortSignal.timeout(30_000) });
   const readiness = async () => {
     const response = await get('/readyz');
     return {
@@ -56,7 +56,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
       .poll(
         async () =>
           (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } })).status,
-        { timeout: 40_000 },
+        { timeout: 80_000 },
       )
       .toBe('succeeded');
     return runId;
@@ -96,7 +96,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await allowed(seen.key, limit);
 
     await redis.stop();
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({
+    await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({
       status: 200,
       body: { status: 'degraded', parts: { database: { ok: true }, queue: { ok: false } } },
     });
@@ -108,7 +108,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     expect(count).toBeLessThanOrEqual(hubs.length * limit);
 
     await redis.start();
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
+    await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
     await worksThroughout();
   });
 
@@ -121,7 +121,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     } finally {
       redis.resume();
     }
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ body: { status: 'ready' } });
+    await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'ready' } });
     await worksThroughout();
   });
 });
