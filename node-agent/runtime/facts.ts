@@ -3,6 +3,7 @@ import { battery, cpu, currentLoad, fsSize, mem } from 'systeminformation';
 import type { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from '../../shared/commands/catalog.ts';
+import type { HostOffer } from '../../shared/companion/host.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { deviceFacts, deviceInfo } from '../../shared/contract/nodes/device.ts';
 import { toStorableText } from '../../shared/json.ts';
@@ -25,13 +26,16 @@ const clip = (text: string, length: number) => toStorableText(text).slice(0, len
 const whole = (value: number) => (Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
 const percent = (value: number) => (Number.isFinite(value) ? Math.min(100, Math.max(0, value)) : 0);
 
-/** The command types that this machine could carry out now: what its owner allows and has the tools for. */
-export function capabilitiesOf(settings: LocalSettings): string[] {
+/**
+ * The command types that this machine could carry out now: what its owner allows and has the tools for.
+ * @param captures what the app around this runtime captures itself.
+ */
+export function capabilitiesOf(settings: LocalSettings, captures: HostOffer['captures'] = []): string[] {
   const ffmpeg = findTool('ffmpeg') !== null;
   const possible: Record<string, boolean> = {
-    'node.capture_screen': settings.capture.screen && screenProblem() === null,
-    'node.capture_camera': settings.capture.camera && ffmpeg,
-    'node.capture_audio': settings.capture.audio && ffmpeg,
+    'node.capture_screen': settings.capture.screen && (captures.includes('screen') || screenProblem() === null),
+    'node.capture_camera': settings.capture.camera && (captures.includes('camera') || ffmpeg),
+    'node.capture_audio': settings.capture.audio && (captures.includes('audio') || ffmpeg),
     'system.run': settings.system.allowed,
   };
   return Object.values(commands)
@@ -47,14 +51,14 @@ export function capabilitiesOf(settings: LocalSettings): string[] {
 }
 
 /** How this machine introduces itself to its hub. */
-export function describeDevice(settings: LocalSettings, name?: string): DeviceInfo {
+export function describeDevice(settings: LocalSettings, name?: string, captures?: HostOffer['captures']): DeviceInfo {
   return {
     name: clip(name ?? hostname(), 200) || 'unnamed',
     platform: process.platform,
     arch: arch(),
     osVersion: clip(release(), 200),
     appVersion,
-    capabilities: capabilitiesOf(settings),
+    capabilities: capabilitiesOf(settings, captures),
   };
 }
 

@@ -70,7 +70,7 @@ export const rules: Rule[] = [
   {
     name: 'tests of the companion',
     from: 'node-agent/**/*.test.ts',
-    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', ...testing],
+    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', 'fast-png', 'jpeg-js', ...testing],
     forbids: { from: 'node-agent/runtime/a.test.ts', target: 'hub/app.ts' },
   },
   {
@@ -279,6 +279,8 @@ export const rules: Rule[] = [
       'systeminformation',
       'commander',
       'ws',
+      'fast-png',
+      'jpeg-js',
     ],
     forbids: { from: 'node-agent/runtime/cli.ts', target: 'electron' },
   },

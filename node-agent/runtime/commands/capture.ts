@@ -1,37 +1,35 @@
 import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { HostPort } from '../host-port.ts';
 import type { ProcessGuard } from '../process-guard.ts';
 import { listCameras, listDisplays, listMicrophones, screenProblem } from './capture-devices.ts';
 import type { Display } from './capture-devices.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
+import { captureByHost, capturingHost } from './host-capture.ts';
 import { imageSize } from './image-size.ts';
 import { findTool, requireTool, runTool } from './media-tool.ts';
 
 const screenTimeoutMs = 25_000;
 const cameraTimeoutMs = 25_000;
+/** Beyond the seconds that are recorded. */
+const audioGraceMs = 20_000;
 
 /** ffmpeg that asks nothing, says only what went wrong, and ends by itself. */
 const quiet = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y'];
 
-/** Pictures of screens and cameras, and sound, by the tools that the system has. */
+/** Pictures of screens and cameras, and sound: by the app around this runtime where it captures itself, else by the tools that the system has. */
 export function captureHandlers(
   guard: ProcessGuard,
+  host?: HostPort,
 ): Pick<CommandHandlers, 'node.capture_screen' | 'node.capture_camera' | 'node.capture_audio'> {
   return {
     async 'node.capture_screen'({ display, format, quality }, context) {
-      const problem = screenProblem();
-      if (problem !== null) throw new CommandError(problem.code, problem.message);
       const file = join(context.temporaryFolder, `screen.${format === 'png' ? 'png' : 'jpg'}`);
-      const displays = await listDisplays(guard, context.signal).catch(() => []);
-      const chosen = displays.find(({ index }) => index === display);
-      if (chosen === undefined && (display !== 0 || displays.length > 0)) {
-        throw new CommandError(
-          'not_found',
-          `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
-        );
-      }
-      await grab(guard, context, chosen, { display, format, quality, file });
+      const wanted = { display, format, quality, file };
+      const app = capturingHost(host, 'captureScreen');
+      if (app === undefined) await grab(guard, context, await chooseDisplay(guard, context, display), wanted);
+      else await captureByHost(app, 'captureScreen', wanted, { signal: context.signal, timeoutMs: screenTimeoutMs });
       const size = await imageSize(file);
       return {
         artifact: attach(context, file, format === 'png' ? 'image/png' : 'image/jpeg'),
@@ -42,24 +40,16 @@ export function captureHandlers(
     },
 
     async 'node.capture_camera'({ device }, context) {
-      const ffmpeg = requireTool('ffmpeg');
-      const cameras = await listCameras(guard, context.signal);
-      const camera = cameras.find(({ id, name }) => device === undefined || device === id || device === name);
-      if (camera === undefined) throw new CommandError('not_found', noDevice('camera', device, cameras));
       const file = join(context.temporaryFolder, 'camera.jpg');
-      const input = {
-        linux: ['-f', 'v4l2', '-i', camera.id],
-        darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
-        win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
-      }[process.platform as 'linux'];
-      // The first frames of a camera are dark: the sixth is kept.
-      await ffmpegTo(
-        guard,
-        ffmpeg,
-        [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file],
-        context,
-        cameraTimeoutMs,
-      );
+      const app = capturingHost(host, 'captureCamera');
+      if (app === undefined) await photograph(guard, context, device, file);
+      else
+        await captureByHost(
+          app,
+          'captureCamera',
+          { device: device ?? null, file },
+          { signal: context.signal, timeoutMs: cameraTimeoutMs },
+        );
       return {
         artifact: attach(context, file, 'image/jpeg'),
         contentType: 'image/jpeg',
@@ -69,25 +59,17 @@ export function captureHandlers(
     },
 
     async 'node.capture_audio'({ seconds, device }, context) {
-      const ffmpeg = requireTool('ffmpeg');
-      const microphones = await listMicrophones(guard, context.signal);
-      const microphone = microphones.find(({ id, name }) => device === undefined || device === id || device === name);
-      if (device !== undefined && microphone === undefined)
-        throw new CommandError('not_found', noDevice('microphone', device, microphones));
       const file = join(context.temporaryFolder, 'audio.wav');
-      const id = microphone?.id;
-      const input = {
-        linux: ['-f', 'pulse', '-i', device === undefined ? 'default' : (id ?? 'default')],
-        darwin: ['-f', 'avfoundation', '-i', `:${id ?? '0'}`],
-        win32: ['-f', 'dshow', '-i', `audio=${id ?? ''}`],
-      }[process.platform as 'linux'];
-      await ffmpegTo(
-        guard,
-        ffmpeg,
-        [...input, '-t', String(seconds), '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', file],
-        context,
-        seconds * 1000 + 20_000,
-      );
+      const timeoutMs = seconds * 1000 + audioGraceMs;
+      const app = capturingHost(host, 'captureAudio');
+      if (app === undefined) await record(guard, context, { seconds, device, file, timeoutMs });
+      else
+        await captureByHost(
+          app,
+          'captureAudio',
+          { device: device ?? null, seconds, file },
+          { signal: context.signal, timeoutMs },
+        );
       const bytes = (await stat(file)).size;
       return {
         artifact: attach(context, file, 'audio/wav'),
@@ -97,6 +79,72 @@ export function captureHandlers(
       };
     },
   };
+}
+
+/** The display that is meant; undefined where this machine can name none and the main one is. @throws CommandError why there is nothing to capture. */
+async function chooseDisplay(guard: ProcessGuard, context: CommandContext, display: number) {
+  const problem = screenProblem();
+  if (problem !== null) throw new CommandError(problem.code, problem.message);
+  const displays = await listDisplays(guard, context.signal).catch(() => []);
+  const chosen = displays.find(({ index }) => index === display);
+  if (chosen === undefined && (display !== 0 || displays.length > 0)) {
+    throw new CommandError(
+      'not_found',
+      `There is no display ${display}; this machine has ${displays.length === 0 ? 'none that it can name' : displays.map(({ index, name }) => `${index} (${name})`).join(', ')}.`,
+    );
+  }
+  return chosen;
+}
+
+async function photograph(
+  guard: ProcessGuard,
+  context: CommandContext,
+  device: string | undefined,
+  file: string,
+): Promise<void> {
+  const ffmpeg = requireTool('ffmpeg');
+  const cameras = await listCameras(guard, context.signal);
+  const camera = cameras.find(({ id, name }) => device === undefined || device === id || device === name);
+  if (camera === undefined) throw new CommandError('not_found', noDevice('camera', device, cameras));
+  const input = {
+    linux: ['-f', 'v4l2', '-i', camera.id],
+    darwin: ['-f', 'avfoundation', '-framerate', '30', '-i', `${camera.id}:none`],
+    win32: ['-f', 'dshow', '-i', `video=${camera.id}`],
+  }[process.platform as 'linux'];
+  // The first frames of a camera are dark: the sixth is kept.
+  await ffmpegTo(
+    guard,
+    ffmpeg,
+    [...input, '-vf', 'select=gte(n\\,5)', '-frames:v', '1', '-q:v', '3', '-t', '10', file],
+    context,
+    cameraTimeoutMs,
+  );
+}
+
+async function record(
+  guard: ProcessGuard,
+  context: CommandContext,
+  options: { seconds: number; device: string | undefined; file: string; timeoutMs: number },
+): Promise<void> {
+  const { seconds, device, file, timeoutMs } = options;
+  const ffmpeg = requireTool('ffmpeg');
+  const microphones = await listMicrophones(guard, context.signal);
+  const microphone = microphones.find(({ id, name }) => device === undefined || device === id || device === name);
+  if (device !== undefined && microphone === undefined)
+    throw new CommandError('not_found', noDevice('microphone', device, microphones));
+  const id = microphone?.id;
+  const input = {
+    linux: ['-f', 'pulse', '-i', device === undefined ? 'default' : (id ?? 'default')],
+    darwin: ['-f', 'avfoundation', '-i', `:${id ?? '0'}`],
+    win32: ['-f', 'dshow', '-i', `audio=${id ?? ''}`],
+  }[process.platform as 'linux'];
+  await ffmpegTo(
+    guard,
+    ffmpeg,
+    [...input, '-t', String(seconds), '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', file],
+    context,
+    timeoutMs,
+  );
 }
 
 async function grab(
