@@ -1,10 +1,11 @@
-import { statSync } from 'node:fs';
-import { findBrowser } from './commands/browser/find-browser.ts';
+import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
-import { describeCapture } from './commands/capture-devices.ts';
+import { findTool, toolHint } from './commands/media-tool.ts';
 import type { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
-import { HubClient } from './hub-client.ts';
+import { askHub } from './hub-check.ts';
+import { describePermission } from './permission-answers.ts';
+import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
 import { askStatus, describeRunning } from './running-status.ts';
 
@@ -16,7 +17,7 @@ export interface DoctorCheck {
 }
 
 const deadlineMs = 15_000;
-const skewAllowedMs = 60_000;
+const lookMs = 10_000;
 
 /** Looks at everything that the companion needs on this machine. */
 export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
@@ -31,19 +32,9 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   else {
     add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
-      const identity = await new DeviceSecrets(null).open(folder, pairing);
-      const { clockAheadMs } = await new HubClient(identity.hub, identity.deviceSecret).call(
-        'pollAutomationNodeCommands',
-        { params: { id: identity.nodeId }, query: { wait: 0, max: 0 } },
-        { signal, timeoutMs: 10_000 },
-      );
+      const { clock, isClockWrong } = await askHub(await new DeviceSecrets(null).open(folder, pairing), signal);
       add('hub', 'ok', 'answers, and knows this machine');
-      const skewed = Math.abs(clockAheadMs) > skewAllowedMs;
-      add(
-        'clock',
-        skewed ? 'warn' : 'ok',
-        skewed ? `differs from the hub's by ${Math.round(clockAheadMs / 1000)} s` : 'agrees with the hub',
-      );
+      add('clock', isClockWrong ? 'warn' : 'ok', clock);
     } catch (error) {
       add('hub', 'fail', (error as Error).message);
     }
@@ -61,53 +52,25 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     settings.paused ? 'warn' : 'ok',
     settings.paused ? 'yes; go on with: outrigger-companion resume' : 'no',
   );
-  for (const shared of settings.sharedFolders) {
-    const there = statSync(shared, { throwIfNoEntry: false })?.isDirectory() === true;
-    add(
-      'shared folder',
-      there ? 'ok' : 'fail',
-      there ? shared : `${shared} is not there; take it off with: outrigger-companion unshare ${shared}`,
-    );
+  using reader = new PermissionReader(guard);
+  const permissions = await reader.lookAtPermissions(settings, signal, lookMs);
+  if (permissions.files.state === 'granted') for (const path of settings.sharedFolders) add('shared folder', 'ok', path);
+  else if (settings.sharedFolders.length > 0) add('shared folder', 'fail', describePermission(permissions.files));
+  for (const power of ['screen', 'camera', 'audio', 'browser'] as const) {
+    const isWanted = isAllowed(settings, power, Date.now());
+    const { state } = permissions[power];
+    const isMissing = state === 'missing' || state === 'denied';
+    add(power, isMissing ? (isWanted ? 'fail' : 'warn') : 'ok', describePermission(permissions[power]));
   }
-  const capture = await describeCapture(guard, signal);
-  add(
-    'screen',
-    capture.screen.available ? 'ok' : settings.capture.screen ? 'fail' : 'warn',
-    capture.screen.available
-      ? capture.displays.map(({ index, name, width, height }) => `${index}: ${name} ${width}x${height}`).join(', ') ||
-          'available'
-      : (capture.screen.reason ?? 'not available'),
-  );
-  for (const tool of capture.tools)
-    add(tool.name, tool.path === null ? 'warn' : 'ok', tool.path ?? `missing; get it with: ${tool.hint}`);
-  add('cameras', 'ok', capture.cameras.map(({ id, name }) => `${name} (${id})`).join(', ') || 'none');
-  add('microphones', 'ok', capture.microphones.map(({ name }) => name).join(', ') || 'none');
-  const browser = findBrowser(settings.browser.executablePath);
-  add(
-    'browser',
-    browser === null ? (settings.browser.allowed ? 'fail' : 'warn') : 'ok',
-    browser === null ? 'no Chrome, Edge or Chromium' : browser.path,
-  );
-  const unsafe = sandboxProblem(settings.browser);
-  if (lacksSandbox() && settings.browser.allowed)
+  const ffmpeg = findTool('ffmpeg');
+  add('ffmpeg', ffmpeg === null ? 'warn' : 'ok', ffmpeg ?? `missing; get it with: ${toolHint('ffmpeg')}`);
+  if (lacksSandbox() && settings.browser.allowed && sandboxProblem(settings.browser) === null)
     add(
       'sandbox',
-      unsafe === null ? 'warn' : 'fail',
-      unsafe ??
-        'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine; run the companion as another user',
+      'warn',
+      'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine; run the companion as another user',
     );
-  add(
-    'allowed',
-    'ok',
-    [
-      settings.system.allowed ? 'system' : '',
-      settings.browser.allowed ? 'browser' : '',
-      settings.capture.screen ? 'screen' : '',
-      settings.capture.camera ? 'camera' : '',
-      settings.capture.audio ? 'audio' : '',
-    ]
-      .filter((name) => name !== '')
-      .join(', ') || 'nothing',
-  );
+  const allowed = powers.filter((power) => power !== 'files' && isAllowed(settings, power, Date.now()));
+  add('allowed', 'ok', allowed.join(', ') || 'nothing');
   return checks;
 }

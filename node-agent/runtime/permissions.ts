@@ -1,20 +1,140 @@
 import { powers } from '../../shared/companion/settings.ts';
 import type { LocalSettings, Power } from '../../shared/companion/settings.ts';
 import type { SystemPermission } from '../../shared/companion/state.ts';
+import {
+  hasSoundServer,
+  listCameras,
+  listDisplays,
+  listMicrophones,
+  screenProblem,
+} from './commands/capture-devices.ts';
 import type { HostPort } from './host-port.ts';
+import {
+  audioPermission,
+  browserPermission,
+  cameraPermission,
+  filesPermission,
+  lookAtFolder,
+  screenPermission,
+  systemRunPermission,
+} from './permission-answers.ts';
+import type { DeviceLook, FolderLook } from './permission-answers.ts';
 import type { ProcessGuard } from './process-guard.ts';
 
 export type SystemPermissions = Record<Power, SystemPermission>;
 
-/** Reads what the system lets the companion use. */
-export class PermissionReader implements Disposable {
-  constructor(_guard: ProcessGuard, _host?: HostPort) {}
+/** Lists of devices and folders hold so long, in milliseconds: whoever shows them asks often. */
+const freshMs = 10_000;
+/** How long an answer waits for a look that is under way, in milliseconds. */
+const patienceMs = 3_000;
+const hostPatienceMs = 5_000;
 
-  async lookAtPermissions(_settings: LocalSettings, _signal: AbortSignal): Promise<SystemPermissions> {
-    return Object.fromEntries(
-      powers.map((power) => [power, { state: 'unknown', detail: '', remedy: null }]),
-    ) as SystemPermissions;
+/** Reads what the system lets the companion use, at once or nearly so: what takes long is read by one look at a time and kept for some seconds. */
+export class PermissionReader implements Disposable {
+  readonly #guard: ProcessGuard;
+  readonly #host: HostPort | undefined;
+  readonly #stop = new AbortController();
+  readonly #devices = new KeptLook<DeviceLook>();
+  readonly #folders = new KeptLook<FolderLook[]>();
+
+  constructor(guard: ProcessGuard, host?: HostPort) {
+    this.#guard = guard;
+    this.#host = host;
   }
 
-  [Symbol.dispose](): void {}
+  /** What the system says to each power; what does not answer within `waitMs` is `unknown`. @throws the signal's reason. */
+  async lookAtPermissions(
+    settings: LocalSettings,
+    signal: AbortSignal,
+    waitMs = patienceMs,
+  ): Promise<SystemPermissions> {
+    signal.throwIfAborted();
+    const { sharedFolders } = settings;
+    const [devices, folders] = await Promise.all([
+      this.#devices.get('', () => this.#lookAtDevices(), signal, waitMs),
+      this.#folders.get(
+        JSON.stringify(sharedFolders),
+        () => Promise.all(sharedFolders.map(lookAtFolder)),
+        signal,
+        waitMs,
+      ),
+    ]);
+    const look: DeviceLook = devices ?? { host: {} };
+    const captures = this.#host?.offer.captures ?? [];
+    return {
+      screen: screenPermission(look, captures),
+      camera: cameraPermission(look, captures),
+      audio: audioPermission(look, captures),
+      files: look.host.files ?? filesPermission(sharedFolders, folders),
+      system: look.host.system ?? systemRunPermission(),
+      browser: look.host.browser ?? browserPermission(settings.browser),
+    };
+  }
+
+  /** Ends a look that is under way. */
+  [Symbol.dispose](): void {
+    this.#stop.abort(new Error('the companion stops'));
+  }
+
+  async #lookAtDevices(): Promise<DeviceLook> {
+    const { signal } = this.#stop;
+    const [displays, cameras, microphones, soundServer, ...answers] = await Promise.all([
+      // Where there is no screen, to look for displays takes long and finds none.
+      screenProblem() === null ? orUndefined(listDisplays(this.#guard, signal)) : [],
+      orUndefined(listCameras(this.#guard, signal)),
+      orUndefined(listMicrophones(this.#guard, signal)),
+      orUndefined(hasSoundServer(this.#guard, signal)),
+      ...powers.map((power) => this.#askHost(power)),
+    ]);
+    const host: DeviceLook['host'] = {};
+    for (const [index, power] of powers.entries()) {
+      const answer = answers[index];
+      if (answer !== null && answer !== undefined) host[power] = answer;
+    }
+    return { displays, cameras, microphones, soundServer, host };
+  }
+
+  async #askHost(power: Power): Promise<SystemPermission | null> {
+    if (this.#host === undefined) return null;
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(hostPatienceMs)]);
+    const answer = await orUndefined(this.#host.call('permission', { power }, signal));
+    return answer?.permission ?? null;
+  }
+}
+
+const orUndefined = <Value>(promise: Promise<Value>): Promise<Value | undefined> => promise.catch(() => undefined);
+
+/** What a look last saw. There is never more than one under way, however long it takes: a disk that hangs holds one thread, not all of them. */
+class KeptLook<Value> {
+  #last: { key: string; value: Value; at: number } | undefined;
+  #running: Promise<void> | undefined;
+
+  /** The value for a key: a fresh one where it comes in time, else the last one of the same key, or undefined. */
+  async get(key: string, read: () => Promise<Value>, signal: AbortSignal, waitMs: number): Promise<Value | undefined> {
+    const isFresh = () => this.#last?.key === key && performance.now() - this.#last.at < freshMs;
+    const over = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    while (!isFresh() && !over.aborted) {
+      this.#running ??= this.#read(key, read);
+      await endOf(this.#running, over);
+    }
+    signal.throwIfAborted();
+    return this.#last?.key === key ? this.#last.value : undefined;
+  }
+
+  async #read(key: string, read: () => Promise<Value>): Promise<void> {
+    try {
+      const value = await read();
+      this.#last = { key, value, at: performance.now() };
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}
+
+/** Resolves when a look is over, or the signal aborts. */
+async function endOf(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+  if (signal.aborted) aborted.resolve();
+  await Promise.race([work, aborted.promise]);
 }

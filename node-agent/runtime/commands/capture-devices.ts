@@ -18,16 +18,9 @@ export interface MediaDevice {
   name: string;
 }
 
-/** What this machine can capture with now, and what it lacks. */
-export interface CaptureDescription {
-  displays: Display[];
-  cameras: MediaDevice[];
-  microphones: MediaDevice[];
-  tools: { name: string; path: string | null; hint: string }[];
-  screen: { available: boolean; reason?: string };
-}
-
 const listTimeoutMs = 10_000;
+
+export const describeDisplay = ({ index, name, width, height }: Display) => `${index}: ${name} ${width}x${height}`;
 
 /** The displays of this machine, the main one first. */
 export async function listDisplays(guard: ProcessGuard, signal: AbortSignal): Promise<Display[]> {
@@ -127,6 +120,25 @@ export async function listMicrophones(guard: ProcessGuard, signal: AbortSignal):
     : [];
 }
 
+/** Whether a sound server answers this user; on Linux nothing is recorded without one. */
+export async function hasSoundServer(guard: ProcessGuard, signal: AbortSignal): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  const pactl = findTool('pactl');
+  return pactl !== null && (await runTool(guard, pactl, ['info'], { signal, timeoutMs: listTimeoutMs })).exitCode === 0;
+}
+
+/** Whether the owner muted the microphone that is recorded when none is named; false where that is not known. */
+export async function isMuted(guard: ProcessGuard, signal: AbortSignal): Promise<boolean> {
+  const pactl = process.platform === 'linux' ? findTool('pactl') : null;
+  if (pactl === null) return false;
+  // It answers in the owner's language unless asked otherwise.
+  const { stdout } = await runTool(guard, '/usr/bin/env', ['LC_ALL=C', pactl, 'get-source-mute', '@DEFAULT_SOURCE@'], {
+    signal,
+    timeoutMs: listTimeoutMs,
+  });
+  return /:\s*yes\b/i.test(stdout);
+}
+
 function videoDevices(): string[] {
   try {
     return readdirSync('/dev')
@@ -166,8 +178,8 @@ async function listByFfmpeg(guard: ProcessGuard, signal: AbortSignal, kind: 'vid
   );
 }
 
-/** Why the screen can't be captured, or null. */
-export function screenProblem(): { code: string; message: string } | null {
+/** Why the screen can't be captured, with the tool where one is missing, or null. */
+export function screenProblem(): { code: string; message: string; tool?: string } | null {
   if (process.platform === 'darwin') return null;
   if (process.platform === 'win32') return null;
   if (
@@ -175,7 +187,11 @@ export function screenProblem(): { code: string; message: string } | null {
     process.env['DISPLAY'] === undefined &&
     findTool('grim') === null
   ) {
-    return { code: 'tool_missing', message: `grim is not installed on this machine; get it with: ${toolHint('grim')}` };
+    return {
+      code: 'tool_missing',
+      tool: 'grim',
+      message: `grim is not installed on this machine; get it with: ${toolHint('grim')}`,
+    };
   }
   if (process.env['WAYLAND_DISPLAY'] === undefined && process.env['DISPLAY'] === undefined) {
     return {
@@ -186,25 +202,8 @@ export function screenProblem(): { code: string; message: string } | null {
   if (findTool('ffmpeg') === null && findTool('grim') === null)
     return {
       code: 'tool_missing',
+      tool: 'ffmpeg',
       message: `ffmpeg is not installed on this machine; get it with: ${toolHint('ffmpeg')}`,
     };
   return null;
-}
-
-/** Describes what this machine can capture with; a part that can't be asked is empty. */
-export async function describeCapture(guard: ProcessGuard, signal: AbortSignal): Promise<CaptureDescription> {
-  const orEmpty = <Item>(list: Promise<Item[]>): Promise<Item[]> => list.catch(() => []);
-  const [displays, cameras, microphones] = await Promise.all([
-    orEmpty(listDisplays(guard, signal)),
-    orEmpty(listCameras(guard, signal)),
-    orEmpty(listMicrophones(guard, signal)),
-  ]);
-  const problem = screenProblem();
-  return {
-    displays,
-    cameras,
-    microphones,
-    tools: [{ name: 'ffmpeg', path: findTool('ffmpeg'), hint: toolHint('ffmpeg') }],
-    screen: problem === null ? { available: true } : { available: false, reason: problem.message },
-  };
 }

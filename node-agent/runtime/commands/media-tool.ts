@@ -25,6 +25,12 @@ export function findTool(name: string): string | null {
 
 const howToGet: Record<string, { debian: string; mac: string; windows: string }> = {
   ffmpeg: { debian: 'sudo apt-get install ffmpeg', mac: 'brew install ffmpeg', windows: 'winget install ffmpeg' },
+  pactl: { debian: 'sudo apt-get install pulseaudio-utils', mac: '', windows: '' },
+  chromium: {
+    debian: 'sudo apt-get install chromium',
+    mac: 'brew install --cask google-chrome',
+    windows: 'winget install Google.Chrome',
+  },
   grim: { debian: 'sudo apt-get install grim', mac: '', windows: '' },
 };
 

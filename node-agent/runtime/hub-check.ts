@@ -1,0 +1,27 @@
+import type { Identity } from './data-folder.ts';
+import { HubClient } from './hub-client.ts';
+
+const skewAllowedMs = 60_000;
+
+/** What an answer of the hub tells of this machine's clock. */
+export interface HubCheck {
+  clock: string;
+  isClockWrong: boolean;
+}
+
+/** Asks the hub whether it knows this machine, and takes nothing from it. @throws HubError that says what is wrong, or the signal's reason. */
+export async function askHub(
+  { hub, nodeId, deviceSecret }: Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'>,
+  signal: AbortSignal,
+): Promise<HubCheck> {
+  const { clockAheadMs } = await new HubClient(hub, deviceSecret).call(
+    'pollAutomationNodeCommands',
+    { params: { id: nodeId }, query: { wait: 0, max: 0 } },
+    { signal, timeoutMs: 10_000 },
+  );
+  const isClockWrong = Math.abs(clockAheadMs) > skewAllowedMs;
+  return {
+    isClockWrong,
+    clock: isClockWrong ? `differs from the hub's by ${Math.round(clockAheadMs / 1000)} s` : 'agrees with the hub',
+  };
+}

@@ -1,0 +1,295 @@
+import { accessSync, constants, readdirSync, readFileSync, statSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import type { HostOffer } from '../../shared/companion/host.ts';
+import type { LocalSettings, Power } from '../../shared/companion/settings.ts';
+import type { Remedy, SystemPermission } from '../../shared/companion/state.ts';
+import { findBrowser } from './commands/browser/find-browser.ts';
+import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
+import { describeDisplay, screenProblem } from './commands/capture-devices.ts';
+import type { Display, MediaDevice } from './commands/capture-devices.ts';
+import { findTool, toolHint } from './commands/media-tool.ts';
+
+/** What was seen of the devices; undefined is what did not answer. */
+export interface DeviceLook {
+  displays?: Display[] | undefined;
+  cameras?: MediaDevice[] | undefined;
+  microphones?: MediaDevice[] | undefined;
+  soundServer?: boolean | undefined;
+  /** What the app around this runtime said. */
+  host: Partial<Record<Power, SystemPermission>>;
+}
+
+export interface FolderLook {
+  path: string;
+  problem: 'gone' | 'not_a_folder' | 'not_readable' | null;
+  isOwn: boolean;
+}
+
+/** A remedy as one line, with what to copy. */
+export const describeRemedy = ({ text, action }: Remedy) =>
+  action?.kind === 'copy' ? `${text.replace(/[.]$/, '')}: ${action.command}` : text;
+
+/** A permission as one line: what is known, and how to mend it. */
+export const describePermission = ({ detail, remedy }: SystemPermission) =>
+  remedy === null ? detail : `${detail} ${describeRemedy(remedy)}`;
+
+type Captures = HostOffer['captures'];
+
+const granted = (detail: string): SystemPermission => ({ state: 'granted', detail, remedy: null });
+const answer = (
+  state: SystemPermission['state'],
+  detail: string,
+  text: string,
+  action: Remedy['action'] = null,
+): SystemPermission => ({ state, detail, remedy: { text, action } });
+const copy = (command: string): Remedy['action'] => ({ kind: 'copy', command });
+const quoted = (path: string) => `'${path.replaceAll("'", String.raw`'\''`)}'`;
+const missingTool = (name: string, what: string): SystemPermission =>
+  answer('missing', `${what} needs ${name}, which is not installed.`, `Install ${name}.`, copy(toolHint(name)));
+
+/** What decides on systems that answer a program without a word, with black or silence: only doing it tells. */
+const byDoing = 'Run the test: it shows whether the system lets the companion.';
+const panes = {
+  screen: { name: 'Screen Recording', pane: 'screen' },
+  camera: { name: 'Camera', pane: 'camera' },
+  audio: { name: 'Microphone', pane: 'microphone' },
+} as const;
+
+/** How to allow a power in the system's own settings; null where the system has no such pane. */
+export function paneRemedy(power: 'screen' | 'camera' | 'audio'): Remedy | null {
+  const { name, pane } = panes[power];
+  if (process.platform === 'darwin')
+    return {
+      text: `Allow it in System Settings, Privacy & Security, ${name}; then start the companion again.`,
+      action: { kind: 'open_settings', pane },
+    };
+  if (process.platform === 'win32' && power !== 'screen')
+    return {
+      text: `Let desktop apps use it in Settings, Privacy & security, ${name}.`,
+      action: { kind: 'open_settings', pane },
+    };
+  return null;
+}
+
+const undecided = (power: 'screen' | 'camera' | 'audio', detail: string): SystemPermission => ({
+  state: 'unknown',
+  detail,
+  remedy: paneRemedy(power) ?? { text: byDoing, action: null },
+});
+
+/** Whether programs of X see only each other, because a Wayland desktop draws the screen. */
+export const isBehindWayland = () =>
+  process.platform === 'linux' && (process.env['WAYLAND_DISPLAY'] ?? '') !== '' && process.env['DISPLAY'] !== undefined;
+
+export function screenPermission({ displays, host }: DeviceLook, captures: Captures): SystemPermission {
+  if (host.screen !== undefined) return host.screen;
+  const list = displays?.map(describeDisplay).join(', ') ?? '';
+  if (captures.includes('screen')) return undecided('screen', list || 'The app captures the screen itself.');
+  const problem = screenProblem();
+  if (problem?.tool !== undefined) return missingTool(problem.tool, 'Capturing the screen');
+  if (problem !== null) {
+    const there = xServers()[0];
+    return answer(
+      'missing',
+      'There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set.',
+      'Start the companion in a desktop session, or with DISPLAY set.',
+      there === undefined ? null : copy(`DISPLAY=${there} outrigger-companion run`),
+    );
+  }
+  if (displays === undefined) return undecided('screen', 'The system has not named its displays yet.');
+  if (process.platform === 'win32') return granted(list || 'The screen can be captured.');
+  if (process.platform === 'darwin') return undecided('screen', list || 'The system names no display.');
+  if (process.env['DISPLAY'] === undefined)
+    return undecided('screen', `${list || 'The screen'}, by grim, if the compositor lets it.`);
+  if (isBehindWayland())
+    return undecided('screen', `${list || 'A display'} of a Wayland desktop, of which X programs see only a part.`);
+  if (displays.length === 0)
+    return undecided(
+      'screen',
+      `DISPLAY=${process.env['DISPLAY']} names no display: no X server is there, it does not let this user in, or xrandr and xdpyinfo are missing.`,
+    );
+  return granted(list);
+}
+
+export function cameraPermission({ cameras, host }: DeviceLook, captures: Captures): SystemPermission {
+  if (host.camera !== undefined) return host.camera;
+  const byApp = captures.includes('camera');
+  const list = cameras?.map(({ id, name }) => (id === name ? name : `${name} (${id})`)).join(', ') ?? '';
+  if (!byApp && findTool('ffmpeg') === null) return missingTool('ffmpeg', 'Taking a picture');
+  // Outside Linux they are listed by ffmpeg, which the app does without.
+  if (byApp && process.platform !== 'linux')
+    return undecided('camera', list || 'The app takes pictures with the camera itself.');
+  if (cameras === undefined) return undecided('camera', 'The system has not named its cameras yet.');
+  if (cameras.length === 0)
+    return answer('missing', 'No camera is connected.', 'Connect a camera, or switch on the one that is built in.');
+  if (process.platform !== 'linux') return undecided('camera', list);
+  const usable = cameras.filter(({ id }) => mayUse(id, constants.R_OK | constants.W_OK));
+  if (usable.length > 0) return granted(list);
+  const group = groupOf(cameras[0]?.id ?? '') ?? 'video';
+  const { username } = userInfo();
+  return answer(
+    'denied',
+    `The user ${username} may not open ${cameras.map(({ id }) => id).join(', ')}.`,
+    `Add the user to the group ${group}, then sign in again.`,
+    copy(`sudo usermod -aG ${group} ${quoted(username)}`),
+  );
+}
+
+export function audioPermission({ microphones, soundServer, host }: DeviceLook, captures: Captures): SystemPermission {
+  if (host.audio !== undefined) return host.audio;
+  const list = microphones?.map(({ name }) => name).join(', ') ?? '';
+  const byApp = captures.includes('audio');
+  if (byApp && process.platform !== 'linux') return undecided('audio', list || 'The app records sound itself.');
+  if (!byApp && findTool('ffmpeg') === null) return missingTool('ffmpeg', 'Recording sound');
+  if (microphones === undefined) return undecided('audio', 'The system has not named its microphones yet.');
+  if (process.platform !== 'linux')
+    return microphones.length === 0
+      ? answer('missing', 'No microphone is connected.', 'Connect a microphone.', paneRemedy('audio')?.action)
+      : undecided('audio', list);
+  if (findTool('pactl') === null)
+    return answer(
+      'unknown',
+      'pactl is not installed, so the microphones are not known.',
+      'Install pactl.',
+      copy(toolHint('pactl')),
+    );
+  if (soundServer !== true)
+    return answer(
+      'missing',
+      'No sound server answers: neither PulseAudio nor PipeWire runs for this user.',
+      'Start the companion in your desktop session, or start a sound server.',
+      copy('systemctl --user start pipewire-pulse || pulseaudio --start'),
+    );
+  // A monitor plays back what the speakers get.
+  if (microphones.every(({ id }) => id.endsWith('.monitor')))
+    return answer(
+      'missing',
+      list === ''
+        ? 'No microphone is connected.'
+        : `No microphone is connected, only what the speakers play (${list}).`,
+      "Connect a microphone, or choose one in the system's sound settings.",
+    );
+  return granted(list);
+}
+
+/** Looks at one shared folder; the promise is as slow as its disk. */
+export async function lookAtFolder(path: string): Promise<FolderLook> {
+  try {
+    const found = await stat(path);
+    const isOwn = found.uid === process.getuid?.();
+    if (!found.isDirectory()) return { path, problem: 'not_a_folder', isOwn };
+    const isReadable = await access(path, constants.R_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    return { path, problem: isReadable ? null : 'not_readable', isOwn };
+  } catch (error) {
+    const isGone = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    return { path, problem: isGone ? 'gone' : 'not_readable', isOwn: false };
+  }
+}
+
+/** What stands in the way of one shared folder, or null. */
+function folderProblem({ path, problem, isOwn }: FolderLook): SystemPermission | null {
+  const unshare = `outrigger-companion unshare ${quoted(path)}`;
+  switch (problem) {
+    case null:
+      return null;
+    case 'gone':
+      return answer('missing', `${path} is not there.`, 'Connect its disk, or take it off.', copy(unshare));
+    case 'not_a_folder':
+      return answer('missing', `${path} is not a folder any more.`, 'Take it off, and share a folder.', copy(unshare));
+    case 'not_readable':
+      return isOwn
+        ? answer('denied', `${path} can't be read.`, 'Let its owner read it.', copy(`chmod u+rx ${quoted(path)}`))
+        : answer(
+            'denied',
+            `The user ${userInfo().username} can't read ${path}.`,
+            process.platform === 'darwin'
+              ? 'Allow it in System Settings, Privacy & Security, Files & Folders, or take it off.'
+              : 'Let whoever it belongs to give you the right to read it, or take it off.',
+            copy(unshare),
+          );
+  }
+}
+
+export function filesPermission(shared: readonly string[], looks: FolderLook[] | undefined): SystemPermission {
+  if (shared.length === 0)
+    return answer('missing', 'No folder is shared.', 'Share a folder that workflows may read.', {
+      kind: 'share_folder',
+    });
+  if (looks === undefined)
+    return answer(
+      'unknown',
+      `The shared folders do not answer: ${shared.join(', ')}.`,
+      'Look whether a disk or a network drive among them hangs.',
+    );
+  const problems = looks.flatMap((look) => folderProblem(look) ?? []);
+  const [first] = problems;
+  if (first === undefined) return granted(shared.join(', '));
+  return { ...first, detail: problems.map(({ detail }) => detail).join(' ') };
+}
+
+export function systemRunPermission(): SystemPermission {
+  const { username } = userInfo();
+  return granted(
+    process.getuid?.() === 0
+      ? `Programs run as ${username}, who may do anything on this machine.`
+      : `Programs run as ${username}.`,
+  );
+}
+
+export function browserPermission(settings: LocalSettings['browser']): SystemPermission {
+  const browser = findBrowser(settings.executablePath);
+  if (browser === null)
+    return settings.executablePath === undefined
+      ? answer('missing', 'No Chrome, Edge or Chromium is installed.', 'Install a browser.', copy(toolHint('chromium')))
+      : answer(
+          'missing',
+          `There is no browser at ${settings.executablePath}.`,
+          'Name another in browser.executablePath of settings.json, or none, to use the one that is installed.',
+        );
+  if (sandboxProblem(settings) !== null)
+    return answer(
+      'denied',
+      `${browser.path}, but the companion runs as root, and as root Chromium has no sandbox: a page that breaks out of it has the whole machine.`,
+      'Run the companion as another user, or allow it all the same.',
+      copy('outrigger-companion allow browser --without-sandbox'),
+    );
+  return granted(lacksSandbox() ? `${browser.path}, as root and without its sandbox` : browser.path);
+}
+
+function mayUse(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The name of the group that a file belongs to, unless it is the superuser's own. */
+function groupOf(path: string): string | null {
+  try {
+    const { gid } = statSync(path);
+    const line = readFileSync('/etc/group', 'utf8')
+      .split('\n')
+      .find((entry) => entry.split(':')[2] === String(gid));
+    return gid === 0 ? null : (line?.split(':')[0] ?? null);
+  } catch {
+    return null;
+  }
+}
+
+/** X servers of this machine, as DISPLAY names them. */
+function xServers(): string[] {
+  try {
+    return readdirSync('/tmp/.X11-unix')
+      .filter((name) => /^X\d+$/.test(name))
+      .map((name) => `:${name.slice(1)}`)
+      .toSorted();
+  } catch {
+    return [];
+  }
+}
