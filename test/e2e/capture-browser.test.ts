@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +13,10 @@ import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { until } from '../fixtures/until.ts';
+import { startSoundServer } from '../fixtures/sound-server.ts';
+import type { SoundServer } from '../fixtures/sound-server.ts';
+import { startVirtualScreen } from '../fixtures/virtual-screen.ts';
+import type { VirtualScreen } from '../fixtures/virtual-screen.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -93,36 +93,19 @@ function readPng(bytes: Buffer): {
 
 const canCapture = findTool('Xvfb') !== null && findTool('ffmpeg') !== null && findTool('xterm') !== null;
 describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => {
-  let screen: ChildProcess;
-  let terminal: ChildProcess;
-  let display = '';
+  let screen: VirtualScreen;
   let companion: TestCompanion;
   beforeAll(async () => {
-    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '800x600x24', '-nolisten', 'tcp'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    screen.stdout?.on('data', (chunk: Buffer) => {
-      display += chunk.toString();
-    });
-    await until(
-      () => display.trim() !== '',
-      () => 'no virtual screen',
-    );
-    display = `:${display.trim()}`;
-    terminal = spawn(
-      'xterm',
-      ['-geometry', '40x10+50+50', '-bg', '#c81e1e', '-fg', '#c81e1e', '-cr', '#c81e1e', '-e', 'sleep', '600'],
-      { env: { ...process.env, DISPLAY: display }, stdio: 'ignore' },
-    );
+    screen = await startVirtualScreen();
+    screen.openTerminal();
     companion = await startCompanion(hub, workspace, {
       allow: ['audio', 'camera', 'screen'],
-      env: { DISPLAY: display },
+      env: { DISPLAY: screen.display },
     });
   });
   afterAll(async () => {
     await companion[Symbol.asyncDispose]();
-    terminal.kill();
-    screen.kill();
+    screen[Symbol.dispose]();
   });
 
   test('is captured as it is, in PNG and in JPEG', async () => {
@@ -167,7 +150,7 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
     await companion.cli('allow', 'screen');
     await using bare = await startCompanion(hub, workspace, {
       allow: ['camera'],
-      env: { DISPLAY: display, PATH: '/nonexistent' },
+      env: { DISPLAY: screen.display, PATH: '/nonexistent' },
     });
     expect(await run(bare, [{ skillId: 'node.capture_camera' }])).toMatchObject({
       error: { code: 'tool_missing', message: expect.stringContaining('ffmpeg') as string },
@@ -185,41 +168,14 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
 
 const canRecord = findTool('pulseaudio') !== null && findTool('pactl') !== null && findTool('ffmpeg') !== null;
 describe.skipIf(!canRecord)('the microphone (needs PulseAudio and ffmpeg)', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'outrigger-pulse-'));
-  const env = {
-    PULSE_RUNTIME_PATH: folder,
-    XDG_RUNTIME_DIR: folder,
-    HOME: folder,
-    PULSE_SERVER: `unix:${join(folder, 'native')}`,
-  };
-  let pulse: ChildProcess;
+  let sound: SoundServer;
   beforeAll(async () => {
-    const script = join(folder, 'test.pa');
-    // A tone that goes into a sink whose monitor is the microphone.
-    writeFileSync(
-      script,
-      `load-module module-native-protocol-unix socket=${join(folder, 'native')} auth-anonymous=1\nload-module module-null-sink sink_name=speaker\nset-default-sink speaker\nset-default-source speaker.monitor\nload-module module-sine sink=speaker frequency=440\n`,
-    );
-    pulse = spawn(
-      'pulseaudio',
-      ['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disallow-exit', '-F', script],
-      { env: { ...process.env, ...env }, stdio: 'ignore' },
-    );
-    await until(
-      async () => {
-        const probe = spawn('pactl', ['info'], { env: { ...process.env, ...env }, stdio: 'ignore' });
-        return (await new Promise<number | null>((done) => probe.once('exit', done))) === 0;
-      },
-      () => 'PulseAudio did not start',
-    );
+    sound = await startSoundServer('tone');
   });
-  afterAll(() => {
-    pulse.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => sound[Symbol.dispose]());
 
   test('is recorded as long as asked, and hears what there is to hear', async () => {
-    await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env });
+    await using companion = await startCompanion(hub, workspace, { allow: ['audio'], env: sound.env });
     const [clip] = outputs(await run(companion, [{ skillId: 'node.capture_audio', input: { seconds: 2 } }]));
     expect(clip).toMatchObject({ contentType: 'audio/wav' });
     const bytes = await artifact(clip?.['artifactId']);
@@ -372,7 +328,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           check: string;
           state: string;
         }[];
-        expect(checks).toContainEqual(expect.objectContaining({ check: 'sandbox', state: 'fail' }));
+        expect(checks).toContainEqual(expect.objectContaining({ check: 'browser', state: 'fail' }));
       } finally {
         await companion.cli('allow', 'browser', '--without-sandbox');
       }
