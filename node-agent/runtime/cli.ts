@@ -7,6 +7,7 @@ import { AuditLog } from './audit.ts';
 import { change, json, makeContext } from './cli/context.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
+import { addTestCommand } from './cli/test-command.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { askCompanion } from './control/client.ts';
 import { CompanionError } from './data-folder.ts';
@@ -128,6 +129,7 @@ program
 
 addSettingsCommands(context);
 addPromptCommands(context);
+addTestCommand(context);
 
 program
   .command('audit')

@@ -54,7 +54,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   );
   using reader = new PermissionReader(guard);
   const permissions = await reader.lookAtPermissions(settings, signal, lookMs);
-  if (permissions.files.state === 'granted') for (const path of settings.sharedFolders) add('shared folder', 'ok', path);
+  if (permissions.files.state === 'granted')
+    for (const path of settings.sharedFolders) add('shared folder', 'ok', path);
   else if (settings.sharedFolders.length > 0) add('shared folder', 'fail', describePermission(permissions.files));
   for (const power of ['screen', 'camera', 'audio', 'browser'] as const) {
     const isWanted = isAllowed(settings, power, Date.now());

@@ -1,0 +1,83 @@
+import { Argument } from 'commander';
+import { testParts } from '../../../shared/companion/control.ts';
+import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
+import { whenAskedToStop } from '../../../shared/launcher/lifetime.js';
+import { visibleLine } from '../../../shared/visible-text.ts';
+import { BrowserSession } from '../commands/browser/session.ts';
+import { CompanionError } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { DeviceSecrets } from '../device-secrets.ts';
+import { describeRemedy } from '../permission-answers.ts';
+import { PermissionReader } from '../permissions.ts';
+import { ProcessGuard } from '../process-guard.ts';
+import { runSelfTest } from '../self-test.ts';
+import { json } from './context.ts';
+import type { CliContext } from './context.ts';
+
+interface TestRun {
+  signal: AbortSignal;
+  onResult: (result: TestResult) => void;
+}
+
+/** Tests parts in this process, for a data folder on which no companion runs: its browser profile can be open once. */
+export async function testInThisProcess(
+  folder: DataFolder,
+  parts: readonly TestPart[],
+  run: TestRun,
+): Promise<TestResult[]> {
+  await using guard = new ProcessGuard();
+  await using browser = new BrowserSession(folder.browserProfile);
+  using permissions = new PermissionReader(guard);
+  return await runSelfTest(
+    parts,
+    {
+      settings: () => folder.settingsInForce(),
+      identity: async () => {
+        const pairing = folder.readPairing();
+        return pairing === null ? null : new DeviceSecrets(null).open(folder, pairing);
+      },
+      temporary: folder.temporary,
+      guard,
+      browser,
+      permissions,
+    },
+    run,
+  );
+}
+
+/** A result as lines of a table: part, state and detail, with the remedy below. */
+function rowsOf({ part, state, detail, permission }: TestResult): string {
+  const indent = ' '.repeat(16);
+  const lines = [`${state.padEnd(7)} ${part.padEnd(7)} ${visibleLine(detail)}`];
+  if (permission !== null && permission.detail !== detail) lines.push(`${indent}${visibleLine(permission.detail)}`);
+  if (permission?.remedy) lines.push(`${indent}${visibleLine(describeRemedy(permission.remedy))}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/**
+ * Adds `test` to the command line.
+ * @param test who tests; another function may ask a running companion to.
+ */
+export function addTestCommand(
+  { program, dataFolder }: CliContext,
+  test: typeof testInThisProcess = testInThisProcess,
+): void {
+  program
+    .command('test')
+    .description('try what workflows may use on this machine, by using it')
+    .addArgument(new Argument('[part...]', 'what to try; everything when left out').choices(testParts))
+    .addOption(json())
+    .action(async (parts: TestPart[], options: { json?: boolean }) => {
+      const stop = new AbortController();
+      whenAskedToStop({ onStop: () => stop.abort(new CompanionError('The test was stopped.', { exitCode: 130 })) });
+      const onResult = (result: TestResult) => {
+        if (options.json !== true) process.stdout.write(rowsOf(result));
+      };
+      const results = await test(dataFolder(), parts.length === 0 ? testParts : parts, {
+        signal: stop.signal,
+        onResult,
+      });
+      if (options.json === true) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+      if (results.some(({ state }) => state === 'failed')) process.exitCode = 1;
+    });
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { captureAudio, captureCamera, captureScreen } from '../../shared/commands/capture.ts';
+import { systemRun } from '../../shared/commands/system.ts';
+import type { TestPart, TestResult } from '../../shared/companion/control.ts';
+import { isAllowed } from '../../shared/companion/settings.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { SystemPermission } from '../../shared/companion/state.ts';
+import type { BrowserSession } from './commands/browser/session.ts';
+import { isMuted } from './commands/capture-devices.ts';
+import { captureHandlers } from './commands/capture.ts';
+import { CommandError } from './commands/handler.ts';
+import type { CommandContext, ResultArtifact } from './commands/handler.ts';
+import { systemHandlers } from './commands/system.ts';
+import type { Identity } from './data-folder.ts';
+import type { HostPort } from './host-port.ts';
+import { askHub } from './hub-check.ts';
+import type { PermissionReader } from './permissions.ts';
+import { decodePicture, faultOf, shrink } from './picture.ts';
+import type { ProcessGuard } from './process-guard.ts';
+import { emptyCamera, emptyScreen, faultText, maybeOnlyWallpaper, silentMicrophone } from './self-test-verdicts.ts';
+import { listenTo } from './sound.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/** What a self-test works with: the very parts that commands of a hub do. */
+export interface SelfTestDeps {
+  /** Read anew before each part, so that what is denied meanwhile is not tried. */
+  settings: () => LocalSettings;
+  /** Asked for when the hub is tested, since a key store may ask its owner; null where the machine is not paired. */
+  identity: () => Promise<Pick<Identity, 'hub' | 'nodeId' | 'deviceSecret'> | null>;
+  /** A folder for what is captured; it is gone when the test is over. */
+  temporary: string;
+  guard: ProcessGuard;
+  browser: BrowserSession;
+  permissions: PermissionReader;
+  host?: HostPort | undefined;
+}
+
+type Outcome = Pick<TestResult, 'state' | 'detail' | 'permission' | 'picture'>;
+
+interface PartContext {
+  deps: SelfTestDeps;
+  settings: LocalSettings;
+  command: CommandContext;
+  /** The bytes of what a handler attached. */
+  captured: () => Promise<Buffer>;
+}
+
+const deadlinesMs: Record<TestPart, number> = {
+  screen: 20_000,
+  camera: 20_000,
+  audio: 15_000,
+  system: 10_000,
+  browser: 40_000,
+  hub: 10_000,
+};
+const pageTimeoutMs = 15_000;
+
+const tests: Record<TestPart, (part: PartContext) => Promise<Outcome>> = {
+  screen: testScreen,
+  camera: testCamera,
+  audio: testAudio,
+  system: testProgram,
+  browser: testBrowser,
+  hub: testHub,
+};
+
+/**
+ * Tries what workflows may use by using it, one part after the other: what is captured is looked at here and goes nowhere else. A part that its owner
+ * switched off is not touched.
+ * @throws the signal's reason.
+ */
+export async function runSelfTest(
+  parts: readonly TestPart[],
+  deps: SelfTestDeps,
+  { signal, onResult }: { signal: AbortSignal; onResult?: (result: TestResult) => void },
+): Promise<TestResult[]> {
+  const results: TestResult[] = [];
+  for (const part of new Set(parts)) {
+    const startedAt = performance.now();
+    const outcome = await runPart(part, deps, signal);
+    const result = { part, ...outcome, durationMs: Math.round(performance.now() - startedAt) };
+    results.push(result);
+    onResult?.(result);
+  }
+  return results;
+}
+
+const failed = (detail: string, permission: SystemPermission | null = null): Outcome => ({
+  state: 'failed',
+  detail,
+  permission,
+  picture: null,
+});
+const passed = (detail: string): Outcome => ({ state: 'passed', detail, permission: null, picture: null });
+const off = (detail: string): Outcome => ({ state: 'off', detail, permission: null, picture: null });
+
+async function runPart(part: TestPart, deps: SelfTestDeps, signal: AbortSignal): Promise<Outcome> {
+  signal.throwIfAborted();
+  const settings = deps.settings();
+  if (part !== 'hub') {
+    if (settings.paused) return off('The companion is paused, so nothing was tried.');
+    if (!isAllowed(settings, part, Date.now()))
+      return off(`Switched off, so nothing was tried; switch it on with: outrigger-companion allow ${part}`);
+  }
+  const late = new AbortController();
+  const seconds = deadlinesMs[part] / 1000;
+  const timer = setTimeout(
+    () => late.abort(new CommandError('timeout', `It took longer than ${seconds} s.`)),
+    deadlinesMs[part],
+  );
+  let folder: string | undefined;
+  try {
+    folder = await mkdtemp(join(deps.temporary, 'test-'));
+    const ends = AbortSignal.any([signal, late.signal]);
+    return await untilAborted(tests[part](contextOf(deps, settings, folder, ends)), ends);
+  } catch (error) {
+    signal.throwIfAborted();
+    return await explain(part, error as Error, deps, settings, signal);
+  } finally {
+    clearTimeout(timer);
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function contextOf(deps: SelfTestDeps, settings: LocalSettings, folder: string, signal: AbortSignal): PartContext {
+  const artifacts: ResultArtifact[] = [];
+  return {
+    deps,
+    settings,
+    command: {
+      commandId: randomUUID(),
+      nodeId: '',
+      signal,
+      settings,
+      approval: undefined,
+      temporaryFolder: folder,
+      attach: (artifact) => artifacts.push(artifact),
+    },
+    captured: async () => {
+      const content = artifacts[0]?.content;
+      if (content === undefined) throw new CommandError('failed', 'Nothing was captured.');
+      return Buffer.isBuffer(content) ? content : readFile(content.filePath, { signal });
+    },
+  };
+}
+
+/** Says why a part failed, and who denies it as far as the system tells. */
+async function explain(
+  part: TestPart,
+  error: Error,
+  deps: SelfTestDeps,
+  settings: LocalSettings,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { message } = error;
+  if (part === 'hub') return failed(message);
+  const permission = (await deps.permissions.lookAtPermissions(settings, signal))[part];
+  if (permission.state === 'missing' || permission.state === 'denied') return failed(permission.detail, permission);
+  // The system says that it may: what failed knows better.
+  if (error instanceof CommandError && error.code === 'permission_needed')
+    return failed(message, { state: 'denied', detail: message, remedy: permission.remedy });
+  return failed(message, permission.remedy === null ? null : permission);
+}
+
+async function testScreen({ deps, command, captured }: PartContext): Promise<Outcome> {
+  const { 'node.capture_screen': capture } = captureHandlers(deps.guard, deps.host);
+  await capture(captureScreen.input.parse({}), command);
+  const byApp = deps.host?.offer.captures.includes('screen') === true;
+  const picture = decodePicture(await captured());
+  const size = `${picture.width}x${picture.height}`;
+  const fault = faultOf(picture, 'screen');
+  if (fault !== null)
+    return {
+      ...failed(`The picture of the screen, ${size}, is ${faultText[fault]}.`, emptyScreen(byApp)),
+      picture: shrink(picture),
+    };
+  return {
+    ...passed(`A picture of the screen, ${size}, that shows something.`),
+    permission: process.platform === 'darwin' && !byApp ? maybeOnlyWallpaper() : null,
+    picture: shrink(picture),
+  };
+}
+
+async function testCamera({ deps, command, captured }: PartContext): Promise<Outcome> {
+  const { 'node.capture_camera': capture } = captureHandlers(deps.guard, deps.host);
+  await capture(captureCamera.input.parse({}), command);
+  return judgeCamera(await captured());
+}
+
+/** What a camera's picture is worth. @throws CommandError `failed` when it is none. */
+export function judgeCamera(bytes: Buffer): Outcome {
+  const picture = decodePicture(bytes);
+  const size = `${picture.width}x${picture.height}`;
+  const fault = faultOf(picture, 'camera');
+  const outcome =
+    fault === null
+      ? passed(`A picture of the camera, ${size}, that shows something.`)
+      : failed(`The picture of the camera, ${size}, is ${faultText[fault]}.`, emptyCamera());
+  return { ...outcome, picture: shrink(picture) };
+}
+
+async function testAudio({ deps, command, captured }: PartContext): Promise<Outcome> {
+  const { 'node.capture_audio': capture } = captureHandlers(deps.guard, deps.host);
+  await capture(captureAudio.input.parse({ seconds: 1 }), command);
+  const { durationMs, decibels, isSilent } = listenTo(await captured());
+  const length = `${(durationMs / 1000).toFixed(1)} s`;
+  if (!isSilent) return passed(`${length} of sound at ${Math.round(decibels)} dBFS.`);
+  const muted = await isMuted(deps.guard, command.signal).catch(() => false);
+  return failed(`${length} were recorded, and all of it is silence.`, silentMicrophone(muted));
+}
+
+async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
+  const { 'system.run': run } = systemHandlers(deps.guard);
+  const word = `outrigger-self-test-${command.commandId}`;
+  const argv = process.platform === 'win32' ? ['cmd.exe', '/d', '/c', `echo ${word}`] : ['echo', word];
+  const { exitCode, stdout, stderr } = await run(systemRun.input.parse({ argv }), command);
+  if (exitCode === 0 && stdout.trim() === word)
+    return passed(`${argv[0]} ran as ${userInfo().username}, and its output came back whole.`);
+  const said = `${stdout} ${stderr}`.trim().slice(0, 300);
+  return failed(
+    exitCode === 0
+      ? `${argv[0]} printed something else than it was given: ${said}`
+      : `${argv[0]} ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${said}`,
+  );
+}
+
+/** A page without an address: no list of hosts has a say in it, and it leaves nothing in the history. */
+async function testBrowser({ deps, settings, command: { commandId, signal } }: PartContext): Promise<Outcome> {
+  return deps.browser.withPage(settings.browser, { newPage: true }, async ({ page }) => {
+    const close = () => page.close().catch(() => undefined);
+    const onAbort = () => void close();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      signal.throwIfAborted();
+      const wanted = `Outrigger self-test ${commandId}`;
+      await page.setContent(
+        `<!doctype html><title>${wanted}</title><body style="font: 36px system-ui, sans-serif; margin: 96px"><p>This page was opened by the self-test of the companion.</p>`,
+        { timeout: pageTimeoutMs },
+      );
+      const title = await page.title();
+      if (title !== wanted) return failed(`The page has another title than it was given: ${title.slice(0, 200)}`);
+      const picture = decodePicture(await page.screenshot({ type: 'png', timeout: pageTimeoutMs }));
+      const version = page.context().browser()?.version();
+      return {
+        ...passed(`${version === undefined ? 'The browser' : `The browser, version ${version},`} opened a page.`),
+        picture: shrink(picture),
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      await close();
+    }
+  });
+}
+
+async function testHub({ deps, command: { signal } }: PartContext): Promise<Outcome> {
+  const identity = await deps.identity();
+  if (identity === null)
+    return failed('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
+  const { clock } = await askHub(identity, signal);
+  return passed(`${identity.hub} answers, and knows this machine; this machine's clock ${clock}.`);
+}

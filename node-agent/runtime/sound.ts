@@ -1,0 +1,50 @@
+import { CommandError } from './commands/handler.ts';
+
+/** Below this, in decibels of full scale, there is no microphone: the quietest room is louder in any of them. */
+const silenceDecibels = -80;
+
+/** What is heard in a clip. */
+export interface Sound {
+  durationMs: number;
+  /** Root mean square, in decibels of full scale; -Infinity for digital silence. */
+  decibels: number;
+  isSilent: boolean;
+}
+
+/** Listens to a WAV of 16-bit samples. @throws CommandError `failed` when it is none, or holds no sample. */
+export function listenTo(wav: Buffer): Sound {
+  const format = chunkOf(wav, 'fmt ');
+  const data = chunkOf(wav, 'data');
+  if (format === null || data === null || format.length < 16 || format.readUInt16LE(14) !== 16)
+    throw new CommandError('failed', 'What was recorded is no sound of 16-bit samples.');
+  const count = data.length >> 1;
+  if (count === 0) throw new CommandError('failed', 'Nothing was recorded: the microphone sent no sample.');
+  const first = data.readInt16LE(0);
+  let [sum, squares, areEqual] = [0, 0, true];
+  for (let at = 0; at < count * 2; at += 2) {
+    const sample = data.readInt16LE(at);
+    sum += sample;
+    squares += sample * sample;
+    areEqual &&= sample === first;
+  }
+  // What never moves is no sound, however far from zero it stands.
+  const power = squares / count - (sum / count) ** 2;
+  const decibels = power <= 0 ? -Infinity : 10 * Math.log10(power / 32_768 ** 2);
+  const bytesPerSecond = format.readUInt32LE(8);
+  return {
+    durationMs: bytesPerSecond === 0 ? 0 : Math.round((data.length / bytesPerSecond) * 1000),
+    decibels,
+    isSilent: areEqual || decibels < silenceDecibels,
+  };
+}
+
+/** A chunk of a RIFF file by its name; one that claims more than there is ends with the file, as what was cut off does. */
+function chunkOf(wav: Buffer, name: string): Buffer | null {
+  if (wav.length < 12 || wav.toString('latin1', 0, 4) !== 'RIFF') return null;
+  for (let at = 12; at + 8 <= wav.length;) {
+    const length = wav.readUInt32LE(at + 4);
+    if (wav.toString('latin1', at, at + 4) === name) return wav.subarray(at + 8, at + 8 + length);
+    at += 8 + length + (length % 2);
+  }
+  return null;
+}

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { processesWith, startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let companion: TestCompanion;
+beforeAll(async () => {
+  hub = await startHub();
+  workspace = await hub.workspace();
+  companion = await startCompanion(hub, workspace, { allow: ['system', 'browser'], start: false });
+});
+afterAll(async () => {
+  await companion[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
+
+interface Row {
+  part: string;
+  state: string;
+  detail: string;
+}
+
+test('its owner tests parts by name, and each says how it went', async () => {
+  const { code, stdout } = await companion.cli('test', 'hub', 'system', 'screen', '--json');
+  const results = JSON.parse(stdout) as Row[];
+  expect(results.map(({ part, state }) => `${part} ${state}`)).toEqual(['hub passed', 'system passed', 'screen off']);
+  expect(results[0]?.detail).toContain(hub.url);
+  expect(code).toBe(0);
+  const table = await companion.cli('test', 'system', 'screen');
+  expect(table.stdout.split('\n')).toEqual([
+    expect.stringMatching(/^passed {2}system {2}/),
+    expect.stringMatching(/^off {5}screen {2}.*outrigger-companion allow screen$/),
+    '',
+  ]);
+  // The audit is for what a hub asked for.
+  expect(existsSync(join(companion.home, 'audit.jsonl'))).toBe(false);
+});
+
+test('what fails ends it with 1, and a part that is none with 2', async () => {
+  await using stranger = await startCompanion(hub, workspace, { allow: [], start: false });
+  await stranger.cli('unpair');
+  const { code, stdout } = await stranger.cli('test', 'hub');
+  expect(code).toBe(1);
+  expect(stdout).toContain('not paired; pair it with: outrigger-companion pair');
+  expect((await stranger.cli('test', 'kitchen')).code).toBe(2);
+});
+
+test.skipIf(findBrowser(undefined) === null)(
+  'a test that is killed leaves no browser behind (needs Chrome, Edge or Chromium)',
+  async () => {
+    const profile = join(companion.home, 'browser-profile');
+    const tested = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'test', 'browser'], {
+      env: { ...process.env, OUTRIGGER_COMPANION_HOME: companion.home },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => {
+      tested.kill('SIGKILL');
+    });
+    await until(
+      () => processesWith(`--user-data-dir=${profile}`).length > 0,
+      () => 'the browser did not start',
+    );
+    tested.kill('SIGKILL');
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
+  },
+);
