@@ -1,36 +1,149 @@
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
+import { z } from 'zod';
 import type { StoredArtifact } from './journal.ts';
 
-const endings: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+const extensions: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+const maxPictureBytes = 20 * 1024 * 1024;
+const maxAllBytes = 200 * 1024 * 1024;
+const maxAgeMs = 24 * 60 * 60 * 1000;
+const sweepEveryMs = 60 * 60 * 1000;
+/** What is being copied, or was when the process ended. */
+const partial = '.partial';
 
-/** Pictures that were sent. */
+const isCommandId = (text: string) => z.uuid().safeParse(text).success;
+
+interface KeptPicture {
+  path: string;
+  contentType: string;
+  bytes: number;
+  keptAt: number;
+}
+
+/**
+ * The pictures that commands sent to the hub, kept for a day for the owner of this machine to look at: one for each command, at most 200 MB in all, readable by
+ * the owner alone. It never fails a command: what can't be kept is not.
+ */
 export class SentPictures implements Disposable {
   readonly #folder: string;
+  readonly #now: () => number;
+  readonly #sweeper: NodeJS.Timeout;
+  /** By the id of their command, oldest first. */
+  readonly #kept = new Map<string, KeptPicture>();
+  #totalBytes = 0;
 
-  constructor(folder: string) {
+  /** Finds what earlier processes kept, sweeps it, and sweeps every hour until it is disposed. */
+  constructor(folder: string, now: () => number = Date.now) {
     this.#folder = folder;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#now = now;
+    this.#recover();
+    this.sweep();
+    this.#sweeper = setInterval(() => this.sweep(), sweepEveryMs);
+    this.#sweeper.unref();
   }
 
+  /** Keeps the first picture of a command. */
   keep(commandId: string, artifacts: readonly StoredArtifact[]): void {
-    const found = artifacts.find(({ contentType }) => endings[contentType] !== undefined);
-    if (found !== undefined)
-      copyFileSync(found.filePath, join(this.#folder, `${commandId}.${endings[found.contentType]}`));
+    const picture = artifacts.find(({ contentType }) => Object.hasOwn(extensions, contentType));
+    // The id is part of a path.
+    if (picture === undefined || !isCommandId(commandId)) return;
+    const { contentType, filePath } = picture;
+    const path = join(this.#folder, `${commandId}.${extensions[contentType]}`);
+    try {
+      const bytes = statSync(filePath).size;
+      if (bytes > maxPictureBytes) return;
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      copyFileSync(filePath, path + partial);
+      chmodSync(path + partial, 0o600);
+      this.#forget(commandId);
+      renameSync(path + partial, path);
+      this.#remember(commandId, { path, contentType, bytes, keptAt: this.#now() });
+      this.sweep();
+    } catch {
+      // A full disk costs the picture, not the command.
+      remove(path + partial);
+    }
   }
 
   has(commandId: string): boolean {
-    return Object.values(endings).some((ending) => existsSync(join(this.#folder, `${commandId}.${ending}`)));
+    const picture = this.#kept.get(commandId);
+    return picture !== undefined && !this.#isOld(picture);
   }
 
+  /** The picture that a command sent, or null when none is kept. */
   async read(commandId: string): Promise<{ contentType: string; bytes: Buffer } | null> {
-    for (const [contentType, ending] of Object.entries(endings)) {
-      const path = join(this.#folder, `${commandId}.${ending}`);
-      if (existsSync(path)) return { contentType, bytes: await readFile(path) };
+    const picture = this.#kept.get(commandId);
+    if (picture === undefined || this.#isOld(picture)) return null;
+    try {
+      return { contentType: picture.contentType, bytes: await readFile(picture.path) };
+    } catch {
+      return null;
     }
-    return null;
   }
 
-  [Symbol.dispose](): void {}
+  /** Removes what is older than a day, and the oldest of what is too much. */
+  sweep(): void {
+    for (const [commandId, picture] of this.#kept) {
+      if (!this.#isOld(picture) && this.#totalBytes <= maxAllBytes) return;
+      this.#forget(commandId);
+    }
+  }
+
+  /** Removes every picture: for an owner who wants none kept any more. */
+  clear(): void {
+    for (const commandId of this.#kept.keys()) this.#forget(commandId);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweeper);
+  }
+
+  #isOld({ keptAt }: KeptPicture): boolean {
+    return this.#now() - keptAt > maxAgeMs;
+  }
+
+  #remember(commandId: string, picture: KeptPicture): void {
+    this.#kept.set(commandId, picture);
+    this.#totalBytes += picture.bytes;
+  }
+
+  #forget(commandId: string): void {
+    const picture = this.#kept.get(commandId);
+    if (picture === undefined) return;
+    remove(picture.path);
+    this.#kept.delete(commandId);
+    this.#totalBytes -= picture.bytes;
+  }
+
+  #recover(): void {
+    const found: { commandId: string; picture: KeptPicture }[] = [];
+    for (const name of namesIn(this.#folder)) {
+      const path = join(this.#folder, name);
+      const { name: commandId, ext } = parse(name);
+      const [contentType] = Object.entries(extensions).find(([, extension]) => ext === `.${extension}`) ?? [];
+      const kept = statSync(path, { throwIfNoEntry: false });
+      if (ext === partial) remove(path);
+      else if (contentType !== undefined && kept?.isFile() === true && isCommandId(commandId))
+        found.push({ commandId, picture: { path, contentType, bytes: kept.size, keptAt: kept.mtimeMs } });
+    }
+    for (const { commandId, picture } of found.toSorted((left, right) => left.picture.keptAt - right.picture.keptAt))
+      this.#remember(commandId, picture);
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // A folder that can't be written has nothing new in it either.
+  }
 }
