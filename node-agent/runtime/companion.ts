@@ -331,7 +331,7 @@ export class Companion {
         params: { id: identity.nodeId },
         body: {
           facts,
-          device: describeDevice(settings, identity.name),
+          device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
           paused: settings.paused,
           running: this.#held.wanted,
         },

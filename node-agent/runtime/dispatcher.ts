@@ -79,7 +79,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#browser = new BrowserSession(folder.browserProfile);
     this.#handlers = {
       'node.ping': async () => ({ pong: true, latencyMs: 0, appVersion }),
-      ...captureHandlers(guard),
+      ...captureHandlers(guard, options.host ?? undefined),
       ...fileHandlers(),
       ...systemHandlers(guard),
       ...browserHandlers(this.#browser),

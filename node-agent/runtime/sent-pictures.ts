@@ -1,4 +1,5 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import { z } from 'zod';
@@ -122,7 +123,7 @@ export class SentPictures implements Disposable {
       const path = join(this.#folder, name);
       const { name: commandId, ext } = parse(name);
       const [contentType] = Object.entries(extensions).find(([, extension]) => ext === `.${extension}`) ?? [];
-      const kept = statSync(path, { throwIfNoEntry: false });
+      const kept = statOf(path);
       if (ext === partial) remove(path);
       else if (contentType !== undefined && kept?.isFile() === true && isCommandId(commandId))
         found.push({ commandId, picture: { path, contentType, bytes: kept.size, keptAt: kept.mtimeMs } });
@@ -137,6 +138,14 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder);
   } catch {
     return [];
+  }
+}
+
+function statOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
   }
 }
 
