@@ -193,3 +193,13 @@ test('a folder that is shared now is seen now', async () => {
   expect((await ask([first])).files.detail).toBe(first);
   expect((await ask([first, second])).files.detail).toBe(`${first}, ${second}`);
 });
+
+test('what is known of other folders is not said of one that has not answered', async () => {
+  await using guard = new ProcessGuard();
+  using reader = new PermissionReader(guard);
+  const ask = (sharedFolders: string[], waitMs: number) =>
+    reader.lookAtPermissions(localSettings.parse({ sharedFolders }), signal, waitMs);
+  const [first, gone] = [folder(), join(folder(), 'gone')];
+  expect((await ask([first], 20_000)).files.state).toBe('granted');
+  expect((await ask([first, gone], 0)).files.state).not.toBe('granted');
+});
