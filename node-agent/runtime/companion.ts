@@ -3,6 +3,7 @@ import { nextEnd } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 import { spreadPeriod } from './backoff.ts';
+import type { BrowserSession } from './commands/browser/session.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { PictureKeeper, RunningCommand } from './dispatcher.ts';
@@ -32,6 +33,8 @@ export interface CompanionOptions {
   pictures?: PictureKeeper;
   /** The app around this runtime. */
   host?: HostPort | null;
+  /** The one browser of the data folder's profile; a session of its own when left out. */
+  browser?: BrowserSession;
   /** False where everything is to go by requests, also where a channel could be had. */
   channel?: boolean;
 }
@@ -133,6 +136,7 @@ export class Companion {
       nodeId: identity.nodeId,
       guard: this.#guard,
       host: options.host ?? null,
+      browser: options.browser,
       prompts: options.prompts,
       pictures: options.pictures,
       onChange: () => options.onChange?.(),

@@ -56,6 +56,8 @@ export interface DispatcherOptions {
   audit: AuditLog;
   nodeId: string;
   guard: ProcessGuard;
+  /** The one browser of the data folder's profile, where others use it as well. */
+  browser: BrowserSession | undefined;
   /** The app around this runtime, which may be the one that captures. */
   host: HostPort | null;
   /** Who asks the owner; without it nobody can, and what would be asked is refused. */
@@ -76,7 +78,7 @@ export class Dispatcher implements AsyncDisposable {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { guard, folder } = options;
-    this.#browser = new BrowserSession(folder.browserProfile);
+    this.#browser = options.browser ?? new BrowserSession(folder.browserProfile);
     this.#handlers = {
       'node.ping': async () => ({ pong: true, latencyMs: 0, appVersion }),
       ...captureHandlers(guard, options.host ?? undefined),

@@ -1,9 +1,10 @@
 import { systemRun } from '../../shared/commands/system.ts';
-import type { ControlEvent, ControlResult } from '../../shared/companion/control.ts';
+import type { ControlEvent, ControlResult, TestPart } from '../../shared/companion/control.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
+import { BrowserSession } from './commands/browser/session.ts';
 import { Companion } from './companion.ts';
 import { ControlServer } from './control/server.ts';
 import type { ControlConnection, ControlHandlers } from './control/server.ts';
@@ -19,6 +20,7 @@ import { pair, unpair } from './pairing.ts';
 import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
 import { Prompts } from './prompts.ts';
+import { runSelfTest } from './self-test.ts';
 import { SentPictures } from './sent-pictures.ts';
 import { localSettings } from './settings.ts';
 import { describePowers } from './state-view.ts';
@@ -47,6 +49,7 @@ export class Supervisor {
   readonly #audit: AuditLog;
   readonly #pictures: SentPictures;
   readonly #guard = new ProcessGuard();
+  readonly #browser: BrowserSession;
   readonly #permissions: PermissionReader;
   readonly #subscribers = new Set<ControlConnection>();
   #companion: Companion | undefined;
@@ -64,6 +67,7 @@ export class Supervisor {
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
     this.#audit = new AuditLog(folder.audit);
+    this.#browser = new BrowserSession(folder.browserProfile);
     this.#pictures = new SentPictures(folder.pictures);
     this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
   }
@@ -75,6 +79,7 @@ export class Supervisor {
   async run(): Promise<void> {
     const { folder, signal } = this.#options;
     await using _guard = this.#guard;
+    await using _browser = this.#browser;
     using _permissions = this.#permissions;
     await using _control = await ControlServer.listen(folder, this.#handlers());
     using _pictures = this.#pictures;
@@ -104,6 +109,7 @@ export class Supervisor {
         signal: AbortSignal.any([signal, release.signal]),
         onEvent,
         host,
+        browser: this.#browser,
         prompts: this.#prompts,
         pictures: this.#pictures,
         onChange: () => this.#changed(),
@@ -157,6 +163,7 @@ export class Supervisor {
       },
       change: async (change) => {
         changeSettings(folder, change);
+        if (change.change === 'keep_pictures' && !change.keep) this.#pictures.clear();
         this.#companion?.settingsChanged();
         this.#changed();
         return this.#state();
@@ -170,8 +177,32 @@ export class Supervisor {
         return this.#state();
       },
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets)),
-      test: async (): Promise<ControlResult<'test'>> => ({ results: [] }),
+      test: ({ parts }, connection) => this.#test(parts, connection),
     };
+  }
+
+  async #test(parts: readonly TestPart[], connection: ControlConnection): Promise<ControlResult<'test'>> {
+    const { folder, host, signal } = this.#options;
+    const results = await runSelfTest(
+      parts,
+      {
+        settings: () => folder.settingsInForce(),
+        identity: async () => {
+          const pairing = folder.readPairing();
+          return pairing === null ? null : this.#secrets.open(folder, pairing);
+        },
+        temporary: folder.temporary,
+        guard: this.#guard,
+        browser: this.#browser,
+        permissions: this.#permissions,
+        ...(host === null ? {} : { host }),
+      },
+      {
+        signal: AbortSignal.any([connection.signal, signal]),
+        onResult: (result) => connection.tell({ event: 'test', result }),
+      },
+    );
+    return { results };
   }
 
   /** @param ends Whether the companion of the pairing that there is ends first, so that what it still had to say was said. */

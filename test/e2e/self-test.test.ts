@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { ControlClient } from '../../node-agent/runtime/control/client.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -52,6 +55,35 @@ test('what fails ends it with 1, and a part that is none with 2', async () => {
   expect(stdout).toContain('not paired; pair it with: outrigger-companion pair');
   expect((await stranger.cli('test', 'kitchen')).code).toBe(2);
 });
+
+test.skipIf(findBrowser(undefined) === null)(
+  'a companion that runs tests by itself, with its own browser, and pictures that were sent are forgotten when its owner keeps none (needs Chrome, Edge or Chromium)',
+  async () => {
+    await using running = await startCompanion(hub, workspace, { allow: ['browser'] });
+    const { stdout } = await running.cli('test', 'browser', 'hub', '--json');
+    const results = JSON.parse(stdout) as (Row & { picture: { contentType: string } | null })[];
+    expect(results.map(({ part, state }) => `${part} ${state}`)).toEqual(['browser passed', 'hub passed']);
+    expect(results[0]?.picture?.contentType).toMatch(/^image\//);
+    // What the test opened does not keep the profile from the commands.
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'look',
+        stepsJson: [{ type: 'skill', skillId: 'browser.screenshot', input: { nodeId: running.nodeId } as never }],
+      },
+    });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    expect(run).toMatchObject({ status: 'succeeded' });
+    using control = (await ControlClient.open(new DataFolder(running.home))) as ControlClient;
+    const { entries } = await control.call('history', {});
+    expect(entries).toMatchObject([{ type: 'browser.screenshot', outcome: 'succeeded', hasPicture: true }]);
+    const commandId = entries[0]?.commandId as string;
+    const picture = await control.call('picture', { commandId });
+    expect(Buffer.from(picture.base64, 'base64').subarray(1, 4).toString()).toBe('PNG');
+    await control.call('change', { change: 'keep_pictures', keep: false });
+    await expect(control.call('picture', { commandId })).rejects.toThrow('not kept any more');
+  },
+);
 
 test.skipIf(findBrowser(undefined) === null)(
   'a test that is killed leaves no browser behind (needs Chrome, Edge or Chromium)',

@@ -4,6 +4,7 @@ import type { TestPart, TestResult } from '../../../shared/companion/control.ts'
 import { whenAskedToStop } from '../../../shared/launcher/lifetime.js';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { BrowserSession } from '../commands/browser/session.ts';
+import { ControlClient } from '../control/client.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { DeviceSecrets } from '../device-secrets.ts';
@@ -14,17 +15,16 @@ import { runSelfTest } from '../self-test.ts';
 import { json } from './context.ts';
 import type { CliContext } from './context.ts';
 
+/** Longer than all parts together may take, in milliseconds. */
+const testDeadlineMs = 180_000;
+
 interface TestRun {
   signal: AbortSignal;
   onResult: (result: TestResult) => void;
 }
 
 /** Tests parts in this process, for a data folder on which no companion runs: its browser profile can be open once. */
-export async function testInThisProcess(
-  folder: DataFolder,
-  parts: readonly TestPart[],
-  run: TestRun,
-): Promise<TestResult[]> {
+async function testInThisProcess(folder: DataFolder, parts: readonly TestPart[], run: TestRun): Promise<TestResult[]> {
   await using guard = new ProcessGuard();
   await using browser = new BrowserSession(folder.browserProfile);
   using permissions = new PermissionReader(guard);
@@ -45,6 +45,21 @@ export async function testInThisProcess(
   );
 }
 
+/** Has the companion that runs test, as it has the browser's profile; tests in this process where none does. */
+export async function testHere(folder: DataFolder, parts: readonly TestPart[], run: TestRun): Promise<TestResult[]> {
+  using client = await ControlClient.open(folder, run.signal);
+  if (client === null) return testInThisProcess(folder, parts, run);
+  await client.subscribe((event) => {
+    if (event.event === 'test') run.onResult(event.result);
+  });
+  const { results } = await client.call(
+    'test',
+    { parts: [...parts] },
+    { signal: run.signal, timeoutMs: testDeadlineMs },
+  );
+  return results;
+}
+
 /** A result as lines of a table: part, state and detail, with the remedy below. */
 function rowsOf({ part, state, detail, permission }: TestResult): string {
   const indent = ' '.repeat(16);
@@ -54,14 +69,8 @@ function rowsOf({ part, state, detail, permission }: TestResult): string {
   return `${lines.join('\n')}\n`;
 }
 
-/**
- * Adds `test` to the command line.
- * @param test who tests; another function may ask a running companion to.
- */
-export function addTestCommand(
-  { program, dataFolder }: CliContext,
-  test: typeof testInThisProcess = testInThisProcess,
-): void {
+/** Adds `test` to the command line. */
+export function addTestCommand({ program, dataFolder }: CliContext): void {
   program
     .command('test')
     .description('try what workflows may use on this machine, by using it')
@@ -73,7 +82,7 @@ export function addTestCommand(
       const onResult = (result: TestResult) => {
         if (options.json !== true) process.stdout.write(rowsOf(result));
       };
-      const results = await test(dataFolder(), parts.length === 0 ? testParts : parts, {
+      const results = await testHere(dataFolder(), parts.length === 0 ? testParts : parts, {
         signal: stop.signal,
         onResult,
       });
