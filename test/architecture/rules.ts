@@ -70,7 +70,7 @@ export const rules: Rule[] = [
   {
     name: 'tests of the companion',
     from: 'node-agent/**/*.test.ts',
-    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', 'fast-png', 'jpeg-js', ...testing],
+    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', 'fast-png', 'jpeg-js', 'playwright-core', ...testing],
     forbids: { from: 'node-agent/runtime/a.test.ts', target: 'hub/app.ts' },
   },
   {
@@ -249,10 +249,22 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/dev/main.ts', target: 'hub/app.ts' },
   },
   {
-    name: 'node-agent/renderer and preload',
-    from: 'node-agent/{renderer,preload}/**',
-    allowed: ['shared/**', 'node-agent/{renderer,preload}/**'],
-    forbids: { from: 'node-agent/renderer/app.ts', target: 'node:fs' },
+    name: 'settings of the build of node-agent/renderer',
+    from: 'node-agent/renderer/vite.config.ts',
+    allowed: ['vite', node],
+    forbids: { from: 'node-agent/renderer/vite.config.ts', target: 'node-agent/renderer/app.tsx' },
+  },
+  {
+    name: 'node-agent/renderer',
+    from: 'node-agent/renderer/**',
+    allowed: ['shared/**', 'node-agent/renderer/**', 'react', 'react-dom', '@base-ui/react'],
+    forbids: { from: 'node-agent/renderer/app.tsx', target: 'node-agent/preload/preload.ts' },
+  },
+  {
+    name: 'node-agent/preload',
+    from: 'node-agent/preload/**',
+    allowed: ['shared/**', 'node-agent/preload/**'],
+    forbids: { from: 'node-agent/preload/preload.ts', target: 'node:fs' },
   },
   {
     name: 'hub/dashboard and widget',

@@ -1,0 +1,141 @@
+import type {
+  AppState,
+  CompanionBridge,
+  WindowEvent,
+  WindowMethodName,
+  WindowParams,
+  WindowResult,
+} from '../../shared/companion/app.ts';
+import type { OwnerChange, TestResult } from '../../shared/companion/control.ts';
+import type { CompanionState, HistoryEntry } from '../../shared/companion/state.ts';
+
+declare global {
+  interface Window {
+    readonly companion: CompanionBridge;
+  }
+}
+
+/** Why a wish was not carried out, in words for the owner. */
+export class CompanionError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** All that the window knows; null is what it has not heard yet. */
+export interface WindowData {
+  state: CompanionState | null;
+  app: AppState | null;
+  history: readonly HistoryEntry[] | null;
+  /** Results of the check that runs now, or of the last one. */
+  results: readonly TestResult[];
+  /** Why the companion can't be reached. */
+  unreachable: string | null;
+}
+
+const historyLimit = 1_000;
+const firstRetryMs = 500;
+const longestRetryMs = 5_000;
+
+/** What the companion and the app around the window say, kept up to date; each change gives a new object, so that whoever looks sees that it changed. */
+export class CompanionStore {
+  readonly #bridge: CompanionBridge;
+  readonly #listeners = new Set<() => void>();
+  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null };
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #retryMs = firstRetryMs;
+  #isConnecting = false;
+
+  constructor(bridge: CompanionBridge) {
+    this.#bridge = bridge;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly read = (): WindowData => this.#data;
+
+  /** Listens for as long as the page lives. */
+  start(): void {
+    this.#bridge.onEvent((event) => this.#hear(event));
+    void this.#connect();
+  }
+
+  /** @throws CompanionError */
+  async call<Name extends WindowMethodName>(method: Name, params: WindowParams<Name>): Promise<WindowResult<Name>> {
+    const answer = await this.#bridge.call(method, params).catch((error: unknown) => {
+      throw new CompanionError('unavailable', `The app does not answer: ${String(error)}`);
+    });
+    if ('error' in answer) throw new CompanionError(answer.error.code, answer.error.message);
+    return answer.result as WindowResult<Name>;
+  }
+
+  /** @throws CompanionError */
+  async change(change: OwnerChange): Promise<void> {
+    this.setState(await this.call('change', change));
+  }
+
+  setState(state: CompanionState): void {
+    this.#set({ state, unreachable: null });
+  }
+
+  setApp(app: AppState): void {
+    this.#set({ app });
+  }
+
+  setResults(results: readonly TestResult[]): void {
+    this.#set({ results });
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#isConnecting) return;
+    this.#isConnecting = true;
+    clearTimeout(this.#retry);
+    try {
+      this.setApp(await this.call('app.state', {}));
+      this.setState(await this.call('subscribe', {}));
+      const { entries } = await this.call('history', { limit: historyLimit });
+      this.#set({ history: withEntries(this.#data.history ?? [], entries) });
+      this.#retryMs = firstRetryMs;
+    } catch (error) {
+      this.#set({ unreachable: error instanceof Error ? error.message : String(error) });
+      this.#retry = setTimeout(() => void this.#connect(), this.#retryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+    } finally {
+      this.#isConnecting = false;
+    }
+  }
+
+  #hear(event: WindowEvent): void {
+    if (event.event === 'state') this.setState(event.state);
+    else if (event.event === 'command') this.#set({ history: withEntries(this.#data.history ?? [], [event.entry]) });
+    else if (event.event === 'test') {
+      const others = this.#data.results.filter(({ part }) => part !== event.result.part);
+      this.#set({ results: [...others, event.result] });
+    } else {
+      const wasRunning = isRunning(this.#data.app);
+      this.setApp(event.state);
+      // What a companion that went away said of itself is over; the one that came in its place has not been heard.
+      if (isRunning(event.state) && !wasRunning) void this.#connect();
+      else if (!isRunning(event.state)) this.#set({ unreachable: event.state.runtime.detail ?? 'It is not running.' });
+    }
+  }
+
+  #set(part: Partial<WindowData>): void {
+    this.#data = { ...this.#data, ...part };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const isRunning = (app: AppState | null) => app?.runtime.state === 'running' || app?.runtime.state === 'attached';
+
+/** Newest first, each command once. */
+function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
+  const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
+  return [...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, historyLimit);
+}

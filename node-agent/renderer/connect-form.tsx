@@ -1,0 +1,57 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { useCompanionState } from './companion-context.tsx';
+import { Consent, Notice } from './controls.tsx';
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Whether an address would carry the device secret unencrypted over a network. */
+export const isExposed = (address: string): boolean =>
+  URL.canParse(address) && new URL(address).protocol === 'http:' && !loopback.has(new URL(address).hostname);
+
+export interface Consents {
+  insecure: boolean;
+  secretInFile: boolean;
+  force: boolean;
+}
+
+/** What the owner must agree to before this machine connects, and whether they did. */
+export function useConsents(needsInsecure: boolean): { given: Consents; isComplete: boolean; questions: ReactNode } {
+  const { keyStore, paired } = useCompanionState();
+  const [insecure, setInsecure] = useState(false);
+  const [secretInFile, setSecretInFile] = useState(false);
+  const [force, setForce] = useState(false);
+  const needsFile = keyStore.name === null;
+  const needsForce = paired !== null;
+  return {
+    given: { insecure: needsInsecure && insecure, secretInFile: needsFile && secretInFile, force: needsForce && force },
+    isComplete: (!needsInsecure || insecure) && (!needsFile || secretInFile) && (!needsForce || force),
+    questions: (
+      <>
+        {needsInsecure && (
+          <Notice tone="warning" title="This connection is not encrypted">
+            <p>
+              The address begins with http. Whoever is on the way can read all that is sent and take this machine over.
+              Use an https address unless this is a network that you trust.
+            </p>
+            <Consent isGiven={insecure} onChange={setInsecure}>
+              Connect without encryption
+            </Consent>
+          </Notice>
+        )}
+        {needsForce && (
+          <Notice tone="warning" title="This machine is paired with a hub already">
+            <Consent isGiven={force} onChange={setForce}>
+              Forget that hub and connect to this one
+            </Consent>
+          </Notice>
+        )}
+        {needsFile && (
+          <Consent isGiven={secretInFile} onChange={setSecretInFile}>
+            This system has no key store. Keep the secret in a file that only I can read
+          </Consent>
+        )}
+      </>
+    ),
+  };
+}

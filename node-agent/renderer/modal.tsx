@@ -1,0 +1,71 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { Dialog } from '@base-ui/react/dialog';
+import { createContext, useContext, useRef } from 'react';
+import type { ReactNode } from 'react';
+import { CrossIcon } from './icons.tsx';
+
+/** Whether something more urgent lies over the window: dialogs with less to say wait until it is gone. */
+export const CoveredContext = createContext(false);
+
+interface ModalProps {
+  isOpen: boolean;
+  title: ReactNode;
+  onClose: () => void;
+  isWide?: boolean;
+  children: ReactNode;
+}
+
+/** A dialog that its owner may close at any time. */
+export function Modal({ isOpen, title, onClose, isWide = false, children }: ModalProps) {
+  const isCovered = useContext(CoveredContext);
+  return (
+    <Dialog.Root open={isOpen && !isCovered} onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Viewport className="viewport">
+          <Dialog.Popup className={`popup ${isWide ? 'wide' : ''}`}>
+            <div className="popup-head">
+              <Dialog.Title className="popup-title">{title}</Dialog.Title>
+              <Dialog.Close className="button quiet icon-only" aria-label="Close">
+                <CrossIcon />
+              </Dialog.Close>
+            </div>
+            {children}
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+interface DecisionProps {
+  isOpen: boolean;
+  title: ReactNode;
+  /** What Escape does; nothing when left out, for what must be decided. */
+  onClose?: () => void;
+  /** Lies over every other dialog. */
+  isUrgent?: boolean;
+  isWide?: boolean;
+  children: ReactNode;
+}
+
+/** A dialog that asks for a decision: it begins at its title, where no key decides anything, and a click beside it does not close it. */
+export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = false, children }: DecisionProps) {
+  const isCovered = useContext(CoveredContext);
+  const titleElement = useRef<HTMLHeadingElement>(null);
+  return (
+    <AlertDialog.Root open={isOpen && (isUrgent || !isCovered)} onOpenChange={(open) => !open && onClose?.()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="backdrop" />
+        <AlertDialog.Viewport className="viewport">
+          <AlertDialog.Popup className={`popup ${isWide ? 'wide' : ''}`} initialFocus={titleElement}>
+            <AlertDialog.Title ref={titleElement} tabIndex={-1} className="popup-title">
+              {title}
+            </AlertDialog.Title>
+            {children}
+          </AlertDialog.Popup>
+        </AlertDialog.Viewport>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

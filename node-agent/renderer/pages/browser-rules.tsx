@@ -1,0 +1,60 @@
+import { useAction, useCompanionState, useStore } from '../companion-context.tsx';
+import { ActionError, Notice, Section, ToggleRow } from '../controls.tsx';
+import { ListEditor } from '../list-editor.tsx';
+
+const hostHint = (
+  <>
+    A host such as <code>example.org</code>, or <code>*.example.org</code> for all hosts below it.
+  </>
+);
+
+/** Where the browser may go and what it may do there. */
+export function BrowserRules() {
+  const store = useStore();
+  const { browser } = useCompanionState().settings;
+  const action = useAction();
+  const { allowHosts, blockHosts } = browser;
+  return (
+    <Section
+      title="Browser"
+      about="Workflows use a browser with a profile of its own: they don't see your tabs, passwords or history."
+    >
+      {browser.withoutSandbox && (
+        <Notice tone="warning" title="It runs without its sandbox">
+          A page that breaks out of the browser has this whole machine. Better run the companion as another user.
+        </Notice>
+      )}
+      <ListEditor
+        label="Allowed hosts"
+        hint={hostHint}
+        placeholder="example.org"
+        items={allowHosts}
+        empty="None is named, so every host that is not blocked may be visited."
+        onChange={(hosts) => store.change({ change: 'browser_hosts', allowHosts: hosts, blockHosts })}
+      />
+      <ListEditor
+        label="Blocked hosts"
+        hint="These are never visited, even where the list above allows them."
+        placeholder="*.example.org"
+        items={blockHosts}
+        empty="None is blocked."
+        onChange={(hosts) => store.change({ change: 'browser_hosts', allowHosts, blockHosts: hosts })}
+      />
+      <ToggleRow
+        label="Let workflows run scripts in pages"
+        about="A script can do whatever you could do in that page."
+        isOn={browser.evaluate}
+        isDisabled={action.isBusy}
+        onChange={(allowed) => void action.run(() => store.change({ change: 'browser_evaluate', allowed }))}
+      />
+      <ToggleRow
+        label="Show the browser"
+        about="Opens a window, so that you can watch what a workflow does in it."
+        isOn={browser.headed}
+        isDisabled={action.isBusy}
+        onChange={(headed) => void action.run(() => store.change({ change: 'browser_window', headed }))}
+      />
+      <ActionError action={action} />
+    </Section>
+  );
+}

@@ -1,0 +1,111 @@
+import { useState } from 'react';
+import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
+import { useAction, useData, useStore } from '../companion-context.tsx';
+import { ActionError, Badge, Button, Lines } from '../controls.tsx';
+import { LinkIcon, powerIcons } from '../icons.tsx';
+import { InlinePicture } from '../pictures.tsx';
+import { RemedyLine, describePermission } from '../remedy.tsx';
+import { durationOf, partNames, partWords } from '../words.ts';
+
+const stateWords = {
+  passed: ['Works', 'good'],
+  failed: ['Does not work', 'bad'],
+  off: ['Switched off', 'plain'],
+} as const;
+
+function Result({ result }: { result: TestResult }) {
+  const { permission } = result;
+  return (
+    <div className="check-result">
+      {result.picture !== null && (
+        <InlinePicture picture={result.picture} alt={`What was taken: ${partWords[result.part].name}`} />
+      )}
+      <p>
+        <Lines text={result.detail} />{' '}
+        {result.state !== 'off' && <span className="hint">{durationOf(result.durationMs)}</span>}
+      </p>
+      {permission !== null && permission.state !== 'granted' && (
+        <p className="hint">
+          System: {describePermission(permission).toLowerCase()}. <Lines text={permission.detail} />
+        </p>
+      )}
+      {permission !== null && permission.remedy !== null && result.state !== 'passed' && (
+        <RemedyLine remedy={permission.remedy} />
+      )}
+    </div>
+  );
+}
+
+/** Tries what the owner chose by doing it, and says for each what stands in its way. */
+export function CheckPage() {
+  const store = useStore();
+  const { results } = useData();
+  const action = useAction();
+  const [chosen, setChosen] = useState<ReadonlySet<TestPart>>(new Set(partNames));
+  const [running, setRunning] = useState<ReadonlySet<TestPart>>(new Set());
+  const toggle = (part: TestPart) =>
+    setChosen(new Set(partNames.filter((name) => chosen.has(name) !== (name === part))));
+  const run = () =>
+    action.run(async () => {
+      const parts = partNames.filter((part) => chosen.has(part));
+      setRunning(chosen);
+      store.setResults([]);
+      try {
+        store.setResults((await store.call('test', { parts })).results);
+      } finally {
+        setRunning(new Set());
+      }
+    });
+  return (
+    <>
+      <div className="page-head">
+        <h1>Check</h1>
+        <p>
+          Tries each part by really doing it, and shows what a workflow would get. What you have switched off is not
+          tried, and nothing is sent to the hub.
+        </p>
+      </div>
+      <div className="card">
+        <ul className="rows">
+          {partNames.map((part) => {
+            const { name, about } = partWords[part];
+            const Icon = part === 'hub' ? LinkIcon : powerIcons[part];
+            const result = results.find((found) => found.part === part);
+            return (
+              <li key={part} className="check">
+                <label className="check-head">
+                  <input
+                    type="checkbox"
+                    checked={chosen.has(part)}
+                    disabled={action.isBusy}
+                    onChange={() => toggle(part)}
+                  />
+                  <span className="type-icon">
+                    <Icon />
+                  </span>
+                  <span className="row-text">
+                    <strong>{name}</strong>
+                    <span className="row-about">{about}</span>
+                  </span>
+                </label>
+                <span className="check-state" role="status">
+                  {result !== undefined && (
+                    <Badge tone={stateWords[result.state][1]}>{stateWords[result.state][0]}</Badge>
+                  )}
+                  {result === undefined && running.has(part) && <span className="hint">Trying…</span>}
+                </span>
+                {result !== undefined && <Result result={result} />}
+              </li>
+            );
+          })}
+        </ul>
+      </div>
+      <ActionError action={action} title="The check did not run" />
+      <div className="form-end">
+        <Button look="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
+          {action.isBusy ? 'Checking…' : 'Run the check'}
+        </Button>
+      </div>
+    </>
+  );
+}

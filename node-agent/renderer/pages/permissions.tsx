@@ -1,0 +1,172 @@
+import { Menu } from '@base-ui/react/menu';
+import type { PowerState } from '../../../shared/companion/state.ts';
+import { visibleLine } from '../../../shared/visible-text.ts';
+import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
+import { ActionError, Badge, Button, Empty, Line, Section, Toggle } from '../controls.tsx';
+import { CrossIcon, DownIcon, FolderIcon, PlusIcon, TickIcon, powerIcons } from '../icons.tsx';
+import { RemedyLine, describePermission, useShareFolder } from '../remedy.tsx';
+import type { Tone } from '../words.ts';
+import { momentOf, powerWords } from '../words.ts';
+import { BrowserRules } from './browser-rules.tsx';
+import { ProgramRules } from './program-rules.tsx';
+
+const times = [
+  [undefined, 'Until I switch it off'],
+  [15, 'For 15 minutes'],
+  [60, 'For 1 hour'],
+  [480, 'For 8 hours'],
+] as const;
+
+const systemTones: Record<PowerState['system']['state'], Tone> = {
+  granted: 'good',
+  denied: 'bad',
+  missing: 'bad',
+  unknown: 'plain',
+};
+
+function hubBadge({ hubAllows }: PowerState) {
+  if (hubAllows === null) return <Badge>Hub: leaves it to you</Badge>;
+  return hubAllows ? <Badge tone="good">Hub: on</Badge> : <Badge tone="warning">Hub: off</Badge>;
+}
+
+function PowerRow({ state }: { state: PowerState }) {
+  const store = useStore();
+  const action = useAction();
+  const now = useNow(30_000);
+  const { power, isAllowed, until, system } = state;
+  const { name, about } = powerWords[power];
+  const Icon = powerIcons[power];
+  const allow = (minutes: number | undefined) =>
+    void action.run(() => store.change({ change: 'allow', power, ...(minutes === undefined ? {} : { minutes }) }));
+  return (
+    <li className="power">
+      <span className="type-icon">
+        <Icon />
+      </span>
+      <div className="power-text">
+        <strong>{name}</strong>
+        <div className="row-about">{about}</div>
+        <div className="badges">
+          {hubBadge(state)}
+          <Badge tone={systemTones[system.state]}>System: {describePermission(system).toLowerCase()}</Badge>
+          {system.detail !== '' && (
+            <span className="hint">
+              <Line text={system.detail} />
+            </span>
+          )}
+        </div>
+        {system.remedy !== null && system.state !== 'granted' && <RemedyLine remedy={system.remedy} />}
+        <ActionError action={action} />
+      </div>
+      <div className="power-end">
+        <Toggle
+          label={`Allow ${name.toLowerCase()}`}
+          isOn={isAllowed}
+          isDisabled={action.isBusy}
+          onChange={(isOn) =>
+            isOn ? allow(undefined) : void action.run(() => store.change({ change: 'deny', power }))
+          }
+        />
+        <Menu.Root>
+          <Menu.Trigger className="button quiet small time">
+            <span className="visually-hidden">How long {name.toLowerCase()} is allowed: </span>
+            {isAllowed ? (until === null ? 'Until switched off' : `Until ${momentOf(until, now)}`) : 'Off'}
+            <DownIcon size={14} />
+          </Menu.Trigger>
+          <Menu.Portal>
+            <Menu.Positioner sideOffset={4} align="end" className="positioner">
+              <Menu.Popup className="menu">
+                {times.map(([minutes, label]) => (
+                  <Menu.Item key={label} className="menu-item" onClick={() => allow(minutes)}>
+                    <span className="menu-tick">
+                      {isAllowed && minutes === undefined && until === null && <TickIcon size={16} />}
+                    </span>
+                    {label}
+                  </Menu.Item>
+                ))}
+                <Menu.Separator className="menu-line" />
+                <Menu.Item
+                  className="menu-item"
+                  onClick={() => void action.run(() => store.change({ change: 'deny', power }))}
+                >
+                  <span className="menu-tick">{!isAllowed && <TickIcon size={16} />}</span>
+                  Off
+                </Menu.Item>
+              </Menu.Popup>
+            </Menu.Positioner>
+          </Menu.Portal>
+        </Menu.Root>
+      </div>
+    </li>
+  );
+}
+
+function SharedFolders() {
+  const store = useStore();
+  const { sharedFolders } = useCompanionState().settings;
+  const share = useShareFolder();
+  const action = useAction();
+  return (
+    <Section
+      title="Shared folders"
+      about="Workflows may list and read what lies in these folders, and nothing else on this machine. They can't change anything in them."
+      end={
+        <Button size="small" disabled={action.isBusy} onClick={() => void action.run(share)}>
+          <PlusIcon size={16} />
+          Share a folder…
+        </Button>
+      }
+    >
+      <ActionError action={action} />
+      {sharedFolders.length === 0 ? (
+        <Empty>No folder is shared.</Empty>
+      ) : (
+        <ul className="rows">
+          {sharedFolders.map((path) => (
+            <li key={path} className="row">
+              <span className="path">
+                <FolderIcon />
+                <code>
+                  <Line text={path} />
+                </code>
+              </span>
+              <Button
+                look="quiet"
+                size="small"
+                className="icon-only"
+                aria-label={`Stop sharing ${visibleLine(path)}`}
+                disabled={action.isBusy}
+                onClick={() => void action.run(() => store.change({ change: 'unshare', path }))}
+              >
+                <CrossIcon size={16} />
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+/** What the hub may do, with the three that must agree: the owner, the hub, the system. */
+export function PermissionsPage() {
+  const { powers } = useCompanionState();
+  return (
+    <>
+      <div className="page-head">
+        <h1>Permissions</h1>
+        <p>You, the hub and your system must all agree before anything happens. What you switch off ends at once.</p>
+      </div>
+      <div className="card">
+        <ul className="rows">
+          {powers.map((state) => (
+            <PowerRow key={state.power} state={state} />
+          ))}
+        </ul>
+      </div>
+      <SharedFolders />
+      <ProgramRules />
+      <BrowserRules />
+    </>
+  );
+}

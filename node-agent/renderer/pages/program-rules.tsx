@@ -1,0 +1,164 @@
+import { useState } from 'react';
+import type { ProgramRule } from '../../../shared/companion/settings.ts';
+import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
+import { ActionError, Badge, Button, Choice, Empty, Field, Line, Section, ToggleRow } from '../controls.tsx';
+import { CrossIcon } from '../icons.tsx';
+import { ListEditor } from '../list-editor.tsx';
+import { momentOf } from '../words.ts';
+
+const decisions = [
+  ['allow', 'Allow'],
+  ['deny', 'Never allow'],
+] as const;
+const times = [
+  ['', 'For good'],
+  ['30', 'For 30 minutes'],
+  ['60', 'For 1 hour'],
+  ['480', 'For 8 hours'],
+] as const;
+
+function AddRule() {
+  const store = useStore();
+  const action = useAction();
+  const [pattern, setPattern] = useState('');
+  const [decision, setDecision] = useState<ProgramRule['decision']>('allow');
+  const [minutes, setMinutes] = useState('');
+  const text = pattern.trim();
+  const add = async () => {
+    const limit = minutes === '' ? {} : { minutes: Number(minutes) };
+    if (await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...limit }))) setPattern('');
+  };
+  return (
+    <form
+      className="rule-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text !== '') void add();
+      }}
+    >
+      <Field
+        label="Command line"
+        placeholder="git status **"
+        value={pattern}
+        onChange={(event) => setPattern(event.target.value)}
+      />
+      <div className="inline-form">
+        <Choice
+          label="Decision"
+          value={decision}
+          options={decisions}
+          onChange={(value) => setDecision(value === 'deny' ? 'deny' : 'allow')}
+        />
+        <Choice label="How long" value={minutes} options={times} onChange={setMinutes} />
+        <Button type="submit" disabled={text === '' || action.isBusy}>
+          Add rule
+        </Button>
+      </div>
+      <details className="help">
+        <summary>How a rule is written</summary>
+        <p>
+          Write the words of a command line. <code>*</code> stands for any part of one word, and a last word{' '}
+          <code>**</code> for any further words. Words with spaces in them stand in double quotes. Rules that never
+          allow come first.
+        </p>
+        <dl>
+          <dt>
+            <code>git status</code>
+          </dt>
+          <dd>exactly this</dd>
+          <dt>
+            <code>git log *</code>
+          </dt>
+          <dd>with one more word, whichever it is</dd>
+          <dt>
+            <code>backup-* --to /srv/**</code>
+          </dt>
+          <dd>
+            every program whose name begins with <code>backup-</code>; inside a word <code>**</code> is no more than{' '}
+            <code>*</code>
+          </dd>
+          <dt>
+            <code>npm run **</code>
+          </dt>
+          <dd>with any further words, or none</dd>
+        </dl>
+      </details>
+      <ActionError action={action} />
+    </form>
+  );
+}
+
+function RuleRow({ rule }: { rule: ProgramRule }) {
+  const store = useStore();
+  const action = useAction();
+  const now = useNow(30_000);
+  return (
+    <li className="row">
+      <div className="row-text">
+        <div className="rule">
+          <Badge tone={rule.decision === 'allow' ? 'good' : 'bad'}>
+            {rule.decision === 'allow' ? 'Allow' : 'Never'}
+          </Badge>
+          <code>
+            <Line text={rule.pattern} />
+          </code>
+        </div>
+        <div className="details">
+          {rule.exact !== null && <span>exactly what a prompt showed</span>}
+          <span>{rule.until === null ? 'for good' : `until ${momentOf(rule.until, now)}`}</span>
+        </div>
+        <ActionError action={action} />
+      </div>
+      <Button
+        look="quiet"
+        size="small"
+        className="icon-only"
+        aria-label="Remove this rule"
+        disabled={action.isBusy}
+        onClick={() => void action.run(() => store.change({ change: 'remove_rule', id: rule.id }))}
+      >
+        <CrossIcon size={16} />
+      </Button>
+    </li>
+  );
+}
+
+/** Which programs may run: by asking, by rules, and by a list beyond which none may. */
+export function ProgramRules() {
+  const store = useStore();
+  const { system } = useCompanionState().settings;
+  const action = useAction();
+  return (
+    <Section
+      title="Programs"
+      about="What a person approved at the hub is checked here again, byte for byte, before it runs."
+    >
+      <ToggleRow
+        label="Ask me before each program"
+        about="When no rule below decides it. Without your answer it does not run; while this is off, it runs unasked."
+        isOn={system.ask}
+        isDisabled={action.isBusy}
+        onChange={(ask) => void action.run(() => store.change({ change: 'ask', ask }))}
+      />
+      <ActionError action={action} />
+      {system.rules.length === 0 ? (
+        <Empty>There are no rules.</Empty>
+      ) : (
+        <ul className="rows" aria-label="Rules">
+          {system.rules.map((rule) => (
+            <RuleRow key={rule.id} rule={rule} />
+          ))}
+        </ul>
+      )}
+      <AddRule />
+      <ListEditor
+        label="Only these programs"
+        hint="Names such as git, or full paths."
+        placeholder="git"
+        items={system.programs}
+        empty="None is named, so the list forbids nothing."
+        onChange={(programs) => store.change({ change: 'programs', programs })}
+      />
+    </Section>
+  );
+}

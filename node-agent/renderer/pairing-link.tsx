@@ -1,0 +1,75 @@
+import type { PairingLink } from '../../shared/companion/app.ts';
+import { useAction, useArmed, useData, useStore } from './companion-context.tsx';
+import { useConsents } from './connect-form.tsx';
+import { ActionError, Button, Line, Notice } from './controls.tsx';
+import { Decision } from './modal.tsx';
+
+function LinkDecision({ link }: { link: PairingLink }) {
+  const store = useStore();
+  const action = useAction();
+  const isArmed = useArmed();
+  const consents = useConsents(!link.isEncrypted && !link.isLocal);
+  const isReady = isArmed && consents.isComplete && !action.isBusy;
+  const dismiss = async () => store.setApp(await store.call('app.dismissPairingLink', {}));
+  const connect = () =>
+    action.run(async () => {
+      store.setState(await store.call('pair', { hub: link.hub, code: link.code, ...consents.given }));
+      await dismiss();
+    });
+  return (
+    <Decision isOpen title="Connect this machine to a hub?" onClose={() => void action.run(dismiss)}>
+      <p>A link asks for it. Connect only if you know this address and expected the link.</p>
+      <div className="origin">
+        <Line text={link.hub} />
+      </div>
+      {link.looksLike !== null && (
+        <Notice tone="warning" title="Look twice at this name">
+          It has letters of other alphabets. A browser shows it as <Line text={link.looksLike} />, so that it may pass
+          for a name that you know. The address above is where it really leads.
+        </Notice>
+      )}
+      {link.problem === null ? (
+        <>
+          <dl className="facts">
+            <dt>Code</dt>
+            <dd>
+              <code>
+                <Line text={link.code} />
+              </code>
+            </dd>
+          </dl>
+          {consents.questions}
+        </>
+      ) : (
+        <Notice tone="bad" title="This link can't be used">
+          <Line text={link.problem} />
+        </Notice>
+      )}
+      <ActionError action={action} title="This machine was not connected" />
+      <div className="popup-end">
+        <Button size="big" disabled={action.isBusy} onClick={() => void action.run(dismiss)}>
+          {link.problem === null ? 'Cancel' : 'Close'}
+        </Button>
+        {link.problem === null && (
+          <Button
+            look="main"
+            size="big"
+            aria-disabled={!isReady}
+            onClick={() => {
+              if (isReady) void connect();
+            }}
+          >
+            {action.isBusy ? 'Connecting…' : 'Connect'}
+          </Button>
+        )}
+      </div>
+    </Decision>
+  );
+}
+
+/** Asks about a pairing link that was opened; nothing connects before the owner says so. */
+export function PairingLinkDialog() {
+  const { app } = useData();
+  const link = app?.pairingLink ?? null;
+  return link === null ? null : <LinkDecision key={`${link.hub} ${link.code}`} link={link} />;
+}

@@ -1,0 +1,131 @@
+import type { CommandType } from '../../shared/commands/catalog.ts';
+import type { TestPart } from '../../shared/companion/control.ts';
+import type { Power } from '../../shared/companion/settings.ts';
+
+const typeWords: Record<CommandType, string> = {
+  'node.ping': 'Answer a ping',
+  'node.capture_screen': 'Take a picture of the screen',
+  'node.capture_camera': 'Take a picture with the camera',
+  'node.capture_audio': 'Record sound',
+  'node.files_list': 'List a folder',
+  'node.files_read': 'Read a file',
+  'system.run': 'Run a program',
+  'browser.navigate': 'Open a page',
+  'browser.screenshot': 'Take a picture of a page',
+  'browser.click': 'Click in a page',
+  'browser.type': 'Type into a page',
+  'browser.evaluate': 'Run a script in a page',
+  'browser.content': 'Read a page',
+};
+
+/** What was asked for, in plain words; the type itself where it is not known. */
+export const describeType = (type: string): string =>
+  Object.hasOwn(typeWords, type) ? typeWords[type as CommandType] : type;
+
+const pictureWords: Partial<Record<CommandType, string>> = {
+  'node.capture_screen': 'Screen',
+  'node.capture_camera': 'Camera',
+  'browser.screenshot': 'Page',
+};
+
+/** What the picture of a command shows. */
+export const describePicture = (type: string): string =>
+  (Object.hasOwn(pictureWords, type) ? pictureWords[type as CommandType] : undefined) ?? describeType(type);
+
+/** The power that a command needs; null for one that needs none. */
+export function powerOfType(type: string): Power | null {
+  if (type.startsWith('browser.')) return 'browser';
+  if (type.startsWith('system.')) return 'system';
+  if (type.startsWith('node.files_')) return 'files';
+  if (type === 'node.capture_screen') return 'screen';
+  if (type === 'node.capture_camera') return 'camera';
+  if (type === 'node.capture_audio') return 'audio';
+  return null;
+}
+
+export type Tone = 'good' | 'bad' | 'warning' | 'plain';
+
+const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
+  succeeded: ['Done', 'good'],
+  denied_by_device: ['Refused: not allowed on this machine', 'warning'],
+  denied_by_policy: ['Refused: against your rules', 'warning'],
+  outside_shared_folders: ['Refused: not in a shared folder', 'warning'],
+  paused: ['Refused: paused', 'warning'],
+  approval_mismatch: ['Refused: not what was approved', 'warning'],
+  approval_not_signed: ['Refused: not signed', 'warning'],
+  permission_needed: ['The system does not permit it', 'warning'],
+  withdrawn: ['Taken back by the hub', 'plain'],
+  timeout: ['Took too long', 'bad'],
+  tool_missing: ['A program is missing', 'bad'],
+  not_found: ['Not found', 'bad'],
+  target_not_found: ['Not found in the page', 'bad'],
+  navigation_failed: ['The page did not open', 'bad'],
+  too_large: ['Too large', 'bad'],
+  outcome_unknown: ['Cut off: nobody knows how far it got', 'bad'],
+};
+
+/** What became of a command, in plain words, and how that is to look. */
+export const describeOutcome = (outcome: string): readonly [words: string, tone: Tone] =>
+  (Object.hasOwn(outcomeWords, outcome) ? outcomeWords[outcome] : undefined) ?? ['Failed', 'bad'];
+
+export const powerWords: Record<Power, { name: string; about: string }> = {
+  screen: { name: 'Screen', about: 'Take pictures of what is on your screen.' },
+  camera: { name: 'Camera', about: 'Take pictures with your camera.' },
+  audio: { name: 'Microphone', about: 'Record sound for up to a minute at a time.' },
+  files: { name: 'Files', about: 'List and read the folders that you share, and no others.' },
+  system: { name: 'Programs', about: 'Run programs. Each run is approved by a person at the hub first.' },
+  browser: { name: 'Browser', about: 'Use a browser of its own, apart from yours.' },
+};
+
+export const partWords: Record<TestPart, { name: string; about: string }> = {
+  screen: { name: 'Screen', about: 'Takes a picture' },
+  camera: { name: 'Camera', about: 'Takes a picture' },
+  audio: { name: 'Microphone', about: 'Records a moment of sound' },
+  system: { name: 'Programs', about: 'Runs a small program' },
+  browser: { name: 'Browser', about: 'Opens an empty page' },
+  hub: { name: 'Hub', about: 'Asks it for an answer' },
+};
+export const partNames = Object.keys(partWords) as TestPart[];
+
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
+const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+
+const isSameDay = (one: Date, other: Date) => one.toDateString() === other.toDateString();
+
+export const timeOf = (at: string | number): string => time.format(new Date(at));
+export const dateTimeOf = (at: string | number): string => dateTime.format(new Date(at));
+export const count = (value: number): string => number.format(value);
+
+/** The time alone for one of today, else with its date. */
+export const momentOf = (at: string, now: number): string =>
+  isSameDay(new Date(at), new Date(now)) ? timeOf(at) : dateTimeOf(at);
+
+/** `Today`, `Yesterday`, or the date. */
+export function dayOf(at: string, now: number): string {
+  const day = new Date(at);
+  const yesterday = new Date(now);
+  yesterday.setDate(yesterday.getDate() - 1);
+  if (isSameDay(day, new Date(now))) return 'Today';
+  return isSameDay(day, yesterday) ? 'Yesterday' : longDate.format(day);
+}
+
+/** How long something took, such as `0.3 s` or `2 min 5 s`. */
+export function durationOf(ms: number): string {
+  if (ms < 100) return `under ${number.format(0.1)} s`;
+  if (ms < 60_000) return `${number.format(ms < 10_000 ? ms / 1000 : Math.round(ms / 1000))} s`;
+  const seconds = Math.round(ms / 1000);
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Time left as a clock shows it, such as `4:09`. */
+export function countdownOf(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** The host of an address, for where the whole would be too long. */
+export const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : address);
