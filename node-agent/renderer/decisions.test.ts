@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PairingLink } from '../../shared/companion/app.ts';
+import { CompanionStandIn, aPrompt } from '../../test/fixtures/companion-stand-in.ts';
+import { startWindowHost } from '../../test/fixtures/companion-window.ts';
+import type { WindowHost } from '../../test/fixtures/companion-window.ts';
+import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+
+const browser = findBrowser(undefined);
+
+const aLink = (changes: Partial<PairingLink> = {}): PairingLink => ({
+  code: 'ABCD-EFGH',
+  hub: 'https://xn--utrigger-kif.example.org',
+  looksLike: '\u043Eutrigger.example.org',
+  isEncrypted: true,
+  isLocal: false,
+  problem: null,
+  ...changes,
+});
+
+describe.skipIf(browser === null)('a decision in the window (needs Chromium)', () => {
+  let host: WindowHost;
+  let companion: CompanionStandIn;
+  beforeAll(async () => {
+    host = await startWindowHost(browser?.path as string);
+  });
+  afterAll(() => host[Symbol.asyncDispose]());
+  beforeEach(() => {
+    companion = new CompanionStandIn();
+  });
+
+  describe('about a program', () => {
+    test('shows exactly what would run, each word apart, and who approved it', async () => {
+      companion.state.prompts = [
+        aPrompt({
+          argv: ['tar', 'two words ', '', '--flag=\u202Efdp ⟨U+200B⟩', 'line\nbreak', '"quoted"'],
+          env: { A: 'b c', EMPTY: '' },
+          stdin: `first\u200B line\n${'x'.repeat(5_000)}`,
+          reason: 'program_changed',
+        }),
+      ];
+      await using opened = await host.open(companion);
+      const dialog = opened.page.getByRole('alertdialog', { name: 'May this program run?' });
+      await dialog.waitFor();
+      expect(await dialog.locator('.argv').first().locator('li').allTextContents()).toEqual([
+        '"tar"',
+        '"two words "',
+        '""',
+        '"--flag=⟨U+202E⟩fdp ⟨U+200B⟩"',
+        String.raw`"line\nbreak"`,
+        String.raw`"\"quoted\""`,
+      ]);
+      expect(await dialog.locator('.argv mark').allTextContents()).toEqual(['⟨U+202E⟩']);
+      expect(await dialog.locator('.argv').last().locator('li').allTextContents()).toEqual(['A="b c"', 'EMPTY=""']);
+      expect(await dialog.locator('.stdin').textContent()).toMatch(/^first⟨U\+200B⟩ line\nx{3988}$/);
+      const text = await dialog.textContent();
+      for (const part of [
+        '/usr/bin/tar',
+        '/home/ann/Documents',
+        '5,012 characters, of which the first 4,000 are shown',
+        'ann@example.org says the hub',
+        'This program has changed',
+      ])
+        expect(text).toContain(part);
+      expect(await dialog.getByRole('timer').textContent()).toMatch(/^[12]:\d\d left, then it is refused$/);
+    });
+
+    test.each([
+      ['Allow once', 'once'],
+      ['Allow for 30 minutes', '30_minutes'],
+      ['Always allow exactly this', 'always'],
+      ['Deny', 'deny'],
+      ['Never allow this', 'never'],
+    ])('sends the answer %s as it was chosen', async (name, answer) => {
+      const prompt = aPrompt();
+      companion.state.prompts = [prompt];
+      await using opened = await host.open(companion);
+      const button = opened.page.getByRole('button', { name });
+      await expect.poll(() => button.getAttribute('aria-disabled')).not.toBe('true');
+      await button.click();
+      await opened.page.getByRole('alertdialog').waitFor({ state: 'detached' });
+      expect(companion.of('answerPrompt')).toEqual([{ promptId: prompt.id, answer }]);
+    });
+
+    test('is not taken by a key or click that was under way when it came up', async () => {
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      await page.getByRole('button', { name: 'Pause' }).focus();
+      // The guard runs by the page's clock, which stands still here.
+      await page.clock.install();
+      await page.clock.pauseAt(Date.now() + 1_000);
+      companion.tell(
+        (state) => (state.prompts = [aPrompt({ expiresAt: new Date(Date.now() + 600_000).toISOString() })]),
+      );
+      await page.getByRole('alertdialog').waitFor();
+      await page.clock.runFor(100);
+      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('May this program run?');
+      for (const key of ['Enter', 'Space', 'Escape']) await page.keyboard.press(key);
+      const allow = page.getByRole('button', { name: 'Allow once' });
+      await allow.click({ force: true });
+      await allow.focus();
+      await page.keyboard.press('Enter');
+      expect(companion.of('answerPrompt')).toEqual([]);
+      await page.clock.runFor(590);
+      await allow.click({ force: true });
+      expect(companion.of('answerPrompt')).toEqual([]);
+      await page.clock.runFor(1_000);
+      await allow.click();
+      await expect.poll(() => companion.of('answerPrompt')).toHaveLength(1);
+    });
+
+    test('begins anew for the next one in the queue, and for a window that comes back to the front', async () => {
+      const [first, second] = [aPrompt({ cwd: '/first' }), aPrompt({ cwd: '/second' })];
+      companion.state.prompts = [first, second];
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      const isDisabled = () => page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled');
+      const dialog = page.getByRole('alertdialog');
+      await expect.poll(() => dialog.textContent()).toContain('1 more waits');
+      await expect.poll(isDisabled).toBe('false');
+      await page.clock.install();
+      await page.clock.pauseAt(Date.now() + 1_000);
+      await page.getByRole('button', { name: 'Allow once' }).click();
+      await expect.poll(() => dialog.textContent()).toContain('/second');
+      expect(await isDisabled()).toBe('true');
+      await page.clock.runFor(100);
+      await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('May this program run?');
+      await page.clock.runFor(800);
+      await expect.poll(isDisabled).toBe('false');
+      await page.evaluate("window.dispatchEvent(new Event('focus'))");
+      await expect.poll(isDisabled).toBe('true');
+      expect(companion.of('answerPrompt')).toEqual([{ promptId: first.id, answer: 'once' }]);
+    });
+
+    test('lies over everything else, and what it covered comes back with what was typed', async () => {
+      companion.state.paired = null;
+      companion.app.pairingLink = aLink();
+      companion.state.keyStore = { name: null };
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      const link = page.getByRole('alertdialog', { name: 'Connect this machine to a hub?' });
+      await link.getByRole('checkbox').check();
+      companion.tell((state) => (state.prompts = [aPrompt()]));
+      await page.getByRole('alertdialog', { name: 'May this program run?' }).waitFor();
+      await link.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Deny' }).click();
+      await link.waitFor();
+      expect(await link.getByRole('checkbox').isChecked()).toBe(true);
+    });
+
+    test('stays with its reason when the answer did not arrive', async () => {
+      companion.state.prompts = [aPrompt()];
+      companion.failures.set('answerPrompt', 'The companion is busy.');
+      await using opened = await host.open(companion);
+      await opened.page.getByRole('button', { name: 'Deny' }).click();
+      await opened.page.getByRole('alert').getByText('The companion is busy.').waitFor();
+      companion.failures.clear();
+      await opened.page.getByRole('button', { name: 'Deny' }).click();
+      await opened.page.getByRole('alertdialog').waitFor({ state: 'detached' });
+      expect(companion.of('answerPrompt')).toHaveLength(2);
+    });
+  });
+
+  describe('about a pairing link', () => {
+    test('shows where it really leads, connects at a click and never before', async () => {
+      companion.state.paired = null;
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      companion.tellApp((app) => (app.pairingLink = aLink()));
+      const dialog = page.getByRole('alertdialog', { name: 'Connect this machine to a hub?' });
+      await dialog.waitFor();
+      expect(await dialog.locator('.origin').textContent()).toBe('https://xn--utrigger-kif.example.org');
+      const text = await dialog.textContent();
+      for (const part of ['Look twice at this name', '\u043Eutrigger.example.org', 'ABCD-EFGH'])
+        expect(text).toContain(part);
+      for (const key of ['Enter', 'Space']) await page.keyboard.press(key);
+      const connect = page.getByRole('button', { name: 'Connect' });
+      await expect.poll(() => connect.getAttribute('aria-disabled')).toBe('false');
+      expect(companion.of('pair')).toEqual([]);
+      await connect.click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(companion.of('pair')).toEqual([
+        {
+          code: 'ABCD-EFGH',
+          hub: 'https://xn--utrigger-kif.example.org',
+          insecure: false,
+          force: false,
+          secretInFile: false,
+        },
+      ]);
+      expect(companion.of('app.dismissPairingLink')).toHaveLength(1);
+    });
+
+    test('connects nothing when it is cancelled or escaped from', async () => {
+      for (const leave of ['Cancel', 'Escape']) {
+        companion.app.pairingLink = aLink();
+        await using opened = await host.open(companion);
+        const dialog = opened.page.getByRole('alertdialog');
+        await dialog.waitFor();
+        if (leave === 'Cancel') await opened.page.getByRole('button', { name: leave }).click();
+        else await opened.page.keyboard.press(leave);
+        await dialog.waitFor({ state: 'detached' });
+      }
+      expect(companion.of('app.dismissPairingLink')).toHaveLength(2);
+      expect(companion.of('pair')).toEqual([]);
+    });
+
+    test('offers no way to connect by a link that has a problem', async () => {
+      companion.app.pairingLink = aLink({ problem: 'The link names no hub.' });
+      await using opened = await host.open(companion);
+      const dialog = opened.page.getByRole('alertdialog');
+      await dialog.getByText('The link names no hub.').waitFor();
+      expect(await dialog.getByRole('button').allTextContents()).toEqual(['Close']);
+    });
+
+    test('asks for each word that it needs: no encryption, another hub, no key store', async () => {
+      companion.app.pairingLink = aLink({ hub: 'http://hub.example.org', looksLike: null, isEncrypted: false });
+      companion.state.keyStore = { name: null };
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      const connect = page.getByRole('button', { name: 'Connect' });
+      for (const name of [/without encryption/, /Forget that hub/, /a file that only I can read/]) {
+        await connect.click({ force: true });
+        await page.getByRole('checkbox', { name }).check();
+      }
+      await expect.poll(() => connect.getAttribute('aria-disabled')).toBe('false');
+      expect(companion.of('pair')).toEqual([]);
+      companion.failures.set('pair', 'The code is not valid any more.');
+      await connect.click();
+      await page.getByText('The code is not valid any more.').waitFor();
+      expect(await page.getByRole('checkbox', { checked: true }).count()).toBe(3);
+      expect(companion.of('pair')).toEqual([
+        expect.objectContaining({ insecure: true, force: true, secretInFile: true }),
+      ]);
+    });
+  });
+
+  test('about a typed code keeps what was typed when the hub refuses it, and warns of an address without encryption', async () => {
+    companion.state.paired = null;
+    companion.state.keyStore = { name: null };
+    companion.failures.set('pair', 'The pairing code is wrong or over.');
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    const pair = page.getByRole('button', { name: 'Pair', exact: true });
+    await page.getByLabel('Address of the hub').fill('http://127.0.0.1:4400');
+    expect(await page.getByText('not encrypted').count()).toBe(0);
+    await page.getByLabel('Address of the hub').fill('http://hub.example.org');
+    await page.getByLabel('Pairing code').fill('ABCD-EFGH');
+    await page.getByLabel('Name of this machine (optional)').fill('desk');
+    expect(await pair.isDisabled()).toBe(true);
+    await page.getByRole('checkbox', { name: 'Connect without encryption' }).check();
+    expect(await pair.isDisabled()).toBe(true);
+    await page
+      .getByRole('checkbox', { name: 'This system has no key store. Keep the secret in a file that only I can read' })
+      .check();
+    await pair.click();
+    await page.getByRole('alert').getByText('The pairing code is wrong or over.').waitFor();
+    expect(await page.getByLabel('Pairing code').inputValue()).toBe('ABCD-EFGH');
+    expect(await page.getByLabel('Name of this machine (optional)').inputValue()).toBe('desk');
+    companion.failures.clear();
+    await page.getByLabel('Address of the hub').fill('hub.example.org');
+    await pair.click();
+    await page.getByText('What the hub may do').waitFor();
+    expect(companion.of('pair')).toEqual([
+      {
+        code: 'ABCD-EFGH',
+        hub: 'http://hub.example.org',
+        name: 'desk',
+        insecure: true,
+        force: false,
+        secretInFile: true,
+      },
+      {
+        code: 'ABCD-EFGH',
+        hub: 'https://hub.example.org',
+        name: 'desk',
+        insecure: false,
+        force: false,
+        secretInFile: true,
+      },
+    ]);
+  });
+});

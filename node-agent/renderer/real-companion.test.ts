@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { controlMethods } from '../../shared/companion/control.ts';
+import type { ControlEvent, ControlMethodName } from '../../shared/companion/control.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
+import { startWindowHost } from '../../test/fixtures/companion-window.ts';
+import type { CompanionBehind } from '../../test/fixtures/companion-window.ts';
+import { startHub } from '../../test/fixtures/hub.ts';
+import { endsWithThisProcess } from '../../test/fixtures/processes.ts';
+import { until } from '../../test/fixtures/until.ts';
+import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+import { ControlClient } from '../runtime/control/client.ts';
+import { CompanionError, DataFolder } from '../runtime/data-folder.ts';
+
+const browser = findBrowser(undefined);
+const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href);
+
+/** Starts a companion as the app does: it stays when no hub is paired. Answers a client of its control channel. */
+async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
+  const program = `
+    import { whenAskedToStop } from ${urlOf('shared/launcher/lifetime.js')};
+    import { Supervisor } from ${urlOf('node-agent/runtime/supervisor.ts')};
+    import { DataFolder } from ${urlOf('node-agent/runtime/data-folder.ts')};
+    const stop = new AbortController();
+    whenAskedToStop({ onStop: () => stop.abort() });
+    await new Supervisor({
+      folder: new DataFolder(${JSON.stringify(folder.path)}),
+      host: null,
+      staysUnpaired: true,
+      signal: stop.signal,
+      onEvent: () => undefined,
+    }).run();`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    env: { ...process.env, ...endsWithThisProcess() },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let client: ControlClient | null = null;
+  await until(
+    async () => (client = await ControlClient.open(folder).catch(() => null)) !== null,
+    () => `the companion does not listen: ${said}`,
+  );
+  return client as unknown as ControlClient;
+}
+
+/** The companion behind its control channel; what the app around the window does is stood in for. */
+function behind(client: ControlClient, app: CompanionStandIn): CompanionBehind {
+  const listeners = new Set<(event: ControlEvent) => void>();
+  return {
+    listen(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async answer(method, params) {
+      if (!Object.hasOwn(controlMethods, method)) return app.answer(method, params);
+      const name = method as ControlMethodName;
+      try {
+        if (name === 'subscribe')
+          return { result: await client.subscribe((event) => listeners.forEach((listener) => listener(event))) };
+        return { result: await client.call(name, params as never) };
+      } catch (error) {
+        if (error instanceof CompanionError) return { error: { code: 'failed', message: error.message } };
+        throw error;
+      }
+    },
+  };
+}
+
+describe.skipIf(browser === null)('the window before a real companion (needs Chromium)', () => {
+  test(
+    'pairs it with a hub, allows a power, answers its prompt, finds the command in the log, and pauses it',
+    { timeout: 120_000 },
+    async () => {
+      const home = mkdtempSync(join(tmpdir(), 'outrigger-window-'));
+      onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+      await using hub = await startHub();
+      const workspace = await hub.workspace();
+      await using host = await startWindowHost(browser?.path as string);
+      using client = await startUnpaired(new DataFolder(join(home, 'data')));
+      await using opened = await host.open(behind(client, new CompanionStandIn()));
+      const { page } = opened;
+      const status = () => page.getByRole('status').first().textContent();
+
+      const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: { allowSystem: true } });
+      await page.getByLabel('Address of the hub').fill(hub.url);
+      await page.getByLabel('Pairing code').fill('WRNG-CODE');
+      await page.getByRole('checkbox', { name: /a file that only I can read/ }).check();
+      await page.getByRole('button', { name: 'Pair', exact: true }).click();
+      await page.getByRole('alert').waitFor();
+      await page.getByLabel('Pairing code').fill(pairingCode.toLowerCase());
+      await page.getByRole('button', { name: 'Pair', exact: true }).click();
+      await expect.poll(status).toContain(`Connected${new URL(hub.url).host}`);
+
+      await page.getByRole('tab', { name: 'Permissions' }).click();
+      await page.getByRole('switch', { name: 'Allow programs' }).click();
+      await page.getByRole('switch', { name: 'Ask me before each program' }).click();
+      await expect
+        .poll(() => page.getByRole('switch', { name: 'Ask me before each program' }).getAttribute('aria-checked'))
+        .toBe('true');
+
+      const { id } = await workspace.api.call('createAutomationWorkflow', {
+        body: {
+          name: 'asks',
+          stepsJson: [
+            {
+              type: 'skill',
+              skillId: 'system.run',
+              input: { nodeId, argv: ['echo', 'two words'], cwd: home } as never,
+            },
+          ],
+        },
+      });
+      const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+      const run = () => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+      expect((await run()).status).toBe('waiting_approval');
+      const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+      await workspace.api.call('decideAutomationApproval', {
+        params: { id: data[0]?.id as string },
+        body: { decision: 'approved' },
+      });
+      const dialog = page.getByRole('alertdialog', { name: 'May this program run?' });
+      await dialog.waitFor();
+      expect(await dialog.locator('.argv li').allTextContents()).toEqual(['"echo"', '"two words"']);
+      const allow = page.getByRole('button', { name: 'Allow once' });
+      await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
+      await allow.click();
+      await dialog.waitFor({ state: 'detached' });
+      expect((await run()).status).toBe('succeeded');
+
+      await page.getByRole('tab', { name: 'Activity' }).click();
+      await expect
+        .poll(() => page.locator('.command-row').allTextContents())
+        .toEqual([expect.stringMatching(/^Run a programDone.*two words/)]);
+      await page.getByRole('button', { name: 'Pause', exact: true }).click();
+      await expect.poll(status).toContain('Paused');
+      expect((await client.call('state', {})).settings.paused).toBe(true);
+      expect(opened.complaints).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,373 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CompanionStandIn, aPrompt, anEntry, pixel } from '../../test/fixtures/companion-stand-in.ts';
+import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
+import type { WindowHost } from '../../test/fixtures/companion-window.ts';
+import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+
+const browser = findBrowser(undefined);
+const pages = ['Overview', 'Activity', 'Permissions', 'Check', 'Settings'] as const;
+const show = (page: Page, name: string) => page.getByRole('tab', { name }).click();
+
+const hostile =
+  '<img src="http://evil.example/x.png" onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+
+describe.skipIf(browser === null)('the window (needs Chromium)', () => {
+  let host: WindowHost;
+  let companion: CompanionStandIn;
+  beforeAll(async () => {
+    host = await startWindowHost(browser?.path as string);
+  });
+  afterAll(() => host[Symbol.asyncDispose]());
+  beforeEach(() => {
+    companion = new CompanionStandIn();
+    const { settings } = companion.state;
+    settings.capture.screen = true;
+    settings.sharedFolders = ['/home/ann/Documents'];
+    settings.browser.allowHosts = ['example.org'];
+    settings.system.rules = [
+      {
+        id: crypto.randomUUID(),
+        decision: 'deny',
+        pattern: 'rm **',
+        exact: null,
+        until: null,
+        createdAt: minutesAgo(9),
+      },
+    ];
+    companion.state.running = [
+      { id: 'r', type: 'node.capture_audio', summary: 'seconds=60', startedAt: minutesAgo(0.1) },
+    ];
+    companion.history = [
+      anEntry({ hasPicture: true }),
+      anEntry({
+        type: 'system.run',
+        summary: 'argv=["make"]',
+        approvedBy: 'ben@example.org',
+        outcome: 'timeout',
+        message: 'It was ended.',
+        time: minutesAgo(4),
+      }),
+      anEntry({ type: 'node.ping', summary: 'of the day before', time: minutesAgo(26 * 60) }),
+    ];
+    companion.system.set('camera', {
+      state: 'missing',
+      detail: 'ffmpeg is not installed',
+      remedy: { text: 'Install ffmpeg.', action: { kind: 'copy', command: 'apt install ffmpeg' } },
+    });
+    companion.system.set('audio', {
+      state: 'denied',
+      detail: '',
+      remedy: { text: 'Allow the microphone.', action: { kind: 'open_settings', pane: 'microphone' } },
+    });
+    companion.results = [
+      { part: 'screen', state: 'passed', detail: 'It came.', permission: null, picture: pixel, durationMs: 400 },
+      {
+        part: 'camera',
+        state: 'failed',
+        detail: 'No picture came.',
+        permission: companion.system.get('camera') ?? null,
+        picture: null,
+        durationMs: 3,
+      },
+    ];
+  });
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    test(
+      'shows each page without a barrier, without a refusal of the policy, and without scrolling sideways when narrow',
+      { timeout: 120_000 },
+      async () => {
+        for (const viewport of [
+          { width: 1400, height: 900 },
+          { width: 420, height: 760 },
+        ]) {
+          await using opened = await host.open(companion, {
+            colorScheme,
+            viewport,
+            withAxe: true,
+            reducedMotion: 'reduce',
+          });
+          for (const name of pages) {
+            await show(opened.page, name);
+            await opened.page.getByRole('heading', { level: 1, name }).waitFor({ state: 'attached' });
+            expect(await barriers(opened.page), `${name} at ${viewport.width}`).toEqual([]);
+            expect(
+              await opened.page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+              `${name} at ${viewport.width}`,
+            ).toBe(true);
+          }
+          companion.tell((state) => (state.prompts = [aPrompt({ stdin: 'x' })]));
+          await opened.page.getByRole('alertdialog').waitFor();
+          await expect
+            .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
+            .toBe('false');
+          expect(await barriers(opened.page), `a prompt at ${viewport.width}`).toEqual([]);
+          companion.tell((state) => (state.prompts = []));
+          expect(opened.complaints).toEqual([]);
+        }
+      },
+    );
+  });
+
+  test('loads its own files and nothing else', async () => {
+    await using opened = await host.open(companion);
+    for (const name of pages) await show(opened.page, name);
+    expect(opened.requests).toEqual(['/', expect.stringMatching(/\.js$/), expect.stringMatching(/\.css$/)]);
+  });
+
+  test('shows on the overview what the hub may do, what runs, and what ran last with its picture', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await expect
+      .poll(() => page.getByRole('status').first().textContent())
+      .toContain('Connectedhub.example.org by channel');
+    expect(await page.locator('.tile').allTextContents()).toEqual([
+      'ScreenAllowed',
+      'CameraOff',
+      'MicrophoneOff',
+      'Files1 folder',
+      'ProgramsOff',
+      'BrowserOff',
+    ]);
+    expect(await page.locator('section', { hasText: 'Running now' }).textContent()).toContain('Record soundfor');
+    await page.getByRole('button', { name: /Show the picture that was sent/ }).click();
+    await page.getByRole('dialog').getByAltText('The picture as it was sent').waitFor();
+    expect(companion.of('picture')).toContainEqual({ commandId: companion.history[0]?.commandId });
+  });
+
+  test('tells of a command what was asked, what became of it, who approved it and how long it took, for a day', async () => {
+    await using opened = await host.open(companion);
+    await show(opened.page, 'Activity');
+    await expect.poll(() => opened.page.locator('.command-row').count()).toBe(2);
+    const row = await opened.page.locator('.command-row').nth(1).textContent();
+    for (const part of [
+      'Run a program',
+      'Took too long',
+      'timeout',
+      'argv=["make"]',
+      'It was ended.',
+      'ben@example.org',
+      '0.4 s',
+    ])
+      expect(row).toContain(part);
+    const entry = anEntry({ type: 'node.ping', summary: 'a new one' });
+    companion.emit({ event: 'command', entry });
+    companion.emit({ event: 'command', entry });
+    await expect.poll(() => opened.page.locator('.command-row').count()).toBe(3);
+  });
+
+  test.each(pages)('pauses everything with one click on the page %s, and says so', async (name) => {
+    await using opened = await host.open(companion);
+    await show(opened.page, name);
+    await opened.page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await expect.poll(() => opened.page.getByRole('status').first().textContent()).toContain('Paused');
+    expect(companion.of('change')).toEqual([{ change: 'pause' }]);
+    await opened.page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'resume' });
+  });
+
+  test('allows a power for good, for a time and not at all', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Permissions');
+    await page.getByRole('switch', { name: 'Allow camera' }).click();
+    await expect.poll(() => companion.of('change')).toEqual([{ change: 'allow', power: 'camera' }]);
+    await page.getByRole('button', { name: 'How long camera is allowed' }).click();
+    await page.getByRole('menuitem', { name: 'For 1 hour' }).click();
+    await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'allow', power: 'camera', minutes: 60 });
+    await expect
+      .poll(() => page.getByRole('button', { name: 'How long camera is allowed' }).textContent())
+      .toMatch(/: Until \d/);
+    await page.getByRole('switch', { name: 'Allow camera' }).click();
+    await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'deny', power: 'camera' });
+  });
+
+  test('names beside a power the switch of the hub, the word of the system, and the one thing to click', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Permissions');
+    expect(await page.locator('.power', { hasText: 'Run programs' }).textContent()).toContain('Hub: off');
+    expect(await page.locator('.power', { hasText: 'Use a browser' }).textContent()).toContain('Hub: on');
+    expect(await page.locator('.power', { hasText: 'your camera' }).textContent()).toContain('System: missing');
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await expect.poll(() => companion.of('app.copy')).toEqual([{ text: 'apt install ffmpeg' }]);
+    await page.getByRole('button', { name: 'Open system settings' }).click();
+    await expect.poll(() => companion.of('app.openSystemSettings')).toEqual([{ pane: 'microphone' }]);
+  });
+
+  test('shares the folder that the system dialog names, and none when it names none', async () => {
+    await using opened = await host.open(companion);
+    await show(opened.page, 'Permissions');
+    companion.chosenFolder = null;
+    await opened.page.getByRole('button', { name: 'Share a folder…' }).click();
+    await expect.poll(() => companion.of('app.chooseFolder')).toHaveLength(1);
+    companion.chosenFolder = '/srv/scans';
+    await opened.page.getByRole('button', { name: 'Share a folder…' }).click();
+    await opened.page.getByText('/srv/scans').waitFor();
+    await opened.page.getByRole('button', { name: 'Stop sharing /srv/scans' }).click();
+    await expect
+      .poll(() => companion.of('change'))
+      .toEqual([
+        { change: 'share', path: '/srv/scans' },
+        { change: 'unshare', path: '/srv/scans' },
+      ]);
+  });
+
+  test('says in words what the companion refused, and keeps what was typed', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Permissions');
+    const refusal = 'settings.browser.allowHosts.1 must be a host such as example.org';
+    companion.failures.set('change', refusal);
+    const allowed = page.getByLabel('Allowed hosts').first();
+    await allowed.fill('not a host');
+    await allowed.press('Enter');
+    await page.getByRole('alert').getByText(refusal).waitFor();
+    expect(await allowed.inputValue()).toBe('not a host');
+    await page.getByLabel('Command line').fill('git log *');
+    await page.getByLabel('Decision').selectOption('Never allow');
+    await page.getByLabel('How long', { exact: true }).selectOption('For 1 hour');
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(2);
+    expect(await page.getByLabel('Command line').inputValue()).toBe('git log *');
+    companion.failures.clear();
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await expect.poll(() => page.getByLabel('Command line').inputValue()).toBe('');
+    expect(companion.of('change').at(-1)).toEqual({
+      change: 'add_rule',
+      decision: 'deny',
+      pattern: 'git log *',
+      minutes: 60,
+    });
+    await allowed.press('Enter');
+    await expect
+      .poll(() => companion.of('change').at(-1))
+      .toEqual({
+        change: 'browser_hosts',
+        allowHosts: ['example.org', 'not a host'],
+        blockHosts: [],
+      });
+  });
+
+  test('checks the parts that were chosen, and shows the frame, who denies it and how to allow it', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Check');
+    await page.getByRole('checkbox', { name: /^Hub/ }).uncheck();
+    await page.getByRole('button', { name: 'Run the check' }).click();
+    await page.getByAltText('What was taken: Screen').waitFor();
+    expect(companion.of('test')).toEqual([{ parts: ['screen', 'camera', 'audio', 'system', 'browser'] }]);
+    const camera = await page.locator('.check', { hasText: 'Camera' }).textContent();
+    for (const part of ['Does not work', 'No picture came.', 'ffmpeg is not installed', 'Install ffmpeg.'])
+      expect(camera).toContain(part);
+  });
+
+  test('forgets the hub only after a second word', async () => {
+    await using opened = await host.open(companion);
+    await show(opened.page, 'Settings');
+    await opened.page.getByRole('button', { name: 'Unpair…' }).click();
+    await opened.page.getByRole('button', { name: 'Cancel' }).click();
+    expect(companion.of('unpair')).toEqual([]);
+    await opened.page.getByRole('button', { name: 'Unpair…' }).click();
+    await opened.page.getByRole('button', { name: 'Unpair', exact: true }).click();
+    await opened.page.getByText('This machine is not paired').waitFor();
+  });
+
+  test('shows markup from outside as text, wherever it comes from', async () => {
+    const marked = `\u202E${hostile}`;
+    companion.history = [
+      anEntry({
+        type: marked,
+        summary: marked,
+        outcome: marked,
+        message: marked,
+        approvedBy: marked,
+        hasPicture: true,
+      }),
+    ];
+    companion.pictures.set(companion.history[0]?.commandId as string, {
+      contentType: 'text/html',
+      base64: btoa(hostile),
+    });
+    companion.state.running = [{ id: 'r', type: marked, summary: marked, startedAt: minutesAgo(1) }];
+    companion.state.connection = { isUp: false, by: 'poll', lastError: marked };
+    companion.state.problem = marked;
+    companion.state.settings.sharedFolders = [`/${marked}`];
+    companion.state.settings.browser.allowHosts = [marked.slice(0, 300)];
+    companion.system.set('screen', {
+      state: 'denied',
+      detail: marked,
+      remedy: { text: marked, action: { kind: 'copy', command: marked } },
+    });
+    companion.results = [
+      {
+        part: 'hub',
+        state: 'failed',
+        detail: marked,
+        permission: null,
+        picture: { contentType: 'image/svg+xml', base64: btoa('<svg/>') },
+        durationMs: 1,
+      },
+    ];
+    if (companion.state.paired !== null)
+      companion.state.paired = { ...companion.state.paired, hub: marked, name: marked };
+    companion.app.update = { by: 'app', current: '0', state: 'refused', version: marked, detail: marked };
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    for (const name of pages) {
+      await show(page, name);
+      if (name === 'Check') await page.getByRole('button', { name: 'Run the check' }).click();
+      await expect.poll(() => page.locator('main').textContent(), { message: name }).toContain(`⟨U+202E⟩${hostile}`);
+      expect(await page.locator('main').textContent(), name).not.toContain('\u202E');
+      expect(await page.locator('img').count(), name).toBe(0);
+    }
+    companion.tell(
+      (state) =>
+        (state.prompts = [
+          aPrompt({
+            argv: ['x', marked],
+            program: marked,
+            cwd: marked,
+            env: { [marked]: marked },
+            stdin: marked,
+            approvedBy: marked,
+          }),
+        ]),
+    );
+    await page.getByRole('alertdialog').waitFor();
+    expect(await page.locator('img, main script').count()).toBe(0);
+    expect(await page.title()).toBe('Outrigger Companion');
+    expect(opened.requests).toHaveLength(3);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test('says that the companion is away, and comes back with it', async () => {
+    companion.failures.set('subscribe', 'The companion does not run.');
+    companion.app.runtime = { state: 'restarting', detail: 'It ended and is started again.' };
+    await using opened = await host.open(companion);
+    const status = () => opened.page.getByRole('status').first().textContent();
+    await expect.poll(status).toBe('Starting againThe companion does not run.');
+    companion.failures.clear();
+    companion.tellApp((app) => (app.runtime = { state: 'running', detail: null }));
+    await expect.poll(status).toContain('Connected');
+    companion.tellApp((app) => (app.runtime = { state: 'stopped', detail: 'It ended five times.' }));
+    await expect.poll(status).toBe('StoppedIt ended five times.');
+  });
+
+  test('goes by the keyboard alone from page to page and to the pause', async () => {
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await page.getByRole('status').first().waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Permissions' }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    await page.keyboard.press('Space');
+    await expect.poll(() => companion.of('change')).toEqual([{ change: 'pause' }]);
+  });
+});
