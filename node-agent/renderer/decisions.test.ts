@@ -141,7 +141,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await link.getByRole('checkbox').check();
       companion.tell((state) => (state.prompts = [aPrompt()]));
       await page.getByRole('alertdialog', { name: 'May this program run?' }).waitFor();
-      await link.waitFor({ state: 'detached' });
+      await expect.poll(() => page.locator('.popup').count()).toBe(1);
       await page.getByRole('button', { name: 'Deny' }).click();
       await link.waitFor();
       expect(await link.getByRole('checkbox').isChecked()).toBe(true);
