@@ -1,5 +1,6 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { useState } from 'react';
+import { Away } from './away.tsx';
 import { useData, useMedia } from './companion-context.tsx';
 import { Line, Notice } from './controls.tsx';
 import { ActivityIcon, CheckIcon, LinkIcon, Mark, OverviewIcon, PermissionsIcon, SettingsIcon } from './icons.tsx';
@@ -68,6 +69,7 @@ export function App() {
                 <Line text={state.problem} />
               </Notice>
             )}
+            {state === null && <Away />}
             {state !== null &&
               pages.map(([name]) => (
                 <Tabs.Panel key={name} value={name} className="panel">

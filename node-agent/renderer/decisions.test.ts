@@ -108,6 +108,16 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await expect.poll(() => companion.of('answerPrompt')).toHaveLength(1);
     });
 
+    test('is refused this once by Escape', async () => {
+      companion.state.prompts = [aPrompt()];
+      await using opened = await host.open(companion);
+      await expect
+        .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
+        .toBe('false');
+      await opened.page.keyboard.press('Escape');
+      await expect.poll(() => companion.of('answerPrompt')).toEqual([expect.objectContaining({ answer: 'deny' })]);
+    });
+
     test('begins anew for the next one in the queue, and for a window that comes back to the front', async () => {
       const [first, second] = [aPrompt({ cwd: '/first' }), aPrompt({ cwd: '/second' })];
       companion.state.prompts = [first, second];

@@ -182,6 +182,13 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       .toMatch(/: Until \d/);
     await page.getByRole('switch', { name: 'Allow camera' }).click();
     await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'deny', power: 'camera' });
+    companion.tell((state) => (state.settings.browser.withoutSandbox = true));
+    await page.getByText('It runs without its sandbox').waitFor();
+    await page.getByRole('button', { name: 'How long browser is allowed' }).click();
+    await page.getByRole('menuitem', { name: 'For 15 minutes' }).click();
+    await expect
+      .poll(() => companion.of('change').at(-1))
+      .toEqual({ change: 'allow', power: 'browser', minutes: 15, withoutSandbox: true });
   });
 
   test('names beside a power the switch of the hub, the word of the system, and the one thing to click', async () => {
@@ -349,6 +356,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await using opened = await host.open(companion);
     const status = () => opened.page.getByRole('status').first().textContent();
     await expect.poll(status).toBe('Starting againThe companion does not run.');
+    await opened.page.getByRole('button', { name: 'Open log folder' }).click();
+    await expect.poll(() => companion.of('app.openLogFolder')).toHaveLength(1);
     companion.failures.clear();
     companion.tellApp((app) => (app.runtime = { state: 'running', detail: null }));
     await expect.poll(status).toContain('Connected');

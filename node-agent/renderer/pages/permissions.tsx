@@ -36,8 +36,17 @@ function PowerRow({ state }: { state: PowerState }) {
   const { power, isAllowed, until, system } = state;
   const { name, about } = powerWords[power];
   const Icon = powerIcons[power];
+  const { withoutSandbox } = useCompanionState().settings.browser;
   const allow = (minutes: number | undefined) =>
-    void action.run(() => store.change({ change: 'allow', power, ...(minutes === undefined ? {} : { minutes }) }));
+    void action.run(() =>
+      store.change({
+        change: 'allow',
+        power,
+        ...(minutes === undefined ? {} : { minutes }),
+        // For how long is one word, the sandbox another, which this one leaves as it is.
+        ...(power === 'browser' && withoutSandbox ? { withoutSandbox } : {}),
+      }),
+    );
   return (
     <li className="power">
       <span className="type-icon">
