@@ -13,5 +13,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // Its polyfill would fetch, which the policy of the window forbids.
     modulePreload: false,
+    license: { fileName: 'licenses.md' },
+    // Libraries say 'use client', which means nothing here.
+    rolldownOptions: { checks: { moduleLevelDirective: false } },
   },
 });
