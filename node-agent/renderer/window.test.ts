@@ -71,6 +71,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
         picture: null,
         durationMs: 3,
       },
+      { part: 'audio', state: 'off', detail: '', permission: null, picture: null, durationMs: 0 },
     ];
   });
 
@@ -269,6 +270,9 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     const camera = await page.locator('.check', { hasText: 'Camera' }).textContent();
     for (const part of ['Does not work', 'No picture came.', 'ffmpeg is not installed', 'Install ffmpeg.'])
       expect(camera).toContain(part);
+    await page.locator('.check', { hasText: 'Microphone' }).getByText('You have switched it off').waitFor();
+    await page.locator('.check', { hasText: 'Programs' }).getByText('No result came').waitFor();
+    expect(await page.locator('.check', { hasText: 'Hub' }).textContent()).not.toContain('No result');
   });
 
   test('forgets the hub only after a second word', async () => {

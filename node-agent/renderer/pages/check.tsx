@@ -15,18 +15,20 @@ const stateWords = {
 
 function Result({ result }: { result: TestResult }) {
   const { permission } = result;
+  if (result.state === 'off')
+    return <p className="check-result">You have switched it off under Permissions, so nothing was tried.</p>;
   return (
     <div className="check-result">
       {result.picture !== null && (
         <InlinePicture picture={result.picture} alt={`What was taken: ${partWords[result.part].name}`} />
       )}
       <p>
-        <Lines text={result.detail} />{' '}
-        {result.state !== 'off' && <span className="hint">{durationOf(result.durationMs)}</span>}
+        <Lines text={result.detail} /> <span className="hint">{durationOf(result.durationMs)}</span>
       </p>
       {permission !== null && permission.state !== 'granted' && (
         <p className="hint">
-          System: {describePermission(permission).toLowerCase()}. <Lines text={permission.detail} />
+          System: {describePermission(permission).toLowerCase()}.{' '}
+          {permission.detail !== result.detail && <Lines text={permission.detail} />}
         </p>
       )}
       {permission !== null && permission.remedy !== null && result.state !== 'passed' && (
@@ -42,19 +44,15 @@ export function CheckPage() {
   const { results } = useData();
   const action = useAction();
   const [chosen, setChosen] = useState<ReadonlySet<TestPart>>(new Set(partNames));
-  const [running, setRunning] = useState<ReadonlySet<TestPart>>(new Set());
+  const [asked, setAsked] = useState<ReadonlySet<TestPart>>(new Set());
   const toggle = (part: TestPart) =>
     setChosen(new Set(partNames.filter((name) => chosen.has(name) !== (name === part))));
   const run = () =>
     action.run(async () => {
       const parts = partNames.filter((part) => chosen.has(part));
-      setRunning(chosen);
+      setAsked(chosen);
       store.setResults([]);
-      try {
-        store.setResults((await store.call('test', { parts })).results);
-      } finally {
-        setRunning(new Set());
-      }
+      store.setResults((await store.call('test', { parts })).results);
     });
   return (
     <>
@@ -62,7 +60,7 @@ export function CheckPage() {
         <h1>Check</h1>
         <p>
           Tries each part by really doing it, and shows what a workflow would get. What you have switched off is not
-          tried, and nothing is sent to the hub.
+          tried, and no picture or sound is sent to the hub.
         </p>
       </div>
       <div className="card">
@@ -92,7 +90,9 @@ export function CheckPage() {
                   {result !== undefined && (
                     <Badge tone={stateWords[result.state][1]}>{stateWords[result.state][0]}</Badge>
                   )}
-                  {result === undefined && running.has(part) && <span className="hint">Trying…</span>}
+                  {result === undefined && asked.has(part) && (
+                    <span className="hint">{action.isBusy ? 'Trying…' : 'No result came'}</span>
+                  )}
                 </span>
                 {result !== undefined && <Result result={result} />}
               </li>
