@@ -72,7 +72,13 @@ export function App() {
             {state === null && <Away />}
             {state !== null &&
               pages.map(([name]) => (
-                <Tabs.Panel key={name} value={name} className="panel">
+                <Tabs.Panel
+                  key={name}
+                  value={name}
+                  className="panel"
+                  // What was typed there is still there for whoever looks at another page and comes back.
+                  keepMounted={name === 'permissions' || (name === 'overview' && !isPaired)}
+                >
                   {name === 'overview' && (isPaired ? <OverviewPage onShow={setPage} /> : <PairingPage />)}
                   {name === 'activity' && <ActivityPage />}
                   {name === 'permissions' && <PermissionsPage />}

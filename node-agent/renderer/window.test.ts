@@ -235,6 +235,9 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await page.getByRole('alert').getByText(refusal).waitFor();
     expect(await allowed.inputValue()).toBe('not a host');
     await page.getByLabel('Command line').fill('git log *');
+    await show(page, 'Settings');
+    await show(page, 'Permissions');
+    expect(await allowed.inputValue()).toBe('not a host');
     await page.getByLabel('Decision').selectOption('Never allow');
     await page.getByLabel('How long', { exact: true }).selectOption('For 1 hour');
     await page.getByRole('button', { name: 'Add rule' }).click();
@@ -330,8 +333,10 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     for (const name of pages) {
       await show(page, name);
       if (name === 'Check') await page.getByRole('button', { name: 'Run the check' }).click();
-      await expect.poll(() => page.locator('main').textContent(), { message: name }).toContain(`⟨U+202E⟩${hostile}`);
-      expect(await page.locator('main').textContent(), name).not.toContain('\u202E');
+      await expect
+        .poll(() => page.getByRole('tabpanel').textContent(), { message: name })
+        .toContain(`⟨U+202E⟩${hostile}`);
+      expect(await page.getByRole('tabpanel').textContent(), name).not.toContain('\u202E');
       expect(await page.locator('img').count(), name).toBe(0);
     }
     companion.tell(
