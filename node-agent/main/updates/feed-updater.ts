@@ -1,0 +1,180 @@
+import type { KeyObject } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UpdateState } from '../../../shared/companion/app.ts';
+import type { AppImage } from './app-image.ts';
+import { download } from './download.ts';
+import { compareVersions, describeAge, isUpdate, maxFeedBytes, readFeed, refuseForeign, seenRelease } from './feed.ts';
+import type { UpdateFeed } from './feed.ts';
+import { readSmall, usualDeadlines } from './request.ts';
+import type { RequestDeadlines } from './request.ts';
+import { readSmallFile, writeSmallFile } from './small-file.ts';
+import { startAndWatch } from './start-and-watch.ts';
+import { UpdateProblem, diskProblem } from './update-problem.ts';
+import { checkEveryMs, checkRegularly } from './updater.ts';
+import type { UpdatePort, Updater } from './updater.ts';
+
+export interface FeedUpdaterOptions {
+  current: string;
+  /** Where the feed is; its signature is beside it, with `.sig` after its name. */
+  feedUrl: string;
+  keys: readonly KeyObject[];
+  /** This machine as feeds name it: `linux-x64`. */
+  target: string;
+  /** Where state and downloads are kept. */
+  folder: string;
+  port: UpdatePort;
+  /** What is replaced; null where another hand installs, and the owner is only told. */
+  image: AppImage | null;
+  /** What the owner is told to do for a version, where there is no image. */
+  tell?: (version: string) => string;
+  deadlines?: RequestDeadlines;
+  /** How long a new version has for its first start. */
+  startDeadlineMs?: number;
+  checkEveryMs?: number;
+  now?: () => number;
+}
+
+/** Updates by our own signed feed: on Linux, where the system brings no signature of its own. */
+export class FeedUpdater implements Updater {
+  readonly #options: FeedUpdaterOptions;
+  readonly #stop = new AbortController();
+  readonly #deadlines: RequestDeadlines;
+  #state: UpdateState;
+  #ready: { feed: UpdateFeed; file: string } | null = null;
+  #work: Promise<void> = Promise.resolve();
+  #isChecking = false;
+  #isApplying = false;
+
+  constructor(options: FeedUpdaterOptions) {
+    this.#options = options;
+    this.#deadlines = options.deadlines ?? usualDeadlines;
+    this.#state = {
+      by: options.image === null ? 'system' : 'app',
+      current: options.current,
+      state: 'idle',
+      version: null,
+      detail: null,
+    };
+    mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    checkRegularly(() => this.check(), options.checkEveryMs ?? checkEveryMs, this.#stop.signal);
+  }
+
+  get state(): UpdateState {
+    return this.#state;
+  }
+
+  async check(): Promise<void> {
+    if (this.#isChecking || this.#isApplying || this.#stop.signal.aborted) return this.#work;
+    this.#isChecking = true;
+    this.#work = this.#check().finally(() => {
+      this.#isChecking = false;
+    });
+    return this.#work;
+  }
+
+  async apply(): Promise<void> {
+    const { image } = this.#options;
+    if (this.#ready === null || image === null || this.#isApplying) return;
+    const { feed, file } = this.#ready;
+    this.#isApplying = true;
+    try {
+      await image.replace(file, feed, this.#options.current);
+      this.#ready = null;
+      await rm(file, { force: true });
+      await this.#options.port.standAside();
+      const isUp = await startAndWatch(image.path, () => !image.isPending, this.#options.startDeadlineMs ?? 60_000);
+      if (isUp) this.#options.port.leave(null);
+      else {
+        image.takeBack(feed.version);
+        this.#options.port.leave(image.path);
+      }
+    } catch (error) {
+      this.#ready = null;
+      this.#tell(error);
+    } finally {
+      this.#isApplying = false;
+    }
+  }
+
+  confirmStarted(): void {
+    this.#options.image?.confirm(this.#options.current);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await this.#look();
+    } catch (error) {
+      if (!this.#stop.signal.aborted) this.#tell(error);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { current, feedUrl, keys, target, folder, image, tell } = this.#options;
+    const options = { deadlines: this.#deadlines, signal: this.#stop.signal };
+    if (this.#ready === null) this.#set({ state: 'checking', version: null, detail: null });
+    const bytes = await readSmall(feedUrl, maxFeedBytes, options);
+    if (bytes === null)
+      throw new UpdateProblem('failed', `${new URL(feedUrl).origin} announces no version; looked for again later.`);
+    const signatures = await readSmall(`${feedUrl}.sig`, maxFeedBytes, options);
+    const feed = readFeed(bytes, signatures?.toString('latin1') ?? null, keys);
+    const seenFile = join(folder, 'update-seen.json');
+    const seen = readSmallFile(seenFile, seenRelease);
+    refuseForeign(feed, { target, seen });
+    if (seen === null || seen.version !== feed.version || seen.releasedAt !== feed.releasedAt)
+      try {
+        writeSmallFile(seenFile, { version: feed.version, releasedAt: feed.releasedAt });
+      } catch (error) {
+        throw diskProblem(error, folder);
+      }
+    if (!isUpdate(feed, current)) {
+      this.#set({ state: 'idle', version: null, detail: describeAge(feed, (this.#options.now ?? Date.now)()) });
+      return;
+    }
+    if (image === null) {
+      this.#set({ state: 'idle', version: feed.version, detail: tell?.(feed.version) ?? null });
+      return;
+    }
+    if (image.isBroken(feed.version))
+      throw new UpdateProblem(
+        'refused',
+        `Version ${feed.version} did not start on this machine, and ${current} was put back; a newer version is waited for.`,
+      );
+    if (this.#ready !== null && compareVersions(this.#ready.feed.version, feed.version) === 0) return;
+    this.#ready = null;
+    this.#set({ state: 'downloading', version: feed.version, detail: null });
+    const file = await download(feed, new URL(feed.file, feedUrl).href, { folder, ...options });
+    this.#ready = { feed, file };
+    this.#set({
+      state: 'ready',
+      version: feed.version,
+      detail: 'It is applied as soon as nothing runs on this machine for the hub.',
+    });
+    void this.#applyWhenIdle(feed);
+  }
+
+  async #applyWhenIdle(feed: UpdateFeed): Promise<void> {
+    try {
+      await this.#options.port.whenIdle(this.#stop.signal);
+    } catch {
+      return;
+    }
+    if (this.#ready?.feed === feed && !this.#stop.signal.aborted) await this.apply();
+  }
+
+  #tell(error: unknown): void {
+    const problem = error instanceof UpdateProblem ? error : diskProblem(error, this.#options.folder);
+    this.#set({ state: problem.state, version: this.#state.version, detail: problem.message });
+  }
+
+  #set(change: Pick<UpdateState, 'state' | 'version' | 'detail'>): void {
+    this.#state = { ...this.#state, ...change };
+    this.#options.port.onChange(this.#state);
+  }
+}

@@ -1,0 +1,128 @@
+import { UpdateProblem } from './update-problem.ts';
+
+/** How long things over the network may take, in milliseconds. */
+export interface RequestDeadlines {
+  /** Until an answer begins, and between two pieces of its body. */
+  silenceMs: number;
+  /** All of it. */
+  wholeMs: number;
+}
+
+export const usualDeadlines = { silenceMs: 30_000, wholeMs: 60 * 60_000 };
+
+const maxRedirects = 3;
+const isLoopback = (host: string) => ['127.0.0.1', '[::1]', 'localhost'].includes(host);
+
+/** @throws UpdateProblem unless an address is https, or http to this machine. */
+function checkAddress(url: URL): void {
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
+  throw new UpdateProblem('refused', `Updates come over https alone, and ${url.origin} is not.`);
+}
+
+/** An answer whose body is read piece by piece, under the same deadlines. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Asks for a file and hands its answer to `use`; the connection is closed when that is done. Redirects are followed within the same host alone.
+ * @throws UpdateProblem `failed` when the server does not answer, or stops in the middle.
+ */
+export async function request<Result>(
+  address: string,
+  options: { headers?: Record<string, string>; deadlines: RequestDeadlines; signal: AbortSignal },
+  use: (answer: Answer) => Promise<Result>,
+): Promise<Result> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
+  };
+  const signal = AbortSignal.any([options.signal, silence.signal, AbortSignal.timeout(options.deadlines.wholeMs)]);
+  const first = new URL(address);
+  const unreachable = (error: unknown) => {
+    if (error instanceof UpdateProblem) return error;
+    const why = silence.signal.aborted ? 'stopped answering' : "can't be reached, or broke off";
+    return new UpdateProblem('failed', `${first.origin} ${why}; updates are looked for again later.`, { cause: error });
+  };
+  try {
+    let url = first;
+    for (let hop = 0; hop <= maxRedirects; hop += 1) {
+      checkAddress(url);
+      const response = await fetch(url, { redirect: 'manual', headers: options.headers ?? {}, signal }).catch(
+        (error: unknown) => {
+          throw unreachable(error);
+        },
+      );
+      heard();
+      const location = response.headers.get('location');
+      if (response.status >= 300 && response.status < 400 && location !== null) {
+        await response.body?.cancel().catch(() => undefined);
+        const next = new URL(location, url);
+        if (next.origin !== first.origin)
+          throw new UpdateProblem(
+            'refused',
+            `${first.origin} sends to another host, ${next.origin}, for the update; that is not followed.`,
+          );
+        url = next;
+        continue;
+      }
+      try {
+        return await use({ status: response.status, headers: response.headers, body: pieces(response, heard) });
+      } catch (error) {
+        throw isNetworkFault(error) ? unreachable(error) : error;
+      } finally {
+        await response.body?.cancel().catch(() => undefined);
+      }
+    }
+    throw new UpdateProblem('failed', `${first.origin} sends in a circle; updates are looked for again later.`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class BrokenOff extends Error {}
+const isNetworkFault = (error: unknown) => error instanceof BrokenOff;
+
+async function* pieces(response: Response, heard: () => void): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw new BrokenOff('', { cause: error });
+      });
+      if (done) return;
+      heard();
+      yield value as Uint8Array;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}
+
+/** A small file, or null when the server has none. @throws UpdateProblem when it is larger than `maxBytes`, or can't be had. */
+export async function readSmall(
+  address: string,
+  maxBytes: number,
+  options: { deadlines: RequestDeadlines; signal: AbortSignal },
+): Promise<Buffer | null> {
+  return request(address, options, async ({ status, body }) => {
+    if (status === 404 || status === 410) return null;
+    const { origin } = new URL(address);
+    if (status !== 200)
+      throw new UpdateProblem('failed', `${origin} answers with ${status}; updates are looked for again later.`);
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of body) {
+      bytes += piece.length;
+      if (bytes > maxBytes)
+        throw new UpdateProblem('refused', `What ${origin} announces is larger than an announcement can be.`);
+      parts.push(piece);
+    }
+    return Buffer.concat(parts);
+  });
+}

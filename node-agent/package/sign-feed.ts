@@ -1,0 +1,123 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { createReadStream, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parseKeys, readFeed, updateFeed } from '../main/updates/feed.ts';
+
+/**
+ * Makes what an AppImage needs to be found as an update: `key` writes a key pair, `feed` the announcement of a file with its signature. The private key is
+ * read from a file, or from OUTRIGGER_UPDATE_PRIVATE_KEY (PEM), and never printed.
+ */
+const usage = `node node-agent/package/sign-feed.ts key  --to update-key.pem
+node node-agent/package/sign-feed.ts feed --key update-key.pem --file APPIMAGE --app-version 1.2.3 [--minimum 1.0.0] [--arch x64]
+
+  key   makes a key pair: the private key goes into a new file that only you can read, the public one is printed (OUTRIGGER_UPDATE_KEYS of a build)
+  feed  writes linux-ARCH.json and linux-ARCH.json.sig beside the file; with more than one --key each signs, so that builds with either take it`;
+
+class Misuse extends Error {}
+
+const rawPublicKey = (key: KeyObject): string =>
+  Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x as string, 'base64url').toString('base64');
+
+function makeKey(to: string): string {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  try {
+    writeFileSync(to, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new Misuse(
+      (error as NodeJS.ErrnoException).code === 'EEXIST'
+        ? `${to} is there already; name another file, a key is never replaced.`
+        : `${to} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}).`,
+    );
+  }
+  return rawPublicKey(privateKey);
+}
+
+function readKey(text: string, from: string): KeyObject {
+  try {
+    const key = createPrivateKey(text);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Said below, without a word of what was in it.
+  }
+  throw new Misuse(`${from} holds no Ed25519 private key in PEM.`);
+}
+
+function readKeys(files: string[]): KeyObject[] {
+  const variable = process.env['OUTRIGGER_UPDATE_PRIVATE_KEY'];
+  const keys = files.map((file) => {
+    if (!existsSync(file)) throw new Misuse(`${file} is not there.`);
+    return readKey(readFileSync(file, 'utf8'), file);
+  });
+  if (variable !== undefined && variable !== '') keys.push(readKey(variable, 'OUTRIGGER_UPDATE_PRIVATE_KEY'));
+  if (keys.length === 0) throw new Misuse('No private key: name one with --key, or in OUTRIGGER_UPDATE_PRIVATE_KEY.');
+  return keys;
+}
+
+async function sha512(file: string): Promise<string> {
+  const hash = createHash('sha512');
+  for await (const piece of createReadStream(file)) hash.update(piece as Buffer);
+  return hash.digest('hex');
+}
+
+async function makeFeed(options: { file: string; version: string; minimum: string; arch: string; keys: KeyObject[] }) {
+  const { file, version, minimum, arch, keys } = options;
+  if (!existsSync(file)) throw new Misuse(`${file} is not there.`);
+  const feed = updateFeed.safeParse({
+    app: 'outrigger-companion',
+    target: `linux-${arch}`,
+    version,
+    file: basename(file),
+    bytes: statSync(file).size,
+    sha512: await sha512(file),
+    minimumVersion: minimum,
+    releasedAt: new Date().toISOString(),
+  });
+  if (!feed.success)
+    throw new Misuse(feed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+  const bytes = Buffer.from(`${JSON.stringify(feed.data, null, 2)}\n`);
+  const signatures = keys.map((key) => `${sign(null, bytes, key).toString('base64')}\n`).join('');
+  // What is not read as it was meant never gets out.
+  for (const key of keys) readFeed(bytes, signatures, parseKeys(rawPublicKey(key)));
+  const to = join(dirname(file), `linux-${arch}.json`);
+  writeFileSync(to, bytes);
+  writeFileSync(`${to}.sig`, signatures);
+  return to;
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      to: { type: 'string' },
+      key: { type: 'string', multiple: true, default: [] },
+      file: { type: 'string' },
+      'app-version': { type: 'string' },
+      minimum: { type: 'string', default: '0.0.0' },
+      arch: { type: 'string', default: process.arch },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [command] = positionals;
+  const { to, file, 'app-version': version } = values;
+  if (values.help || (command !== 'key' && command !== 'feed')) throw new Misuse(usage);
+  if (command === 'key') {
+    if (to === undefined) throw new Misuse('--to is missing: the file for the private key.');
+    process.stdout.write(`${makeKey(to)}\n`);
+    return;
+  }
+  if (file === undefined) throw new Misuse('--file is missing: the AppImage.');
+  if (version === undefined) throw new Misuse('--app-version is missing: the version of the AppImage.');
+  const { minimum, arch } = values;
+  const written = await makeFeed({ file, version, minimum, arch, keys: readKeys(values.key) });
+  process.stdout.write(`${written}\n${written}.sig\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  const isMisuse = error instanceof Misuse || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`sign-feed: ${isMisuse === true ? (error as Error).message : String(error)}\n`);
+  process.exitCode = isMisuse === true ? 2 : 1;
+}
