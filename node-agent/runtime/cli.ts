@@ -6,6 +6,7 @@ import { visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
 import { change, json, makeContext } from './cli/context.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
+import { addServiceCommands } from './cli/service-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
 import { addTestCommand } from './cli/test-command.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
@@ -130,6 +131,7 @@ program
 addSettingsCommands(context);
 addPromptCommands(context);
 addTestCommand(context);
+addServiceCommands(context);
 
 program
   .command('audit')

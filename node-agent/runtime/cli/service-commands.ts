@@ -1,0 +1,24 @@
+import { describeService, describeUnit, installService, serviceProgram, uninstallService } from '../service.ts';
+import { json } from './context.ts';
+import type { CliContext } from './context.ts';
+
+/** A companion without a window that starts at login, by the systemd of the user. */
+export function addServiceCommands({ program, dataFolder, print }: CliContext): void {
+  const service = program.command('service').description('let the systemd of your user run it (Linux)');
+  const unit = () => describeUnit(dataFolder().path, serviceProgram, process.env);
+  const add = (name: string, description: string, carryOut: () => Promise<string>) =>
+    service
+      .command(name)
+      .description(description)
+      .addOption(json())
+      .action(async (options: { json?: boolean }) => {
+        const text = await carryOut();
+        const { name: unitName, path } = unit();
+        print({ unit: unitName, path, text }, options.json, text);
+      });
+  add('install', 'write a unit, start it now and at each login', () =>
+    installService(unit(), dataFolder().readPairing() !== null),
+  );
+  add('uninstall', 'stop it and remove the unit; the machine stays paired', () => uninstallService(unit()));
+  add('status', 'show whether the unit is there and runs', () => describeService(unit()));
+}

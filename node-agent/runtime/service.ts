@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { visibleLine } from '../../shared/visible-text.ts';
+import { CompanionError } from './data-folder.ts';
+
+/** A companion without a window that the user's systemd starts at login, and again when it fails. */
+
+const deadlineMs = 20_000;
+/** What the unit starts, whose launcher finds the Node of this package. */
+export const serviceProgram = [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))];
+
+interface Unit {
+  name: string;
+  path: string;
+  text: string;
+}
+
+/** One word of a line of a unit: quoted, with what systemd expands written twice. */
+function quote(word: string): string {
+  if (/[\n\r\0]/.test(word)) throw new CompanionError(`${JSON.stringify(word)} has a line break, which no unit takes.`);
+  return `"${word
+    .replaceAll(/["\\]/g, String.raw`\$&`)
+    .replaceAll('%', '%%')
+    .replaceAll('$', '$$$$')}"`;
+}
+
+/** systemd takes no quotes and the like in the path of a program; a shell in front of it does. */
+const startOf = (words: string[]) =>
+  /["'\\$%]/.test(words[0] ?? '') ? ['/bin/sh', '-c', 'exec "$0" "$@"', ...words] : words;
+
+/** The unit of this program for a data folder; one that is not the usual one has a name of its own, so that each hub has its service. */
+export function describeUnit(folder: string, program: readonly string[], environment: NodeJS.ProcessEnv): Unit {
+  const usual = join(homedir(), '.outrigger-companion');
+  const suffix = folder === usual ? '' : `-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
+  const name = `outrigger-companion${suffix}.service`;
+  const configHome = environment['XDG_CONFIG_HOME'];
+  const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(homedir(), '.config');
+  // A desktop gives its programs the address of its display only once it is up.
+  const isDesktop = Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
+  const target = isDesktop ? 'graphical-session.target' : 'default.target';
+  const text = `[Unit]
+Description=Outrigger companion of ${folder.replaceAll('%', '%%')}
+Documentation=man:systemd.service(5)
+${isDesktop ? `After=${target}\nPartOf=${target}\n` : ''}StartLimitIntervalSec=600
+StartLimitBurst=10
+
+[Service]
+ExecStart=${startOf([...program, '--data-folder', folder, 'run'])
+    .map(quote)
+    .join(' ')}
+Restart=on-failure
+RestartSec=10
+KillMode=mixed
+TimeoutStopSec=20
+UMask=0077
+LimitCORE=0
+OOMPolicy=continue
+# No NoNewPrivileges, nor what implies it: the sandbox of a browser, and a browser from a snap, need their setuid helpers. Devices, sockets and /tmp stay
+# as they are, for the screen, the camera and the microphone.
+
+[Install]
+WantedBy=${target}
+`;
+  return { name, path: join(config, 'systemd/user', name), text };
+}
+
+async function systemctl(...args: string[]): Promise<{ code: number | string; text: string }> {
+  try {
+    const { stdout } = await promisify(execFile)('systemctl', ['--user', ...args], { timeout: deadlineMs });
+    return { code: 0, text: stdout.trim() };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: number | string; stdout?: string; stderr?: string };
+    return { code: code ?? 'timeout', text: (stderr || stdout || '').trim() };
+  }
+}
+
+async function needSystemd(): Promise<void> {
+  const { code, text } = await systemctl('show-environment');
+  if (code === 0) return;
+  const why =
+    code === 'ENOENT' ? 'there is no systemctl' : visibleLine(text.split('\n')[0] ?? '') || `it answers ${code}`;
+  throw new CompanionError(
+    `This needs the systemd of your user, and that is not there (${why}). Nothing was changed. Let whatever starts programs here start: outrigger-companion run`,
+  );
+}
+
+async function must(...args: string[]): Promise<void> {
+  const { code, text } = await systemctl(...args);
+  if (code !== 0)
+    throw new CompanionError(
+      `systemctl --user ${args.join(' ')} failed (${visibleLine(text.split('\n')[0] ?? String(code))}).`,
+    );
+}
+
+/** Writes a unit and starts it; answers what to tell the owner. @throws CompanionError that says why it can't be, and what to do. */
+export async function installService(unit: Unit, isPaired: boolean): Promise<string> {
+  if (!isPaired)
+    throw new CompanionError(
+      'This machine is not paired; pair it first, with: outrigger-companion pair CODE --hub URL',
+    );
+  await needSystemd();
+  mkdirSync(resolve(unit.path, '..'), { recursive: true });
+  const aside = `${unit.path}.new-${process.pid}`;
+  writeFileSync(aside, unit.text, { mode: 0o644, flush: true });
+  renameSync(aside, unit.path);
+  await must('daemon-reload');
+  await must('enable', unit.name);
+  await must('restart', unit.name);
+  const isShortLived = serviceProgram.some((word) => word.includes('/_npx/'));
+  return [
+    `Wrote ${unit.path}, and started it; it starts again whenever you sign in.`,
+    `See its log with: journalctl --user --unit ${unit.name} --follow`,
+    'To have it run while you are not signed in, too: loginctl enable-linger',
+    ...(isShortLived
+      ? [`It runs from the cache of npx, which npm may clear; better: npm install --global outrigger`]
+      : []),
+  ].join('\n');
+}
+
+/** Stops a unit and removes it; answers what to tell the owner. */
+export async function uninstallService(unit: Unit): Promise<string> {
+  if (!existsSync(unit.path)) return `There is no ${unit.path}; nothing was changed.`;
+  await needSystemd();
+  await must('disable', '--now', unit.name);
+  rmSync(unit.path, { force: true });
+  await must('daemon-reload');
+  return `Stopped it, and removed ${unit.path}. This machine stays paired; forget the hub with: outrigger-companion unpair`;
+}
+
+/** How a unit is, in lines for the owner. */
+export async function describeService(unit: Unit): Promise<string> {
+  if (!existsSync(unit.path)) return 'not installed; install it with: outrigger-companion service install';
+  const { text } = await systemctl('is-active', unit.name);
+  const { text: enabled } = await systemctl('is-enabled', unit.name);
+  return [
+    `unit       ${unit.path}`,
+    `state      ${visibleLine(text.split('\n')[0] ?? '') || 'unknown'}`,
+    `at login   ${visibleLine(enabled.split('\n')[0] ?? '') || 'unknown'}`,
+    `log        journalctl --user --unit ${unit.name}`,
+  ].join('\n');
+}
