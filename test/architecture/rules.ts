@@ -70,7 +70,19 @@ export const rules: Rule[] = [
   {
     name: 'tests of the companion',
     from: 'node-agent/**/*.test.ts',
-    allowed: ['node-agent/**', 'shared/**', node, 'ws', 'zod', 'fast-png', 'jpeg-js', 'playwright-core', ...testing],
+    allowed: [
+      'node-agent/**',
+      'shared/**',
+      node,
+      'ws',
+      'zod',
+      'fast-png',
+      'jpeg-js',
+      'playwright-core',
+      '@electron/asar',
+      '@electron/fuses',
+      ...testing,
+    ],
     forbids: { from: 'node-agent/runtime/a.test.ts', target: 'hub/app.ts' },
   },
   {
@@ -273,9 +285,22 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/dashboard/app.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'node-agent/package',
+    from: 'node-agent/package/**',
+    allowed: [
+      'shared/**',
+      'node-agent/main/updates/feed.ts',
+      'node-agent/package/**',
+      'tar-stream',
+      '@resvg/resvg-js',
+      node,
+    ],
+    forbids: { from: 'node-agent/package/deb.ts', target: 'node-agent/runtime/cli.ts' },
+  },
+  {
     name: 'node-agent/main',
     from: 'node-agent/main/**',
-    allowed: ['shared/**', 'node-agent/runtime/**', 'node-agent/main/**', 'electron', node],
+    allowed: ['shared/**', 'node-agent/runtime/**', 'node-agent/main/**', 'electron', 'electron-updater', 'zod', node],
     forbids: { from: 'node-agent/main/main.ts', target: 'hub/app.ts' },
   },
   {
