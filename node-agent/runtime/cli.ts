@@ -107,8 +107,9 @@ program
 program
   .command('status')
   .description('show whether the companion runs, and what it may do')
+  .option('--check', 'end with 1 unless it runs and is connected')
   .addOption(json())
-  .action(async (options: { json?: boolean }) => {
+  .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
     const [pairing, settings, running] = [folder.readPairing(), folder.settingsInForce(), await askStatus(folder)];
     const allowed = powers.filter((power) => isAllowed(settings, power, Date.now()) && power !== 'files');
@@ -126,6 +127,7 @@ program
       options.json,
       lines.join('\n'),
     );
+    if (options.check === true && running?.connected !== true) process.exitCode = 1;
   });
 
 addSettingsCommands(context);
