@@ -13,8 +13,9 @@ export interface Installation {
   current: string;
   platform: string;
   arch: string;
-  /** Where the AppImage lies, which its runtime says in `APPIMAGE`. */
+  /** Where the AppImage lies, and what it is mounted as: its runtime says so in `APPIMAGE` and `APPDIR`. */
   appImage: string | undefined;
+  appDir: string | undefined;
   /** Folder of the packaged app's resources; what made the package left a note there. */
   resources: string;
   isPackaged: boolean;
@@ -23,8 +24,11 @@ export interface Installation {
 }
 
 /** The AppImage that runs, or null; it is settled before anything else of a start, and after the single-instance lock. */
-export function runningAppImage({ appImage, isPackaged, folder }: Installation): AppImage | null {
-  return isPackaged && appImage !== undefined && appImage !== '' ? new AppImage(appImage, folder) : null;
+export function runningAppImage({ appImage, appDir, resources, isPackaged, folder }: Installation): AppImage | null {
+  if (!isPackaged || !appImage || !appDir) return null;
+  // Whatever another AppImage starts inherits its variables, and must not replace it.
+  const isInside = resources.startsWith(`${appDir.replace(/\/+$/, '')}/`);
+  return isInside ? new AppImage(appImage, folder) : null;
 }
 
 /** How this installation is updated, which depends on who installed it. */
