@@ -10,7 +10,17 @@ import { join, resolve } from 'node:path';
 const project = resolve(import.meta.dirname, '../..');
 const to = resolve(process.argv[2] ?? join(project, 'dist/headless'));
 /** What the runtime imports; test/architecture/rules.ts allows no others. */
-const packages = ['canonicalize', 'commander', 'node', 'playwright-core', 'systeminformation', 'ws', 'zod'];
+const packages = [
+  'canonicalize',
+  'commander',
+  'fast-png',
+  'jpeg-js',
+  'node',
+  'playwright-core',
+  'systeminformation',
+  'ws',
+  'zod',
+];
 
 interface Project {
   version: string;
