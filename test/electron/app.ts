@@ -14,6 +14,8 @@ import { electronArguments, electronPath } from './electron-runtime.ts';
 export interface TestApp extends AsyncDisposable {
   electron: ElectronApplication;
   page: Page;
+  /** Resolves with its exit code. */
+  ended: Promise<number | null>;
   dataFolder: string;
   pid: number;
   call(method: string, params?: unknown): Promise<WindowAnswer>;
@@ -45,7 +47,8 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
   const executablePath = options.executablePath ?? (electronPath as string);
   const args = [...electronArguments(options.asRoot), ...(options.args ?? [])];
   const electron = await _electron.launch({ executablePath, args, env, timeout: startDeadlineMs });
-  const pid = electron.process().pid as number;
+  const child = electron.process();
+  const pid = child.pid as number;
   const page = await electron.firstWindow();
   await page.waitForLoadState('load');
   const call: TestApp['call'] = (method, params = {}) =>
@@ -58,10 +61,11 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
       [method, params] as const,
     );
   const resultOf = (answer: WindowAnswer) => ('result' in answer ? answer.result : null);
-  const ended = new Promise<void>((done) => electron.process().once('exit', () => done()));
+  const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
   const app: TestApp = {
     electron,
     page,
+    ended,
     dataFolder,
     pid,
     call,
@@ -69,9 +73,9 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
     companion: async () => resultOf(await call('state')) as CompanionState | null,
     again: (...more) =>
       new Promise((done) => {
-        const child = spawn(executablePath, [...args, ...more], { env, stdio: 'ignore' });
-        const timer = setTimeout(() => child.kill('SIGKILL'), startDeadlineMs);
-        child.once('exit', (code) => {
+        const second = spawn(executablePath, [...args, ...more], { env, stdio: 'ignore' });
+        const timer = setTimeout(() => second.kill('SIGKILL'), startDeadlineMs);
+        second.once('exit', (code) => {
           clearTimeout(timer);
           done(code);
         });
@@ -82,7 +86,7 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
         BrowserWindow.getAllWindows().some((one) => one.isVisible() && !one.isMinimized()),
       ),
     async kill() {
-      electron.process().kill('SIGKILL');
+      child.kill('SIGKILL');
       await ended;
     },
     async [Symbol.asyncDispose]() {

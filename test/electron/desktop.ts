@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hasOwnerOnBus } from '../../node-agent/main/session-bus.ts';
 import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -60,17 +61,13 @@ export async function startDesktop(): Promise<TestDesktop> {
     async startKeyStore() {
       const child = spawn('gnome-keyring-daemon', ['--foreground', '--unlock', '--components=secrets'], {
         env,
-        stdio: ['pipe', 'pipe', 'ignore'],
+        stdio: ['pipe', 'ignore', 'ignore'],
       });
       children.push(child);
       // Its password; the keyring is made with it.
       child.stdin.end('password');
-      let text = '';
-      child.stdout.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-      });
       await until(
-        () => text.includes('GNOME_KEYRING_CONTROL'),
+        () => hasOwnerOnBus('org.freedesktop.secrets', bus),
         () => 'no key store',
       );
     },
