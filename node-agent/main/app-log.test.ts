@@ -32,5 +32,5 @@ test('a line has no secret, no second line and nothing that misleads', () => {
 });
 
 test('a log that can not be written costs nothing but its lines', () => {
-  new AppLog('/proc/nowhere/app.log').write('started');
+  expect(() => new AppLog('/proc/nowhere/app.log').write('started')).not.toThrow();
 });

@@ -20,7 +20,10 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
     serviceName: 'Outrigger companion',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  child.postMessage({ offer: options.offer, dataFolder: options.dataFolder });
+  // A port between processes has no origins.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  const tell = (message: object) => child.postMessage(message);
+  tell({ offer: options.offer, dataFolder: options.dataFolder });
   let reason = '';
   const note = (chunk: Buffer) => {
     for (const line of chunk
@@ -37,7 +40,7 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
     void answerHost(options.handlers, message, (method, error) =>
       log('the runtime was refused', `${method}: ${(error as Error).message}`),
     ).then((answer) => {
-      if (answer !== null) child.postMessage(answer);
+      if (answer !== null) tell(answer);
     });
   });
   const ended = new Promise<string>((done) => {
@@ -50,7 +53,7 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
       return child.pid;
     },
     ended,
-    stop: () => child.postMessage({ stop: true }),
+    stop: () => tell({ stop: true }),
     kill: () => {
       // Electron asks a utility process to end; this makes it.
       if (child.pid !== undefined) process.kill(child.pid, 'SIGKILL');

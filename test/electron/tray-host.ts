@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import library from '@homebridge/dbus-native';
 import { until } from '../fixtures/until.ts';
 
 /** As much of the library's surface as is used; it declares less than it has. */
@@ -18,9 +18,7 @@ interface BusMessage {
   signature?: string;
   body?: unknown[];
 }
-const { createClient } = createRequire(import.meta.url)('@homebridge/dbus-native') as {
-  createClient(options: { busAddress: string }): Bus;
-};
+const { createClient } = library as unknown as { createClient(options: { busAddress: string }): Bus };
 
 /** A line of the menu of a tray. */
 export interface MenuLine {
