@@ -46,7 +46,13 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
   const env = { ...desktop.env, OUTRIGGER_COMPANION_HOME: dataFolder, ...options.env };
   const executablePath = options.executablePath ?? (electronPath as string);
   const args = [...electronArguments(options.asRoot), ...(options.args ?? [])];
-  const electron = await _electron.launch({ executablePath, args, env, timeout: startDeadlineMs });
+  const electron = await _electron.launch({
+    executablePath,
+    args,
+    env,
+    timeout: startDeadlineMs,
+    chromiumSandbox: !args.includes('--no-sandbox'),
+  });
   const child = electron.process();
   const pid = child.pid as number;
   const page = await electron.firstWindow();

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askCompanion } from '../../node-agent/runtime/control/client.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { processesWith } from '../fixtures/companion.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
@@ -134,5 +137,32 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect(await other.ended).toBe(0);
     expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
     expect(await other.log()).toContain('runtime stopped');
+  });
+
+  test('comes by itself after a fault of the app, on the same data folder', async () => {
+    await using other = await startApp(desktop);
+    const companion = (await other.companion())?.pid;
+    await other.electron
+      .evaluate(() => {
+        setTimeout(() => {
+          throw new Error('planted, with a secret '.concat('x'.repeat(50)));
+        }, 10);
+      })
+      .catch(() => undefined);
+    expect(await other.ended).toBe(1);
+    const isBack = async () => {
+      const state = await askCompanion(new DataFolder(other.dataFolder), 'state', {}).catch(() => null);
+      return state !== null && state.pid !== companion;
+    };
+    try {
+      await expect.poll(isBack).toBe(true);
+      const log = await other.log();
+      expect(log).toMatch(
+        /a fault of the app, the app starts again in 1000 ms: Error: planted, with a secret \[left out\]/,
+      );
+      expect(log.match(/the app starts: /g)).toHaveLength(2);
+    } finally {
+      for (const pid of processesWith(other.dataFolder)) process.kill(pid, 'SIGKILL');
+    }
   });
 });
