@@ -58,7 +58,11 @@ export class CompanionApp {
       onRuntime: () => this.#publish(),
       onEvent: (event) => {
         this.#window.send(event);
-        if (event.event === 'state') this.#showInTray();
+        if (event.event !== 'state') return;
+        this.#showInTray();
+        const { paused, capture } = event.state.settings;
+        // Nothing is seen or heard any more, not only not sent.
+        if (paused || !(capture.screen || capture.camera || capture.audio)) this.#recorder.close();
       },
       log: note,
     });

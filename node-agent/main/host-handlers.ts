@@ -6,14 +6,16 @@ import type { SystemPermission } from '../../shared/companion/state.ts';
 import type { HostHandlers } from './host-answers.ts';
 import { keyStoreName, seal, unseal } from './key-store.ts';
 import type { Recorder } from './recorder.ts';
-import { captureDisplay } from './screen-capture.ts';
+import { captureDisplay, chooseScreen } from './screen-capture.ts';
 
-const mayOnlyCaptureAsApp = () =>
-  process.platform === 'darwin' || (process.platform === 'linux' && process.env['XDG_SESSION_TYPE'] === 'wayland');
+/** Whether the app captures by itself here; `1`, or `stream` to do it as under Wayland, tries it where it need not. */
+const wish = () => process.env['OUTRIGGER_APP_CAPTURE'];
+const isWayland = () => process.platform === 'linux' && process.env['XDG_SESSION_TYPE'] === 'wayland';
+const mayOnlyCaptureAsApp = () => process.platform === 'darwin' || isWayland();
 
 /** What the app offers its runtime on this system. */
 export async function readOffer(): Promise<HostOffer> {
-  const captures = mayOnlyCaptureAsApp() || process.env['OUTRIGGER_APP_CAPTURE'] === '1';
+  const captures = mayOnlyCaptureAsApp() || ['1', 'stream'].includes(wish() ?? '');
   return { keyStore: await keyStoreName(), captures: captures ? ['screen', 'camera', 'audio'] : [] };
 }
 
@@ -48,8 +50,13 @@ export function createHostHandlers(recorder: Recorder): HostHandlers {
     unseal: async ({ sealed }) => ({ text: await unseal(sealed) }),
     permission: async ({ power }) => ({ permission: permissionOf(power) }),
     captureScreen: async ({ display, format, quality, file }) =>
-      write(file, await captureDisplay(display, format, quality)),
-    captureCamera: async ({ device, file }) => write(file, await recorder.take('camera', device)),
-    captureAudio: async ({ device, seconds, file }) => write(file, await recorder.take('audio', device, seconds)),
+      write(
+        file,
+        isWayland() || wish() === 'stream'
+          ? await recorder.takeScreen(format, quality, chooseScreen)
+          : await captureDisplay(display, format, quality),
+      ),
+    captureCamera: async ({ device, file }) => write(file, await recorder.takePicture(device)),
+    captureAudio: async ({ device, seconds, file }) => write(file, await recorder.recordSound(device, seconds)),
   };
 }

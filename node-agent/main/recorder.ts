@@ -10,11 +10,19 @@ const openDeadlineMs = 10_000;
 const extraMs = 20_000;
 const idleMs = 30_000;
 
+/** A screen that may be seen is kept so long after its last picture, because the desktop asks the person for each anew. */
+const screenIdleMs = 10 * 60_000;
+
 interface Taken {
   id: number;
-  bytes?: ArrayBuffer;
+  bytes?: ArrayBuffer | null;
   problem?: string;
 }
+
+type Asked =
+  | { kind: 'camera'; device: string | null }
+  | { kind: 'audio'; device: string | null; seconds: number }
+  | { kind: 'screen'; source: string | null; contentType: string; quality: number };
 
 /**
  * Takes pictures of cameras and records microphones in a page of ours that nobody sees: the only one that may, in a session of its own. It is there
@@ -27,6 +35,8 @@ export class Recorder {
   #contents: WebContents | undefined;
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
+  #seesScreen = false;
+  #isServed = false;
 
   constructor(distFolder: string) {
     this.#distFolder = distFolder;
@@ -36,8 +46,26 @@ export class Recorder {
   }
 
   /** @throws AppError when the system or the device refuses. */
-  async take(kind: 'camera' | 'audio', device: string | null, seconds = 0): Promise<Buffer> {
-    await askSystem(kind === 'camera' ? 'camera' : 'microphone');
+  async takePicture(device: string | null): Promise<Buffer> {
+    await askSystem('camera');
+    return given(await this.#take({ kind: 'camera', device }, 0));
+  }
+
+  /** @throws AppError when the system or the device refuses. */
+  async recordSound(device: string | null, seconds: number): Promise<Buffer> {
+    await askSystem('microphone');
+    return given(await this.#take({ kind: 'audio', device, seconds }, seconds * 1000));
+  }
+
+  /** @param choose Has a person choose a screen, where none is seen already. @throws AppError when the person or the system refuses. */
+  async takeScreen(format: 'png' | 'jpeg', quality: number, choose: () => Promise<string>): Promise<Buffer> {
+    const form = { kind: 'screen', contentType: `image/${format}`, quality } as const;
+    const picture = await this.#take({ ...form, source: null }, 0);
+    this.#seesScreen = true;
+    return picture ?? given(await this.#take({ ...form, source: await choose() }, 0));
+  }
+
+  async #take(asked: Asked, lastsMs: number): Promise<Buffer | null> {
     clearTimeout(this.#idle);
     this.#page ??= this.#open();
     const page = await this.#page;
@@ -45,35 +73,37 @@ export class Recorder {
     this.#nextId += 1;
     const taken = Promise.withResolvers<Taken>();
     this.#waiting.set(id, taken.resolve);
-    const deadline = setTimeout(
-      () => taken.resolve({ id, problem: 'It did not answer in time.' }),
-      seconds * 1000 + extraMs,
-    );
+    const deadline = setTimeout(() => taken.resolve({ id, problem: 'It did not answer in time.' }), lastsMs + extraMs);
     try {
-      page.webContents.send('recorder:take', { id, kind, device, seconds });
+      page.webContents.send('recorder:take', { id, ...asked });
       const { bytes, problem } = await taken.promise;
       if (bytes === undefined)
-        throw new AppError('capture_failed', `The ${kind} gave nothing: ${problem ?? 'unknown'}`);
-      return Buffer.from(bytes);
+        throw new AppError('capture_failed', `The ${asked.kind} gave nothing: ${problem ?? 'unknown'}`);
+      return bytes === null ? null : Buffer.from(bytes);
     } finally {
       clearTimeout(deadline);
       this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#idle = setTimeout(() => this.close(), idleMs).unref();
+      if (this.#waiting.size === 0)
+        this.#idle = setTimeout(() => this.close(), this.#seesScreen ? screenIdleMs : idleMs).unref();
     }
   }
 
+  /** Ends what is recorded or seen. */
   close(): void {
     clearTimeout(this.#idle);
     void this.#page?.then((page) => page.destroy()).catch(() => undefined);
+    for (const [id, resolve] of this.#waiting) resolve({ id, problem: 'It was ended.' });
     this.#page = undefined;
     this.#contents = undefined;
+    this.#seesScreen = false;
   }
 
   async #open(): Promise<BrowserWindow> {
     // Not kept on disk: nothing of it outlives its page.
     const its = session.fromPartition('recorder');
-    if (this.#nextId === 0) serveRecorder(its);
-    lockSession(its, (contents) => contents === null || contents === this.#contents);
+    if (!this.#isServed) serveRecorder(its);
+    if (!this.#isServed) lockSession(its, (contents) => contents === null || contents === this.#contents);
+    this.#isServed = true;
     const page = new BrowserWindow({
       show: false,
       webPreferences: {
@@ -91,8 +121,7 @@ export class Recorder {
     });
     this.#contents = page.webContents;
     page.webContents.once('render-process-gone', () => {
-      for (const [id, resolve] of this.#waiting) resolve({ id, problem: 'Its page ended.' });
-      this.close();
+      if (this.#contents === page.webContents) this.close();
     });
     try {
       await Promise.race([
@@ -111,6 +140,11 @@ export class Recorder {
       throw error;
     }
   }
+}
+
+function given(bytes: Buffer | null): Buffer {
+  if (bytes === null) throw new AppError('capture_failed', 'Nothing was captured.');
+  return bytes;
 }
 
 async function askSystem(kind: 'camera' | 'microphone'): Promise<void> {

@@ -1,9 +1,18 @@
 import { desktopCapturer, screen } from 'electron';
 import { AppError } from './call-router.ts';
 
+/** Has the desktop's own dialog choose which screen may be seen, as Wayland wants it. @throws AppError when the person refuses. */
+export async function chooseScreen(): Promise<string> {
+  const sources = await desktopCapturer
+    .getSources({ types: ['screen'], thumbnailSize: { width: 0, height: 0 } })
+    .catch(() => []);
+  if (sources[0] === undefined)
+    throw new AppError('permission_needed', 'Nobody chose a screen in the dialog of the desktop; choose one there.');
+  return sources[0].id;
+}
+
 /**
- * A picture of a display as the app itself sees it. On Wayland the desktop asks the person which screen may be seen: Electron asks it for each picture
- * and keeps no word of it over a restart.
+ * A picture of a display as the app itself sees it.
  * @throws AppError when there is no such display, or the system shows nothing.
  */
 export async function captureDisplay(display: number, format: 'png' | 'jpeg', quality: number): Promise<Buffer> {
@@ -23,9 +32,7 @@ export async function captureDisplay(display: number, format: 'png' | 'jpeg', qu
     height: Math.round(wanted.size.height * wanted.scaleFactor),
   };
   const sources = await desktopCapturer.getSources({ types: ['screen'], thumbnailSize: size });
-  // Where the desktop lets the person choose, there is one source and no number of a display.
-  const source =
-    sources.find(({ display_id: id }) => id === String(wanted.id)) ?? sources[sources.length === 1 ? 0 : display];
+  const source = sources.find(({ display_id: id }) => id === String(wanted.id)) ?? sources[display];
   if (source === undefined || source.thumbnail.isEmpty())
     throw new AppError(
       'permission_needed',

@@ -8,11 +8,18 @@ import { ipcRenderer } from 'electron';
 const sampleRate = 16_000;
 const warmUpFrames = 15;
 
-interface MediaRequest {
-  id: number;
-  kind: 'camera' | 'audio';
-  device: string | null;
-  seconds: number;
+type MediaRequest =
+  | { id: number; kind: 'camera'; device: string | null }
+  | { id: number; kind: 'audio'; device: string | null; seconds: number }
+  /** A source that was just chosen, or null for the one that is still seen. */
+  | { id: number; kind: 'screen'; source: string | null; contentType: string; quality: number };
+
+/** Kept from picture to picture: where the desktop asks a person, it asks once for each stream. */
+let seen: MediaStream | undefined;
+
+/** What Chromium calls a captured screen, which no standard names. */
+interface ScreenConstraints {
+  mandatory: { chromeMediaSource: 'desktop'; chromeMediaSourceId: string; maxFrameRate: number };
 }
 
 /** A device by its id or the name its owner knows it by. */
@@ -29,21 +36,41 @@ async function takePicture(device: string | null): Promise<ArrayBuffer> {
   const stream = await navigator.mediaDevices.getUserMedia({
     video: { ...(await constraintFor('videoinput', device)), width: { ideal: 1_920 }, height: { ideal: 1_080 } },
   });
+  try {
+    // The first frames of a camera are dark, until it has measured the light.
+    return await frameOf(stream, warmUpFrames, { type: 'image/jpeg', quality: 0.9 });
+  } finally {
+    for (const track of stream.getTracks()) track.stop();
+  }
+}
+
+async function frameOf(stream: MediaStream, frames: number, form: ImageEncodeOptions): Promise<ArrayBuffer> {
   const video = document.createElement('video');
   try {
     video.muted = true;
     video.srcObject = stream;
     await video.play();
-    // The first frames of a camera are dark, until it has measured the light.
-    for (let frame = 0; frame < warmUpFrames; frame += 1)
-      await new Promise((done) => video.requestVideoFrameCallback(done));
+    for (let frame = 0; frame < frames; frame += 1) await new Promise((done) => video.requestVideoFrameCallback(done));
     const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
     canvas.getContext('2d')?.drawImage(video, 0, 0);
-    return await (await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.9 })).arrayBuffer();
+    return await (await canvas.convertToBlob(form)).arrayBuffer();
   } finally {
-    for (const track of stream.getTracks()) track.stop();
     video.srcObject = null;
   }
+}
+
+/** A picture of the screen; null when none is seen any more, and one must be chosen. */
+async function takeScreen(source: string | null, form: ImageEncodeOptions): Promise<ArrayBuffer | null> {
+  if (source !== null) {
+    for (const track of seen?.getTracks() ?? []) track.stop();
+    const video: ScreenConstraints = {
+      mandatory: { chromeMediaSource: 'desktop', chromeMediaSourceId: source, maxFrameRate: 5 },
+    };
+    seen = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
+  }
+  // The person may have ended it, by a click on what the desktop shows meanwhile.
+  if (seen?.getVideoTracks()[0]?.readyState !== 'live') return null;
+  return frameOf(seen, 0, form);
 }
 
 async function recordSound(device: string | null, seconds: number): Promise<ArrayBuffer> {
@@ -104,9 +131,16 @@ function toWav(samples: Float32Array): ArrayBuffer {
   return view.buffer as ArrayBuffer;
 }
 
-ipcRenderer.on('recorder:take', (_event, { id, kind, device, seconds }: MediaRequest) => {
-  (kind === 'camera' ? takePicture(device) : recordSound(device, seconds)).then(
-    (bytes) => ipcRenderer.send('recorder:taken', { id, bytes }),
-    (error: Error) => ipcRenderer.send('recorder:taken', { id, problem: `${error.name}: ${error.message}` }),
+function take(request: MediaRequest): Promise<ArrayBuffer | null> {
+  if (request.kind === 'camera') return takePicture(request.device);
+  if (request.kind === 'audio') return recordSound(request.device, request.seconds);
+  return takeScreen(request.source, { type: request.contentType, quality: request.quality / 100 });
+}
+
+ipcRenderer.on('recorder:take', (_event, request: MediaRequest) => {
+  take(request).then(
+    (bytes) => ipcRenderer.send('recorder:taken', { id: request.id, bytes }),
+    (error: Error) =>
+      ipcRenderer.send('recorder:taken', { id: request.id, problem: `${error.name}: ${error.message}` }),
   );
 });

@@ -62,6 +62,25 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     });
   });
 
+  test('is the screen as it is seen in a stream that goes on, as under Wayland', async () => {
+    const node = await workspace.api.call('createAutomationNode', { body: {} });
+    await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
+    await streaming.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
+    await streaming.call('change', { change: 'allow', power: 'screen' });
+    for (const format of ['png', 'jpeg']) {
+      const { run } = await capture('node.capture_screen', { nodeId: node.nodeId, format });
+      expect(run.stepsResultJson[0]?.output).toMatchObject({
+        contentType: `image/${format}`,
+        width: 1280,
+        height: 800,
+      });
+    }
+    const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
+    expect(await pages()).toBe(2);
+    await streaming.call('change', { change: 'pause' });
+    await expect.poll(pages).toBe(1);
+  });
+
   test('is a picture of the camera that shows something', async () => {
     const { run, bytes } = await capture('node.capture_camera');
     expect(run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg' });
