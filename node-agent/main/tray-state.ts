@@ -12,14 +12,12 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
       mark: runtime.state === 'restarting' ? 'problem' : 'disconnected',
       line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
       isPaused: false,
-      canPause: true,
     };
   const { settings, paired, connection, problem, running } = companion;
   const state = (mark: TrayState['mark'], line: string): TrayState => ({
     mark,
     line: visibleLine(line).slice(0, 120),
     isPaused: settings.paused,
-    canPause: true,
   });
   if (settings.paused) return state('paused', 'Paused: nothing runs');
   if (problem !== null) return state('problem', 'Needs your attention');

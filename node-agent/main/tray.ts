@@ -8,8 +8,6 @@ export interface TrayState {
   /** One line: whether it is connected, paused, or what is wrong. */
   line: string;
   isPaused: boolean;
-  /** Whether there is anything that could be paused. */
-  canPause: boolean;
 }
 
 interface TrayActions {
@@ -51,7 +49,7 @@ export class CompanionTray {
       Menu.buildFromTemplate([
         { label: state.line, enabled: false },
         { type: 'separator' },
-        state.isPaused ? { label: 'Resume', click: resume } : { label: 'Pause', click: pause, enabled: state.canPause },
+        state.isPaused ? { label: 'Resume', click: resume } : { label: 'Pause', click: pause },
         { label: 'Open', click: open },
         { type: 'separator' },
         { label: 'Quit', click: quit },
