@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readArguments } from './app-arguments.ts';
+import { readArguments, readSecondStart } from './app-arguments.ts';
 
 test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
   expect(readArguments([], {})).toEqual({ dataFolder: null, pause: false, hidden: false, link: null, waitMs: 0 });
@@ -21,4 +21,11 @@ test('a wait is never longer than a restart wants', () => {
     ['soon', 0],
   ] as const)
     expect(readArguments([`--wait-ms=${given}`], {}).waitMs).toBe(waitMs);
+});
+
+test('a second start that says what nobody understands only wants the window', () => {
+  const pause = readArguments(['--pause'], {});
+  expect(readSecondStart(JSON.parse(JSON.stringify(pause)))).toEqual(pause);
+  for (const said of [undefined, null, 'pause', { pause: 'yes' }, []])
+    expect(readSecondStart(said)).toEqual(readArguments([], {}));
 });

@@ -8,11 +8,14 @@ import { pairingScheme } from './pairing-link.ts';
 const deadlineMs = 5_000;
 const desktopFile = 'outrigger-companion-link.desktop';
 
-/** A word of an `Exec` line, quoted as the Desktop Entry specification has it. */
-const quoted = (word: string) => `"${word.replaceAll(/["\\`$]/g, '\\$&').replaceAll('%', '%%')}"`;
+/** A word of an `Exec` line: quoted, and its backslashes doubled once more, since the value itself is a string with escapes. */
+function quoted(word: string): string {
+  if (/[\n\r\t\0]/.test(word)) throw new Error('the path of the AppImage has a line break or tab; rename its folder');
+  return `"${word.replaceAll(/["\\`$]/g, String.raw`\$&`).replaceAll('%', '%%')}"`.replaceAll('\\', '\\\\');
+}
 
 /** The entry by which a desktop finds an AppImage for links; it names the file that the person started. */
-export function desktopEntry(program: string): string {
+function desktopEntry(program: string): string {
   return [
     '[Desktop Entry]',
     'Type=Application',

@@ -4,8 +4,7 @@ import { app, Menu } from 'electron';
 import { askCompanion } from '../runtime/control/client.ts';
 import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
-import { readArguments } from './app-arguments.ts';
-import type { AppArguments } from './app-arguments.ts';
+import { readArguments, readSecondStart } from './app-arguments.ts';
 import { AppLog } from './app-log.ts';
 import { CompanionApp } from './companion-app.ts';
 import { restartOnFault } from './faults.ts';
@@ -39,7 +38,7 @@ function live(): void {
   let its: CompanionApp | undefined;
   const links: string[] = [];
   guardEveryPage((event, detail) => log.write(event, detail));
-  app.on('second-instance', (_event, _words, _folder, other) => its?.again(other as AppArguments));
+  app.on('second-instance', (_event, _words, _folder, other) => its?.again(readSecondStart(other)));
   // macOS hands links over so, also before the app is ready.
   app.on('open-url', (event, url) => {
     event.preventDefault();
@@ -61,7 +60,9 @@ function live(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
   void app.whenReady().then(async () => {
     log.write('the app starts', `version ${app.getVersion()}, electron ${process.versions.electron}`);
-    if (process.platform !== 'darwin') Menu.setApplicationMenu(null);
+    // Without a menu macOS copies and pastes nothing.
+    const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
+    Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
     lockDefaultSession();
     void registerLinks((event, detail) => log.write(event, detail));
     its = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, asked });
