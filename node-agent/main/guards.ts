@@ -31,7 +31,6 @@ export function guardEveryPage(log: (event: string, detail?: string) => void): v
       event.preventDefault();
       log('navigation refused', event.url ?? '');
     };
-    contents.on('will-navigate', refuse);
     contents.on('will-frame-navigate', refuse);
     contents.on('will-redirect', refuse);
     contents.on('will-attach-webview', refuse);
