@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { builtinModules } from 'node:module';
+import { cpSync, existsSync, rmSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'vite';
 import type { InlineConfig } from 'vite';
@@ -12,12 +12,9 @@ import type { InlineConfig } from 'vite';
 const here = import.meta.dirname;
 const root = join(here, '..');
 const outDir = join(here, 'dist');
-/** What can't be bundled, because it finds files of its own beside itself; the package brings them along. */
-const external = ['electron', 'playwright-core', 'chromium-bidi', 'electron-updater'];
-const isExternal = (id: string) =>
-  external.some((name) => id === name || id.startsWith(`${name}/`)) ||
-  id.startsWith('node:') ||
-  builtinModules.includes(id);
+/** A package that finds files of its own beside itself can't be bundled; it lies whole in a folder of the bundle. */
+const besideIt = 'playwright-core';
+const isExternal = (id: string) => ['electron', besideIt].includes(id) || isBuiltin(id);
 
 const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: string): InlineConfig => ({
   configFile: false,
@@ -41,6 +38,7 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
         format,
         entryFileNames: name,
         codeSplitting: false,
+        paths: { [besideIt]: `./${besideIt}/index.mjs` },
         // Libraries in the older module format call it.
         ...(format === 'es'
           ? {
@@ -68,8 +66,17 @@ async function buildRenderer(): Promise<void> {
     });
 }
 
+/** Without what shows traces and reports, and without what speaks to other programs: the companion only drives a browser. */
+function copyPlaywright(): void {
+  const from = join(root, 'node_modules', besideIt);
+  const leftOut = ['types', 'bin', 'README.md', 'cli.js', 'lib/vite', 'lib/tools'].map((name) => join(from, name));
+  cpSync(from, join(outDir, besideIt), { recursive: true, filter: (path) => !leftOut.includes(path) });
+}
+
+rmSync(outDir, { recursive: true, force: true });
 await build(bundle('main.js', 'main/main.ts', 'es', 'node20'));
 await build(bundle('runtime.js', 'runtime/host.ts', 'es', 'node20'));
 await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
 await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
 await buildRenderer();
+copyPlaywright();

@@ -52,7 +52,11 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
 
   test('makes an AppImage the one that opens pairing links', async () => {
     const data = join(home, 'share');
-    await start('linked', [], { APPIMAGE: `${home}/My $(apps)/Companion 100%.AppImage`, XDG_DATA_HOME: data });
+    await start('linked', [], {
+      APPIMAGE: `${home}/My $(apps)/Companion 100%.AppImage`,
+      APPDIR: `${home}/app`,
+      XDG_DATA_HOME: data,
+    });
     const path = join(data, 'applications', 'outrigger-companion-link.desktop');
     await expect.poll(() => readFile(path, 'utf8').catch(() => '')).toContain('MimeType=x-scheme-handler/outrigger;');
     expect(await readFile(path, 'utf8')).toContain(`Exec="${home}/My \\\\$(apps)/Companion 100%%.AppImage" %u`);
