@@ -1,4 +1,4 @@
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'vite';
@@ -51,21 +51,6 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
   },
 });
 
-/** Where the window's sources are; a page of the tests until there are some. */
-async function buildRenderer(): Promise<void> {
-  const folder = join(here, 'renderer');
-  const configFile = join(folder, 'vite.config.ts');
-  if (existsSync(configFile)) await build({ configFile, root: folder, logLevel: 'warn' });
-  else
-    await build({
-      configFile: false,
-      root: join(root, 'test/electron/placeholder'),
-      base: './',
-      logLevel: 'warn',
-      build: { outDir: join(outDir, 'renderer'), emptyOutDir: true, modulePreload: false },
-    });
-}
-
 /** Without what shows traces and reports, and without what speaks to other programs: the companion only drives a browser. */
 function copyPlaywright(): void {
   const from = join(root, 'node_modules', besideIt);
@@ -78,5 +63,5 @@ await build(bundle('main.js', 'main/main.ts', 'es', 'node20'));
 await build(bundle('runtime.js', 'runtime/host.ts', 'es', 'node20'));
 await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
 await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
-await buildRenderer();
+await build({ configFile: join(here, 'renderer/vite.config.ts'), logLevel: 'error' });
 copyPlaywright();
