@@ -75,6 +75,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
   test('what a hub sends is text in the window', async () => {
     await run('node.files_list', { path: `/${markup}` });
     await expect.poll(async () => JSON.stringify(await history())).toContain('<b>bold</b>');
+    await app.page.getByRole('navigation').getByText('Activity').click();
+    await expect.poll(() => app.page.locator('body').innerText()).toContain('<b>bold</b>');
     expect(await app.page.locator('img[src="x"]').count()).toBe(0);
     expect(await app.page.title()).not.toBe('1');
   });
