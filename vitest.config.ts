@@ -38,6 +38,16 @@ export default defineConfig({
           include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'],
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'app',
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+          globalSetup: ['test/electron/electron-runtime.ts'],
+          include: ['test/electron/**/*.test.ts'],
+        },
+      },
     ],
   },
 });

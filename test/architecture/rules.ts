@@ -275,8 +275,8 @@ export const rules: Rule[] = [
   {
     name: 'node-agent/preload',
     from: 'node-agent/preload/**',
-    allowed: ['shared/**', 'node-agent/preload/**'],
-    forbids: { from: 'node-agent/preload/preload.ts', target: 'node:fs' },
+    allowed: ['shared/**', 'electron'],
+    forbids: { from: 'node-agent/preload/preload.ts', target: 'node-agent/main/main.ts' },
   },
   {
     name: 'hub/dashboard and widget',
@@ -302,6 +302,12 @@ export const rules: Rule[] = [
     from: 'node-agent/main/**',
     allowed: ['shared/**', 'node-agent/runtime/**', 'node-agent/main/**', 'electron', 'electron-updater', 'zod', node],
     forbids: { from: 'node-agent/main/main.ts', target: 'hub/app.ts' },
+  },
+  {
+    name: 'the bundler of the app',
+    from: 'node-agent/build.ts',
+    allowed: ['vite', node],
+    forbids: { from: 'node-agent/build.ts', target: 'node-agent/main/main.ts' },
   },
   {
     name: 'node-agent/runtime',

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { readArguments, readSecondStart } from './app-arguments.ts';
+
+test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
+  expect(readArguments([], {})).toEqual({ dataFolder: null, pause: false, hidden: false, link: null, waitMs: 0 });
+  expect(
+    readArguments(['--no-sandbox', '--hidden', 'OUTRIGGER://pair?hub=x&code=y', '--data-folder=/d', '--wait-ms=2000'], {
+      OUTRIGGER_COMPANION_HOME: '/other',
+    }),
+  ).toEqual({ dataFolder: '/d', pause: false, hidden: true, link: 'OUTRIGGER://pair?hub=x&code=y', waitMs: 2_000 });
+  expect(readArguments(['--pause'], { OUTRIGGER_COMPANION_HOME: '/other' })).toMatchObject({
+    dataFolder: '/other',
+    pause: true,
+  });
+});
+
+test('a wait is never longer than a restart wants', () => {
+  for (const [given, waitMs] of [
+    ['1e9', 60_000],
+    ['-5', 0],
+    ['soon', 0],
+  ] as const)
+    expect(readArguments([`--wait-ms=${given}`], {}).waitMs).toBe(waitMs);
+});
+
+test('a second start that says what nobody understands only wants the window', () => {
+  const pause = readArguments(['--pause'], {});
+  expect(readSecondStart(JSON.parse(JSON.stringify(pause)))).toEqual(pause);
+  for (const said of [undefined, null, 'pause', { pause: 'yes' }, []])
+    expect(readSecondStart(said)).toEqual(readArguments([], {}));
+});

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { isPairingLink } from './pairing-link.ts';
+
+const appArguments = z.object({
+  /** Null for the one in the home folder. */
+  dataFolder: z.string().nullable(),
+  /** Ends what runs and lets nothing new begin. */
+  pause: z.boolean(),
+  /** Without its window, as at login; where there is no tray the window is minimised. */
+  hidden: z.boolean(),
+  /** A link that was opened. */
+  link: z.string().nullable(),
+  /** After a crash: how long to wait first, in milliseconds. */
+  waitMs: z.number(),
+});
+
+/** What a start of the app asks for. A second start says it to the first one. */
+export type AppArguments = z.output<typeof appArguments>;
+
+/** What a second start said, which may be of another version; one that can't be read only wants the window. */
+export const readSecondStart = (said: unknown): AppArguments =>
+  appArguments.safeParse(said).data ?? readArguments([], {});
+
+/** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
+export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
+  const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+  const waitMs = Number(valueOf('--wait-ms') ?? 0);
+  return {
+    dataFolder: (valueOf('--data-folder') ?? env['OUTRIGGER_COMPANION_HOME']) || null,
+    pause: words.includes('--pause'),
+    hidden: words.includes('--hidden'),
+    link: words.find(isPairingLink) ?? null,
+    waitMs: Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), 60_000) : 0,
+  };
+}

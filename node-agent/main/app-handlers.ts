@@ -1,0 +1,82 @@
+import { app, clipboard, dialog, shell } from 'electron';
+import type { AppState } from '../../shared/companion/app.ts';
+import type { ControlMethodName } from '../../shared/companion/control.ts';
+import { controlMethods } from '../../shared/companion/control.ts';
+import { AppError } from './call-router.ts';
+import type { CallHandlers } from './call-router.ts';
+import type { CompanionWindow } from './companion-window.ts';
+import type { RuntimeKeeper } from './runtime-keeper.ts';
+
+/** What the window's calls need of the app; the rest is Electron's. */
+export interface AppPort {
+  state(): AppState;
+  dismissPairingLink(): void;
+  setStartAtLogin(on: boolean): Promise<void>;
+  checkForUpdate(): Promise<void>;
+  applyUpdate(): Promise<void>;
+  logFolder: string;
+}
+
+const usualMs = 20_000;
+/** What is waited for longer: a hub far away, and a self-test of everything. */
+const longMs: Partial<Record<ControlMethodName, number>> = { pair: 40_000, unpair: 30_000, test: 180_000 };
+
+const panes: Record<string, Record<string, string>> = {
+  darwin: {
+    screen: 'x-apple.systempreferences:com.apple.preference.security?Privacy_ScreenCapture',
+    camera: 'x-apple.systempreferences:com.apple.preference.security?Privacy_Camera',
+    microphone: 'x-apple.systempreferences:com.apple.preference.security?Privacy_Microphone',
+  },
+  win32: { camera: 'ms-settings:privacy-webcam', microphone: 'ms-settings:privacy-microphone' },
+};
+
+/** A handler for each call of the window: the companion's go to the companion, the app's are carried out here. */
+export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window: () => CompanionWindow): CallHandlers {
+  const forwarded = Object.fromEntries(
+    (Object.keys(controlMethods) as ControlMethodName[]).map((name) => [
+      name,
+      (params: never) => keeper.call(name, params, longMs[name] ?? usualMs),
+    ]),
+  ) as unknown as Pick<CallHandlers, ControlMethodName>;
+  return {
+    ...forwarded,
+    'app.state': async () => port.state(),
+    'app.dismissPairingLink': async () => {
+      port.dismissPairingLink();
+      return port.state();
+    },
+    'app.setStartAtLogin': async ({ on }) => {
+      await port.setStartAtLogin(on);
+      return port.state();
+    },
+    'app.checkForUpdate': async () => {
+      await port.checkForUpdate();
+      return port.state();
+    },
+    'app.applyUpdate': async () => {
+      await port.applyUpdate();
+      return port.state();
+    },
+    'app.chooseFolder': async () => {
+      const { filePaths } = await dialog.showOpenDialog(window().browserWindow, { properties: ['openDirectory'] });
+      return { path: filePaths[0] ?? null };
+    },
+    'app.openSystemSettings': async ({ pane }) => {
+      const address = panes[process.platform]?.[pane];
+      if (address === undefined)
+        throw new AppError(
+          'not_available',
+          'This system has no such page of settings; look for privacy in its settings.',
+        );
+      await shell.openExternal(address);
+    },
+    'app.copy': async ({ text }) => clipboard.writeText(text),
+    'app.openLogFolder': async () => {
+      const problem = await shell.openPath(port.logFolder);
+      if (problem !== '')
+        throw new AppError('not_available', `The folder is ${port.logFolder}; nothing here opens it.`);
+    },
+    // After the answer has left.
+    'app.quit': async () => void setImmediate(() => app.quit()),
+  };
+}

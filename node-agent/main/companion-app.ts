@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import { app, globalShortcut, session } from 'electron';
+import type { AppState, PairingLink } from '../../shared/companion/app.ts';
+import { ControlRefusal } from '../runtime/control/client.ts';
+import { CompanionError } from '../runtime/data-folder.ts';
+import type { DataFolder } from '../runtime/data-folder.ts';
+import { changeSettings } from '../runtime/owner-changes.ts';
+import type { AppArguments } from './app-arguments.ts';
+import { createCallHandlers } from './app-handlers.ts';
+import type { AppLog } from './app-log.ts';
+import { createCallRouter } from './call-router.ts';
+import { CompanionWindow } from './companion-window.ts';
+import { createHostHandlers, readOffer } from './host-handlers.ts';
+import { readPairingLink } from './pairing-link.ts';
+import { Recorder } from './recorder.ts';
+import { RuntimeKeeper } from './runtime-keeper.ts';
+import { startRuntimeProcess } from './runtime-process.ts';
+import { describeForTray } from './tray-state.ts';
+import { CompanionTray, desktopHasTray } from './tray.ts';
+import { isOfWindow } from './window-files.ts';
+import { serveWindow } from './window-scheme.ts';
+
+const pauseKeys = 'Control+Alt+Shift+P';
+const trayLookMs = 5_000;
+
+/** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
+export class CompanionApp {
+  readonly #folder: DataFolder;
+  readonly #log: AppLog;
+  readonly #recorder: Recorder;
+  readonly #keeper: RuntimeKeeper;
+  readonly #window: CompanionWindow;
+  #tray: CompanionTray | null = null;
+  #link: PairingLink | null = null;
+  #shortcut: string | null = null;
+  #isQuitting = false;
+
+  private constructor(
+    folder: DataFolder,
+    log: AppLog,
+    distFolder: string,
+    offer: Awaited<ReturnType<typeof readOffer>>,
+  ) {
+    this.#folder = folder;
+    this.#log = log;
+    const note = (event: string, detail?: string) => log.write(event, detail);
+    this.#recorder = new Recorder(distFolder);
+    this.#keeper = new RuntimeKeeper({
+      folder,
+      start: () =>
+        startRuntimeProcess({
+          distFolder,
+          dataFolder: folder.path,
+          offer,
+          handlers: createHostHandlers(this.#recorder),
+          log: note,
+        }),
+      onRuntime: () => this.#publish(),
+      onEvent: (event) => {
+        this.#window.send(event);
+        if (event.event !== 'state') return;
+        this.#showInTray();
+        const { paused, capture } = event.state.settings;
+        // Nothing is seen or heard any more, not only not sent.
+        if (paused || !(capture.screen || capture.camera || capture.audio)) this.#recorder.close();
+      },
+      log: note,
+    });
+    const handlers = createCallHandlers(
+      {
+        state: () => this.state(),
+        dismissPairingLink: () => this.#setLink(null),
+        setStartAtLogin: async () => undefined,
+        checkForUpdate: async () => undefined,
+        applyUpdate: async () => undefined,
+        logFolder: log.folder,
+      },
+      this.#keeper,
+      () => this.#window,
+    );
+    this.#window = new CompanionWindow({
+      distFolder,
+      devTools: !app.isPackaged,
+      hasTray: () => this.#tray !== null,
+      log: note,
+      answer: createCallRouter({
+        handlers,
+        isOurs: isOfWindow,
+        explain: (error) => {
+          if (error instanceof ControlRefusal) return { code: error.code, message: error.message };
+          return error instanceof CompanionError ? { code: 'refused', message: error.message } : null;
+        },
+        onFault: (method, error) => note('a call failed', `${method}: ${(error as Error).stack ?? String(error)}`),
+      }),
+    });
+  }
+
+  static async start(options: {
+    folder: DataFolder;
+    log: AppLog;
+    distFolder: string;
+    asked: AppArguments;
+  }): Promise<CompanionApp> {
+    const { folder, log, distFolder, asked } = options;
+    serveWindow(session.defaultSession, join(distFolder, 'renderer'));
+    const its = new CompanionApp(folder, log, distFolder, await readOffer());
+    its.#keeper.start();
+    await its.#lookForTray();
+    setInterval(() => void its.#lookForTray(), trayLookMs).unref();
+    its.#takeShortcut();
+    app.on('activate', () => its.#window.show());
+    if (asked.hidden && its.#tray === null) its.#window.showMinimized();
+    if (!asked.hidden) its.#window.show();
+    if (asked.link !== null) its.open(asked.link);
+    return its;
+  }
+
+  state(): AppState {
+    return {
+      version: app.getVersion(),
+      platform: process.platform as AppState['platform'],
+      runtime: this.#keeper.runtime,
+      hasTray: this.#tray !== null,
+      startAtLogin: null,
+      pauseShortcut: this.#shortcut,
+      pairingLink: this.#link,
+      update: { by: 'nobody', current: app.getVersion(), state: 'idle', version: null, detail: null },
+    };
+  }
+
+  /** What a second start asked for. */
+  again(asked: AppArguments): void {
+    if (asked.link !== null) this.open(asked.link);
+    else if (asked.pause) this.pause('a second start');
+    else if (!asked.hidden) this.#window.show();
+  }
+
+  /** Shows a pairing link to the person, who decides; nothing is sent to anybody before. */
+  open(link: string): void {
+    this.#setLink(readPairingLink(link));
+    this.#window.show();
+  }
+
+  /** Ends what runs and lets nothing begin, also where no companion answers. */
+  pause(by: string): void {
+    this.#log.write('paused', by);
+    this.#change('pause');
+  }
+
+  /** Ends all of it; resolves when it may end. */
+  async quit(): Promise<void> {
+    if (this.#isQuitting) return;
+    this.#isQuitting = true;
+    this.#window.letGo();
+    globalShortcut.unregisterAll();
+    this.#recorder.close();
+    await this.#keeper.stop();
+    this.#tray?.remove();
+  }
+
+  #change(change: 'pause' | 'resume'): void {
+    this.#keeper.call('change', { change }, 5_000).catch(() => {
+      // The file counts, whoever reads it next.
+      try {
+        changeSettings(this.#folder, { change });
+      } catch (error) {
+        this.#log.write(`could not ${change}`, (error as Error).message);
+      }
+    });
+  }
+
+  #setLink(link: PairingLink | null): void {
+    this.#link = link;
+    this.#publish();
+  }
+
+  #publish(): void {
+    this.#window.send({ event: 'app', state: this.state() });
+    this.#showInTray();
+  }
+
+  /** A tray may come after us at login, and go with a part of the desktop. */
+  async #lookForTray(): Promise<void> {
+    const isThere = await desktopHasTray();
+    if (this.#isQuitting || isThere === (this.#tray !== null)) return;
+    if (isThere)
+      this.#tray = new CompanionTray(
+        {
+          open: () => this.#window.show(),
+          pause: () => this.pause('the tray'),
+          resume: () => this.#change('resume'),
+          quit: () => app.quit(),
+        },
+        describeForTray(this.#keeper.runtime, this.#keeper.state),
+      );
+    else {
+      this.#tray?.remove();
+      this.#tray = null;
+      // A window that was hidden could not be found any more.
+      if (!this.#window.isVisible) this.#window.showMinimized();
+    }
+    this.#publish();
+  }
+
+  #showInTray(): void {
+    this.#tray?.show(describeForTray(this.#keeper.runtime, this.#keeper.state));
+  }
+
+  #takeShortcut(): void {
+    try {
+      if (globalShortcut.register(pauseKeys, () => this.pause('the shortcut'))) this.#shortcut = pauseKeys;
+    } catch (error) {
+      this.#log.write('no shortcut', (error as Error).message);
+    }
+  }
+}

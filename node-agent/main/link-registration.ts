@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { app } from 'electron';
+import { pairingScheme } from './pairing-link.ts';
+
+const deadlineMs = 5_000;
+const desktopFile = 'outrigger-companion-link.desktop';
+
+/** A word of an `Exec` line: quoted, and its backslashes doubled once more, since the value itself is a string with escapes. */
+function quoted(word: string): string {
+  if (/[\n\r\t\0]/.test(word)) throw new Error('the path of the AppImage has a line break or tab; rename its folder');
+  return `"${word.replaceAll(/["\\`$]/g, String.raw`\$&`).replaceAll('%', '%%')}"`.replaceAll('\\', '\\\\');
+}
+
+/** The entry by which a desktop finds an AppImage for links; it names the file that the person started. */
+function desktopEntry(program: string): string {
+  return [
+    '[Desktop Entry]',
+    'Type=Application',
+    'Name=Outrigger Companion',
+    `Exec=${quoted(program)} %u`,
+    'NoDisplay=true',
+    'Terminal=false',
+    `MimeType=x-scheme-handler/${pairingScheme};`,
+    '',
+  ].join('\n');
+}
+
+/** The AppImage that this app runs from; whatever another AppImage starts inherits its variables, and must not register it. */
+function ownAppImage(): string | null {
+  const { APPIMAGE: image, APPDIR: mount } = process.env;
+  return image && mount && process.resourcesPath.startsWith(`${mount.replace(/\/+$/, '')}/`) ? image : null;
+}
+
+/** Makes the system open pairing links with this app. An AppImage, which nothing installed, says so to the desktop itself. */
+export async function registerLinks(log: (event: string, detail?: string) => void): Promise<void> {
+  try {
+    const image = ownAppImage();
+    if (process.platform !== 'linux' || image === null) {
+      if (app.isPackaged && !app.setAsDefaultProtocolClient(pairingScheme)) log('links are not registered');
+      return;
+    }
+    const folder = join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'applications');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, desktopFile), desktopEntry(image));
+    await new Promise<void>((done, fail) =>
+      execFile(
+        'xdg-mime',
+        ['default', desktopFile, `x-scheme-handler/${pairingScheme}`],
+        { timeout: deadlineMs },
+        (error) => (error === null ? done() : fail(error)),
+      ),
+    );
+  } catch (error) {
+    log('links are not registered', (error as Error).message);
+  }
+}

@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { app, Menu } from 'electron';
+import { askCompanion } from '../runtime/control/client.ts';
+import { DataFolder } from '../runtime/data-folder.ts';
+import { changeSettings } from '../runtime/owner-changes.ts';
+import { readArguments, readSecondStart } from './app-arguments.ts';
+import { AppLog } from './app-log.ts';
+import { CompanionApp } from './companion-app.ts';
+import { restartOnFault } from './faults.ts';
+import { guardEveryPage, lockDefaultSession, removeDrivingSwitches } from './guards.ts';
+import { chooseKeyStore } from './key-store.ts';
+import { registerLinks } from './link-registration.ts';
+import { isPairingLink } from './pairing-link.ts';
+import { declareWindowScheme } from './window-scheme.ts';
+
+const quitDeadlineMs = 15_000;
+
+// A start of the app: what must be settled before Electron is ready, and one app for each data folder.
+const asked = readArguments(process.argv.slice(1), process.env);
+removeDrivingSwitches();
+const folder = new DataFolder(asked.dataFolder ?? undefined);
+const log = new AppLog(join(folder.path, 'logs', 'app.log'));
+app.setPath('userData', join(folder.path, 'app'));
+app.setPath('crashDumps', join(folder.path, 'app', 'crashes'));
+restartOnFault(asked.waitMs, (event, detail) => log.write(event, detail));
+declareWindowScheme();
+await delay(asked.waitMs);
+await chooseKeyStore();
+
+/** Without an app that runs: whichever companion does is told, and the file says it to the next one. */
+async function pauseWithoutApp(): Promise<void> {
+  const told = await askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
+  if (told === null) changeSettings(folder, { change: 'pause' });
+}
+
+function live(): void {
+  let its: CompanionApp | undefined;
+  const links: string[] = [];
+  guardEveryPage((event, detail) => log.write(event, detail));
+  app.on('second-instance', (_event, _words, _folder, other) => its?.again(readSecondStart(other)));
+  // macOS hands links over so, also before the app is ready.
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    if (!isPairingLink(url)) return;
+    if (its === undefined) links.push(url);
+    else its.open(url);
+  });
+  // The companion works on without a window.
+  app.on('window-all-closed', () => undefined);
+  let mayQuit = false;
+  app.on('before-quit', (event) => {
+    if (mayQuit) return;
+    event.preventDefault();
+    void Promise.race([its?.quit(), delay(quitDeadlineMs)]).finally(() => {
+      mayQuit = true;
+      app.quit();
+    });
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
+  void app.whenReady().then(async () => {
+    log.write('the app starts', `version ${app.getVersion()}, electron ${process.versions.electron}`);
+    // Without a menu macOS copies and pastes nothing.
+    const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
+    Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
+    lockDefaultSession();
+    void registerLinks((event, detail) => log.write(event, detail));
+    its = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, asked });
+    for (const link of links) its.open(link);
+  });
+}
+
+if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
+else if (asked.pause) {
+  await pauseWithoutApp();
+  app.exit(0);
+} else live();

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AppState } from '../../shared/companion/app.ts';
+import type { ControlEvent, ControlMethodName, ControlParams, ControlResult } from '../../shared/companion/control.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { ControlClient } from '../runtime/control/client.ts';
+import type { DataFolder } from '../runtime/data-folder.ts';
+import { AppError } from './call-router.ts';
+import type { CompanionProcess } from './companion-process.ts';
+import { nextDelay, restartDelays } from './restart-policy.ts';
+import type { RestartDelays } from './restart-policy.ts';
+
+export type RuntimeState = AppState['runtime'];
+
+interface KeeperOptions {
+  folder: DataFolder;
+  /** Starts a runtime on the data folder. */
+  start: () => CompanionProcess;
+  onRuntime: (state: RuntimeState) => void;
+  onEvent: (event: ControlEvent) => void;
+  log: (event: string, detail?: string) => void;
+  delays?: RestartDelays;
+}
+
+const connectDeadlineMs = 30_000;
+const lookEveryMs = 100;
+const stopDeadlineMs = 10_000;
+
+/**
+ * Keeps a companion at work on a data folder: the one that runs there already, else one of its own, which is started again with growing delays
+ * whenever it ends by itself. Whoever asks speaks with whichever it is.
+ */
+export class RuntimeKeeper {
+  readonly #options: KeeperOptions;
+  readonly #stopping = new AbortController();
+  #runtime: RuntimeState = { state: 'starting', detail: null };
+  #client: ControlClient | undefined;
+  #child: CompanionProcess | undefined;
+  #state: CompanionState | null = null;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  get runtime(): RuntimeState {
+    return this.#runtime;
+  }
+
+  /** What the companion last said of itself; null while none is connected. */
+  get state(): CompanionState | null {
+    return this.#state;
+  }
+
+  start(): void {
+    this.#work = this.#keep();
+  }
+
+  /** @throws AppError while no companion is connected, and what the companion answers. */
+  async call<Name extends ControlMethodName>(
+    method: Name,
+    params: ControlParams<Name>,
+    timeoutMs: number,
+  ): Promise<ControlResult<Name>> {
+    if (this.#client === undefined)
+      throw new AppError(
+        'not_running',
+        `The companion is not running${this.#runtime.detail === null ? ' yet' : `: ${this.#runtime.detail}`}`,
+      );
+    return this.#client.call(method, params, { timeoutMs });
+  }
+
+  /** Ends a runtime of our own, by force when it takes longer than ten seconds; one that ran before is left alone. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the app quits'));
+    const child = this.#child;
+    if (child !== undefined) {
+      child.stop();
+      const late = await Promise.race([child.ended.then(() => false), delay(stopDeadlineMs, true, { ref: false })]);
+      if (late) {
+        this.#options.log('the runtime did not stop in time');
+        child.kill();
+      }
+    }
+    this.#client?.[Symbol.dispose]();
+    await this.#work;
+    this.#tell('stopped', null);
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#stopping;
+    let waitMs: number | null = null;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      let detail: string;
+      try {
+        const running = await ControlClient.open(this.#options.folder, signal);
+        if (running !== null) {
+          await this.#follow(running, 'attached');
+          continue;
+        }
+        detail = await this.#runOwn();
+      } catch (error) {
+        detail = (error as Error).message;
+      }
+      if (signal.aborted) return;
+      waitMs = nextDelay(waitMs, performance.now() - startedAt, this.#options.delays ?? restartDelays);
+      this.#tell('restarting', `${detail} It starts again in ${Math.ceil(waitMs / 1000)} s.`);
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Runs a runtime of our own to its end, and answers in words why it ended. */
+  async #runOwn(): Promise<string> {
+    if (this.#runtime.state !== 'restarting') this.#tell('starting', null);
+    const child = this.#options.start();
+    this.#child = child;
+    const over = new AbortController();
+    const ended = child.ended.then((reason) => {
+      over.abort(new Error(reason));
+      return reason;
+    });
+    try {
+      while (!over.signal.aborted && !this.#stopping.signal.aborted) {
+        const client = await this.#connect(over.signal);
+        if (client === null) break;
+        await this.#follow(client, 'running');
+      }
+      if (!over.signal.aborted && !this.#stopping.signal.aborted) {
+        child.kill();
+        return `The runtime did not answer within ${connectDeadlineMs / 1000} s; ${await ended}`;
+      }
+      return await ended;
+    } finally {
+      this.#child = undefined;
+    }
+  }
+
+  async #connect(over: AbortSignal): Promise<ControlClient | null> {
+    const signal = AbortSignal.any([over, this.#stopping.signal, AbortSignal.timeout(connectDeadlineMs)]);
+    while (!signal.aborted) {
+      const client = await ControlClient.open(this.#options.folder, signal).catch(() => null);
+      if (client !== null) return client;
+      await delay(lookEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+    return null;
+  }
+
+  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<void> {
+    this.#client = client;
+    try {
+      const hear = (event: ControlEvent) => {
+        if (event.event === 'state') this.#state = event.state;
+        this.#options.onEvent(event);
+      };
+      hear({ event: 'state', state: await client.subscribe(hear) });
+      this.#tell(as, null);
+      await client.closed;
+    } catch (error) {
+      this.#options.log('the companion was lost', (error as Error).message);
+    } finally {
+      client[Symbol.dispose]();
+      this.#client = undefined;
+      this.#state = null;
+    }
+  }
+
+  #tell(state: RuntimeState['state'], detail: string | null): void {
+    this.#runtime = { state, detail };
+    this.#options.log(`runtime ${state}`, detail ?? '');
+    this.#options.onRuntime(this.#runtime);
+  }
+}

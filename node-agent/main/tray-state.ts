@@ -1,0 +1,29 @@
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
+import type { RuntimeState } from './runtime-keeper.ts';
+import type { TrayState } from './tray.ts';
+
+const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).host : address);
+
+/** What the tray says of a companion, in one line. */
+export function describeForTray(runtime: RuntimeState, companion: CompanionState | null): TrayState {
+  if (companion === null)
+    return {
+      mark: runtime.state === 'restarting' ? 'problem' : 'disconnected',
+      line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
+      isPaused: false,
+    };
+  const { settings, paired, connection, problem, running } = companion;
+  const state = (mark: TrayState['mark'], line: string): TrayState => ({
+    mark,
+    line: visibleLine(line).slice(0, 120),
+    isPaused: settings.paused,
+  });
+  if (settings.paused) return state('paused', 'Paused: nothing runs');
+  if (problem !== null) return state('problem', 'Needs your attention');
+  if (paired === null) return state('disconnected', 'Not paired');
+  if (!connection.isUp) return state('disconnected', `Not connected to ${hostOf(paired.hub)}`);
+  if (running.length > 0)
+    return state('connected', running.length === 1 ? 'A command runs' : `${running.length} commands run`);
+  return state('connected', `Connected to ${hostOf(paired.hub)}`);
+}

@@ -1,0 +1,16 @@
+import { contextBridge, ipcRenderer } from 'electron';
+import type { CompanionBridge, WindowAnswer, WindowEvent } from '../../shared/companion/app.ts';
+
+// All that the page gets: what it asks and hears is judged on the other side.
+const bridge: CompanionBridge = {
+  call: (method, params) => ipcRenderer.invoke('companion:call', { method, params }) as Promise<WindowAnswer>,
+  onEvent: (listener) => {
+    const hear = (_event: unknown, event: WindowEvent) => listener(event);
+    ipcRenderer.on('companion:event', hear);
+    return () => {
+      ipcRenderer.off('companion:event', hear);
+    };
+  },
+};
+
+contextBridge.exposeInMainWorld('companion', bridge);

@@ -1,0 +1,146 @@
+import { ipcRenderer } from 'electron';
+
+/**
+ * Records in the app's own name, for systems where only an app may: it runs beside an empty page that nobody sees, and answers one request of the main
+ * process at a time with bytes. Nothing of it is reachable from a page.
+ */
+
+const sampleRate = 16_000;
+const warmUpFrames = 15;
+
+type MediaRequest =
+  | { id: number; kind: 'camera'; device: string | null }
+  | { id: number; kind: 'audio'; device: string | null; seconds: number }
+  /** A source that was just chosen, or null for the one that is still seen. */
+  | { id: number; kind: 'screen'; source: string | null; contentType: string; quality: number };
+
+/** Kept from picture to picture: where the desktop asks a person, it asks once for each stream. */
+let seen: MediaStream | undefined;
+
+/** What Chromium calls a captured screen, which no standard names. */
+interface ScreenConstraints {
+  mandatory: { chromeMediaSource: 'desktop'; chromeMediaSourceId: string; maxFrameRate: number };
+}
+
+/** A device by its id or the name its owner knows it by. */
+async function constraintFor(kind: 'videoinput' | 'audioinput', device: string | null): Promise<MediaTrackConstraints> {
+  if (device === null) return {};
+  const found = (await navigator.mediaDevices.enumerateDevices()).find(
+    (one) => one.kind === kind && [one.deviceId, one.label].includes(device),
+  );
+  if (found === undefined) throw new Error(`There is no device "${device}".`);
+  return { deviceId: { exact: found.deviceId } };
+}
+
+async function takePicture(device: string | null): Promise<ArrayBuffer> {
+  const stream = await navigator.mediaDevices.getUserMedia({
+    video: { ...(await constraintFor('videoinput', device)), width: { ideal: 1_920 }, height: { ideal: 1_080 } },
+  });
+  try {
+    // The first frames of a camera are dark, until it has measured the light.
+    return await frameOf(stream, warmUpFrames, { type: 'image/jpeg', quality: 0.9 });
+  } finally {
+    for (const track of stream.getTracks()) track.stop();
+  }
+}
+
+async function frameOf(stream: MediaStream, frames: number, form: ImageEncodeOptions): Promise<ArrayBuffer> {
+  const video = document.createElement('video');
+  try {
+    video.muted = true;
+    video.srcObject = stream;
+    await video.play();
+    for (let frame = 0; frame < frames; frame += 1) await new Promise((done) => video.requestVideoFrameCallback(done));
+    const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+    canvas.getContext('2d')?.drawImage(video, 0, 0);
+    return await (await canvas.convertToBlob(form)).arrayBuffer();
+  } finally {
+    video.srcObject = null;
+  }
+}
+
+/** A picture of the screen; null when none is seen any more, and one must be chosen. */
+async function takeScreen(source: string | null, form: ImageEncodeOptions): Promise<ArrayBuffer | null> {
+  if (source !== null) {
+    for (const track of seen?.getTracks() ?? []) track.stop();
+    const video: ScreenConstraints = {
+      mandatory: { chromeMediaSource: 'desktop', chromeMediaSourceId: source, maxFrameRate: 5 },
+    };
+    seen = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
+  }
+  // The person may have ended it, by a click on what the desktop shows meanwhile.
+  if (seen?.getVideoTracks()[0]?.readyState !== 'live') return null;
+  return frameOf(seen, 0, form);
+}
+
+async function recordSound(device: string | null, seconds: number): Promise<ArrayBuffer> {
+  const stream = await navigator.mediaDevices.getUserMedia({
+    audio: {
+      ...(await constraintFor('audioinput', device)),
+      echoCancellation: false,
+      noiseSuppression: false,
+      autoGainControl: false,
+    },
+  });
+  const context = new AudioContext({ sampleRate });
+  try {
+    const wanted = Math.round(seconds * sampleRate);
+    const samples = new Float32Array(wanted);
+    let taken = 0;
+    const source = context.createMediaStreamSource(stream);
+    // A worklet would need a script of its own, which the page's policy refuses; this runs beside the page.
+    const tap = context.createScriptProcessor(4_096, 1, 1);
+    await new Promise<void>((done) => {
+      tap.onaudioprocess = ({ inputBuffer }) => {
+        const part = inputBuffer.getChannelData(0).subarray(0, wanted - taken);
+        samples.set(part, taken);
+        taken += part.length;
+        if (taken >= wanted) done();
+      };
+      source.connect(tap);
+      tap.connect(context.destination);
+    });
+    tap.onaudioprocess = null;
+    return toWav(samples);
+  } finally {
+    for (const track of stream.getTracks()) track.stop();
+    await context.close();
+  }
+}
+
+/** PCM, 16 bits, one channel, in a WAV file. */
+function toWav(samples: Float32Array): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(44 + samples.length * 2));
+  const text = (at: number, letters: string) =>
+    [...letters].forEach((letter, index) => view.setUint8(at + index, letter.charCodeAt(0)));
+  text(0, 'RIFF');
+  view.setUint32(4, 36 + samples.length * 2, true);
+  text(8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRate, true);
+  view.setUint32(28, sampleRate * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  text(36, 'data');
+  view.setUint32(40, samples.length * 2, true);
+  samples.forEach((sample, index) =>
+    view.setInt16(44 + index * 2, Math.round(Math.max(-1, Math.min(1, sample)) * 32_767), true),
+  );
+  return view.buffer as ArrayBuffer;
+}
+
+function take(request: MediaRequest): Promise<ArrayBuffer | null> {
+  if (request.kind === 'camera') return takePicture(request.device);
+  if (request.kind === 'audio') return recordSound(request.device, request.seconds);
+  return takeScreen(request.source, { type: request.contentType, quality: request.quality / 100 });
+}
+
+ipcRenderer.on('recorder:take', (_event, request: MediaRequest) => {
+  take(request).then(
+    (bytes) => ipcRenderer.send('recorder:taken', { id: request.id, bytes }),
+    (error: Error) =>
+      ipcRenderer.send('recorder:taken', { id: request.id, problem: `${error.name}: ${error.message}` }),
+  );
+});

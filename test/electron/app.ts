@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { _electron } from 'playwright-core';
+import type { ElectronApplication, Page } from 'playwright-core';
+import type { AppState, WindowAnswer } from '../../shared/companion/app.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { until } from '../fixtures/until.ts';
+import type { TestDesktop } from './desktop.ts';
+import { electronArguments, electronPath } from './electron-runtime.ts';
+
+/** The app as its person has it, with a data folder of its own. */
+export interface TestApp extends AsyncDisposable {
+  electron: ElectronApplication;
+  page: Page;
+  /** Resolves with its exit code. */
+  ended: Promise<number | null>;
+  dataFolder: string;
+  pid: number;
+  call(method: string, params?: unknown): Promise<WindowAnswer>;
+  appState(): Promise<AppState>;
+  /** What the companion says of itself; null while there is none. */
+  companion(): Promise<CompanionState | null>;
+  /** Starts the app again, as a click on its icon would, and answers how that start ended. */
+  again(...args: string[]): Promise<number | null>;
+  log(): Promise<string>;
+  isVisible(): Promise<boolean>;
+  kill(): Promise<void>;
+}
+
+const startDeadlineMs = 30_000;
+
+export interface AppOptions {
+  args?: string[];
+  env?: Record<string, string>;
+  dataFolder?: string;
+  /** Whether the companion is waited for. */
+  isReady?: boolean;
+  executablePath?: string;
+  asRoot?: boolean;
+}
+
+export async function startApp(desktop: TestDesktop, options: AppOptions = {}): Promise<TestApp> {
+  const dataFolder = options.dataFolder ?? join(await mkdtemp(join(tmpdir(), 'outrigger-app-')), 'data');
+  const env = { ...desktop.env, OUTRIGGER_COMPANION_HOME: dataFolder, ...options.env };
+  const executablePath = options.executablePath ?? (electronPath as string);
+  const args = [...electronArguments(options.asRoot), ...(options.args ?? [])];
+  const electron = await _electron.launch({
+    executablePath,
+    args,
+    env,
+    timeout: startDeadlineMs,
+    chromiumSandbox: !args.includes('--no-sandbox'),
+  });
+  const child = electron.process();
+  const pid = child.pid as number;
+  const page = await electron.firstWindow();
+  await page.waitForLoadState('load');
+  const call: TestApp['call'] = (method, params = {}) =>
+    page.evaluate(
+      ([name, values]) =>
+        (window as unknown as { companion: { call(name: string, params: unknown): Promise<never> } }).companion.call(
+          name,
+          values,
+        ),
+      [method, params] as const,
+    );
+  const resultOf = (answer: WindowAnswer) => ('result' in answer ? answer.result : null);
+  const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+  const app: TestApp = {
+    electron,
+    page,
+    ended,
+    dataFolder,
+    pid,
+    call,
+    appState: async () => resultOf(await call('app.state')) as AppState,
+    companion: async () => resultOf(await call('state')) as CompanionState | null,
+    again: (...more) =>
+      new Promise((done) => {
+        const second = spawn(executablePath, [...args, ...more], { env, stdio: 'ignore' });
+        const timer = setTimeout(() => second.kill('SIGKILL'), startDeadlineMs);
+        second.once('exit', (code) => {
+          clearTimeout(timer);
+          done(code);
+        });
+      }),
+    log: () => readFile(join(dataFolder, 'logs', 'app.log'), 'utf8'),
+    isVisible: () =>
+      electron.evaluate(({ BrowserWindow }) =>
+        BrowserWindow.getAllWindows().some((one) => one.isVisible() && !one.isMinimized()),
+      ),
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    async [Symbol.asyncDispose]() {
+      await app.kill();
+      if (options.dataFolder === undefined)
+        await rm(join(dataFolder, '..'), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+  if (options.isReady !== false) {
+    try {
+      await until(
+        async () => (await app.companion()) !== null,
+        () => 'the companion did not start',
+        startDeadlineMs,
+      );
+    } catch (error) {
+      await app.kill();
+      throw error;
+    }
+  }
+  return app;
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { until } from '../fixtures/until.ts';
+import { startApp } from './app.ts';
+import type { TestApp } from './app.ts';
+import { hasDesktop, startDesktop } from './desktop.ts';
+import type { TestDesktop } from './desktop.ts';
+import { electronPath, needsElectron } from './electron-runtime.ts';
+
+/** What the app records by itself, as on macOS and Wayland, here with the devices that Chromium makes up: a green picture that moves, and a beep. */
+describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in its own name ${needsElectron}`, () => {
+  let desktop: TestDesktop;
+  let hub: TestHub;
+  let workspace: TestWorkspace;
+  let app: TestApp;
+  let nodeId: string;
+  beforeAll(async () => {
+    [desktop, hub] = await Promise.all([startDesktop(), startHub()]);
+    workspace = await hub.workspace();
+    app = await startApp(desktop, {
+      args: ['--use-fake-device-for-media-stream'],
+      env: { OUTRIGGER_APP_CAPTURE: '1' },
+    });
+    const node = await workspace.api.call('createAutomationNode', { body: {} });
+    nodeId = node.nodeId;
+    await app.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
+    for (const power of ['screen', 'camera', 'audio']) await app.call('change', { change: 'allow', power });
+    await until(
+      async () => (await app.companion())?.connection.isUp === true,
+      () => 'the companion did not connect',
+    );
+  });
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]();
+    await hub?.[Symbol.asyncDispose]();
+    await desktop?.[Symbol.asyncDispose]();
+  });
+
+  async function capture(skillId: string, input: Record<string, unknown> = {}): Promise<{ run: Run; bytes: Buffer }> {
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'capture', stepsJson: [{ type: 'skill', skillId, input: { nodeId, ...input } as never }] },
+    });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const { artifactId } = (run.stepsResultJson[0]?.output ?? {}) as { artifactId?: string };
+    const answer = await fetch(`${hub.url}/v1/automations/artifacts/${String(artifactId)}`, {
+      headers: { 'x-api-key': workspace.key },
+    });
+    return { run, bytes: Buffer.from(await answer.arrayBuffer()) };
+  }
+
+  test('is the screen at its full size, in the form that was asked for', async () => {
+    const png = await capture('node.capture_screen');
+    expect(png.run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/png', width: 1280, height: 800 });
+    const jpeg = await capture('node.capture_screen', { format: 'jpeg', quality: 40 });
+    expect(jpeg.run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg', width: 1280, height: 800 });
+    expect((await capture('node.capture_screen', { display: 7 })).run).toMatchObject({
+      error: { message: expect.stringContaining('no display 7') as string },
+    });
+  });
+
+  test('is the screen as it is seen in a stream that goes on, as under Wayland', async () => {
+    const node = await workspace.api.call('createAutomationNode', { body: {} });
+    await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
+    await streaming.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
+    await streaming.call('change', { change: 'allow', power: 'screen' });
+    for (const format of ['png', 'jpeg']) {
+      const { run } = await capture('node.capture_screen', { nodeId: node.nodeId, format });
+      expect(run.stepsResultJson[0]?.output).toMatchObject({
+        contentType: `image/${format}`,
+        width: 1280,
+        height: 800,
+      });
+    }
+    const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
+    expect(await pages()).toBe(2);
+    await streaming.call('change', { change: 'pause' });
+    await expect.poll(pages).toBe(1);
+  });
+
+  test('is a picture of the camera that shows something', async () => {
+    const { run, bytes } = await capture('node.capture_camera');
+    expect(run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg' });
+    // Decoded by the app itself: some of it is bright, and not all of it is the same.
+    const spread = await app.electron.evaluate(({ nativeImage }, base64) => {
+      const pixels = nativeImage.createFromBuffer(Buffer.from(base64, 'base64')).toBitmap();
+      let [least, most] = [255, 0];
+      for (let at = 1; at < pixels.length; at += 4) {
+        least = Math.min(least, pixels[at] as number);
+        most = Math.max(most, pixels[at] as number);
+      }
+      return most - least;
+    }, bytes.toString('base64'));
+    expect(spread).toBeGreaterThan(100);
+  });
+
+  test('is sound of the microphone that is not silent, as long as was asked for', async () => {
+    const { run, bytes } = await capture('node.capture_audio', { seconds: 2 });
+    expect(run).toMatchObject({ status: 'succeeded' });
+    expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
+    expect({ channels: bytes.readUInt16LE(22), rate: bytes.readUInt32LE(24), bits: bytes.readUInt16LE(34) }).toEqual({
+      channels: 1,
+      rate: 16_000,
+      bits: 16,
+    });
+    const samples = bytes.subarray(44);
+    expect(samples.length).toBe(2 * 16_000 * 2);
+    let loudest = 0;
+    for (let at = 0; at + 1 < samples.length; at += 2) loudest = Math.max(loudest, Math.abs(samples.readInt16LE(at)));
+    expect(loudest).toBeGreaterThan(1_000);
+  });
+
+  test('stays with the page that records: the window itself is permitted nothing', async () => {
+    const outcome = await app.page.evaluate(() =>
+      navigator.mediaDevices.getUserMedia({ audio: true }).then(
+        () => 'allowed',
+        (error: Error) => error.name,
+      ),
+    );
+    expect(outcome).toBe('NotAllowedError');
+  });
+});

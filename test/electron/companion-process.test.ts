@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp } from './app.ts';
+import { hasDesktop, startDesktop } from './desktop.ts';
+import type { TestDesktop } from './desktop.ts';
+import { electronPath, needsElectron } from './electron-runtime.ts';
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
+
+describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the app ${needsElectron}`, () => {
+  let desktop: TestDesktop;
+  beforeAll(async () => {
+    desktop = await startDesktop();
+  });
+  afterAll(async () => {
+    await desktop?.[Symbol.asyncDispose]();
+  });
+
+  test('is started again when it is killed, and the window is told', async () => {
+    await using app = await startApp(desktop);
+    const before = (await app.companion())?.pid as number;
+    await app.page.evaluate(() => {
+      const seen: unknown[] = [];
+      Object.assign(globalThis, { seen });
+      (
+        globalThis as unknown as {
+          companion: { onEvent(listener: (event: { event: string; state: unknown }) => void): void };
+        }
+      ).companion.onEvent((event) => {
+        if (event.event === 'app') seen.push(event.state);
+      });
+    });
+    process.kill(before, 'SIGKILL');
+    await expect.poll(async () => (await app.companion())?.pid ?? before).not.toBe(before);
+    expect((await app.appState()).runtime).toEqual({ state: 'running', detail: null });
+    const seen = await app.page.evaluate(() => (globalThis as unknown as { seen: unknown[] }).seen);
+    expect(seen).toContainEqual(
+      expect.objectContaining({
+        runtime: { state: 'restarting', detail: expect.stringContaining('It starts again in 1 s.') as string },
+      }),
+    );
+  });
+
+  test('ends when the app is killed', async () => {
+    await using app = await startApp(desktop);
+    const { pid } = (await app.companion()) as { pid: number };
+    await app.kill();
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+});

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hasOwnerOnBus } from '../../node-agent/main/session-bus.ts';
+import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
+import { until } from '../fixtures/until.ts';
+
+/** A desktop of a test's own: a virtual screen and a private bus, with a home folder that nobody else has. */
+export interface TestDesktop extends AsyncDisposable {
+  env: Record<string, string>;
+  home: string;
+  /** Starts the key store of GNOME on the bus, unlocked. */
+  startKeyStore(): Promise<void>;
+}
+
+export const hasDesktop = findTool('Xvfb') !== null && findTool('dbus-daemon') !== null;
+export const hasKeyStore = findTool('gnome-keyring-daemon') !== null;
+
+/** Starts a program, and answers the first line that it prints. */
+async function startAndRead(
+  children: ChildProcess[],
+  [command, ...args]: [string, ...string[]],
+  env: Record<string, string>,
+): Promise<string> {
+  const child = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  children.push(child);
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  await until(
+    () => text.includes('\n'),
+    () => `${command} did not start`,
+  );
+  return text.split('\n')[0] as string;
+}
+
+export async function startDesktop(): Promise<TestDesktop> {
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-desktop-'));
+  const runtimeFolder = join(home, 'runtime');
+  await mkdir(runtimeFolder, { mode: 0o700 });
+  const children: ChildProcess[] = [];
+  const base = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    XDG_RUNTIME_DIR: runtimeFolder,
+    XDG_CURRENT_DESKTOP: 'test',
+    LANG: 'C.UTF-8',
+  };
+  const display = `:${await startAndRead(children, ['Xvfb', '-displayfd', '1', '-screen', '0', '1280x800x24', '-nolisten', 'tcp'], base)}`;
+  const bus = await startAndRead(children, ['dbus-daemon', '--session', '--nofork', '--print-address'], {
+    ...base,
+    DISPLAY: display,
+  });
+  const env = { ...base, DISPLAY: display, DBUS_SESSION_BUS_ADDRESS: bus };
+  return {
+    env,
+    home,
+    async startKeyStore() {
+      const child = spawn('gnome-keyring-daemon', ['--foreground', '--unlock', '--components=secrets'], {
+        env,
+        stdio: ['pipe', 'ignore', 'ignore'],
+      });
+      children.push(child);
+      // Its password; the keyring is made with it.
+      child.stdin.end('password');
+      await until(
+        () => hasOwnerOnBus('org.freedesktop.secrets', bus),
+        () => 'no key store',
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children.toReversed()) child.kill('SIGKILL');
+      await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startApp } from './app.ts';
+import { hasDesktop, hasKeyStore, startDesktop } from './desktop.ts';
+import { electronPath, needsElectron } from './electron-runtime.ts';
+
+describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needsElectron}`, () => {
+  let hub: TestHub;
+  let workspace: TestWorkspace;
+  beforeAll(async () => {
+    hub = await startHub();
+    workspace = await hub.workspace();
+  });
+  afterAll(() => hub?.[Symbol.asyncDispose]());
+  const newCode = async () => (await workspace.api.call('createAutomationNode', { body: {} })).pairingCode;
+  const identityIn = async (dataFolder: string) =>
+    JSON.parse(await readFile(join(dataFolder, 'identity.json'), 'utf8')) as Record<string, string>;
+
+  test.skipIf(!hasKeyStore)(
+    'lies in the key store where there is one, and only the app opens it (needs gnome-keyring)',
+    async () => {
+      await using desktop = await startDesktop();
+      await desktop.startKeyStore();
+      await using app = await startApp(desktop);
+      expect((await app.companion())?.keyStore.name).toContain('keyring');
+      expect(await app.call('pair', { code: await newCode(), hub: hub.url })).toHaveProperty('result');
+      expect((await app.companion())?.paired).toMatchObject({ hub: hub.url, secretIn: 'key_store' });
+      const identity = await identityIn(app.dataFolder);
+      expect(identity).not.toHaveProperty('deviceSecret');
+      expect(identity['sealedSecret']).toEqual(expect.any(String));
+      await expect.poll(async () => (await app.companion())?.connection.isUp).toBe(true);
+
+      // Another process of the app opens it again.
+      await app.kill();
+      await using again = await startApp(desktop, { dataFolder: app.dataFolder });
+      await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
+    },
+  );
+
+  test('lies in a file that only its owner reads where there is none, once they said so', async () => {
+    await using desktop = await startDesktop();
+    await using app = await startApp(desktop);
+    expect((await app.companion())?.keyStore.name).toBeNull();
+    const code = await newCode();
+    expect(await app.call('pair', { code, hub: hub.url })).toMatchObject({
+      error: { message: expect.stringContaining('no key store') as string },
+    });
+    expect((await app.companion())?.paired).toBeNull();
+    expect(await app.call('pair', { code, hub: hub.url, secretInFile: true })).toHaveProperty('result');
+    expect((await app.companion())?.paired).toMatchObject({ secretIn: 'file' });
+    await expect.poll(async () => (await app.companion())?.connection.isUp).toBe(true);
+  });
+});

@@ -1,0 +1,168 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askCompanion } from '../../node-agent/runtime/control/client.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { processesWith } from '../fixtures/companion.ts';
+import { startApp } from './app.ts';
+import type { TestApp } from './app.ts';
+import { hasDesktop, startDesktop } from './desktop.ts';
+import type { TestDesktop } from './desktop.ts';
+import { electronPath, needsElectron } from './electron-runtime.ts';
+
+describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${needsElectron}`, () => {
+  let desktop: TestDesktop;
+  let app: TestApp;
+  beforeAll(async () => {
+    desktop = await startDesktop();
+    app = await startApp(desktop);
+  });
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]();
+    await desktop?.[Symbol.asyncDispose]();
+  });
+
+  const minimise = () =>
+    app.electron.evaluate(({ BrowserWindow }) => {
+      // Without a window manager nothing minimises a window; hiding it is what one would see.
+      BrowserWindow.getAllWindows()[0]?.hide();
+    });
+
+  test('while it runs only shows its window', async () => {
+    await minimise();
+    expect(await app.isVisible()).toBe(false);
+    expect(await app.again()).toBe(0);
+    await expect.poll(() => app.isVisible()).toBe(true);
+    expect((await app.companion())?.settings.paused).toBe(false);
+  });
+
+  test('with --pause pauses the one that runs, and shows nothing', async () => {
+    await minimise();
+    expect(await app.again('--pause')).toBe(0);
+    await expect.poll(async () => (await app.companion())?.settings.paused).toBe(true);
+    expect(await app.isVisible()).toBe(false);
+    await app.call('change', { change: 'resume' });
+    expect((await app.companion())?.settings.paused).toBe(false);
+  });
+
+  test('with --pause while none runs leaves its word for the next one', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
+    const dataFolder = join(home, 'data');
+    try {
+      await using first = await startApp(desktop, { dataFolder });
+      await first.kill();
+      expect(await first.again('--pause')).toBe(0);
+      const settings = JSON.parse(await readFile(join(dataFolder, 'settings.json'), 'utf8')) as LocalSettings;
+      expect(settings.paused).toBe(true);
+    } finally {
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
+  });
+
+  test('with a link shows what it would pair with, and asks nobody before its owner agrees', async () => {
+    let requests = 0;
+    const hostile = createServer((_request, response) => {
+      requests += 1;
+      response.end('{}');
+    });
+    hostile.on('connection', () => {
+      requests += 1;
+    });
+    await new Promise<void>((done) => hostile.listen(0, '127.0.0.1', done));
+    const { port } = hostile.address() as AddressInfo;
+    const link = (hub: string) => `outrigger://pair?hub=${encodeURIComponent(hub)}&code=ABCD-EFGH`;
+    try {
+      await minimise();
+      expect(await app.again(link(`http://localhost:${port}`))).toBe(0);
+      await expect
+        .poll(async () => (await app.appState()).pairingLink)
+        .toEqual({
+          code: 'ABCD-EFGH',
+          hub: `http://localhost:${port}`,
+          looksLike: null,
+          isEncrypted: false,
+          isLocal: true,
+          problem: null,
+        });
+      expect(await app.isVisible()).toBe(true);
+
+      expect(await app.again(link('https://аpple.example/<img src=x onerror=alert(1)>'))).toBe(0);
+      await expect
+        .poll(async () => (await app.appState()).pairingLink)
+        .toMatchObject({
+          hub: 'https://xn--pple-43d.example/%3Cimg%20src=x%20onerror=alert(1)%3E',
+          looksLike: 'аpple.example',
+        });
+
+      expect(await app.again(link(`https://bank.example@127.0.0.1:${port}/`))).toBe(0);
+      await expect.poll(async () => (await app.appState()).pairingLink?.problem).toContain('user name');
+      // It is dismissed, and nothing came of any of them.
+      await app.call('app.dismissPairingLink');
+      expect((await app.appState()).pairingLink).toBeNull();
+      expect(await app.companion()).toMatchObject({ paired: null });
+      expect(requests).toBe(0);
+
+      // The owner's word is what connects.
+      await app.call('pair', { code: 'ABCD-EFGH', hub: `http://localhost:${port}`, secretInFile: true });
+      expect(requests).toBeGreaterThan(0);
+    } finally {
+      hostile.closeAllConnections();
+      hostile.close();
+    }
+  });
+
+  test('without a tray keeps its window when that is closed', async () => {
+    expect((await app.appState()).hasTray).toBe(false);
+    const { isDestroyed, isVisible } = await app.electron.evaluate(({ BrowserWindow }) => {
+      const [own] = BrowserWindow.getAllWindows();
+      own?.show();
+      own?.close();
+      return { isDestroyed: own?.isDestroyed(), isVisible: own?.isVisible() };
+    });
+    expect({ isDestroyed, isVisible }).toEqual({ isDestroyed: false, isVisible: true });
+  });
+
+  test('tells the shortcut that pauses, where the desktop honours one', async () => {
+    expect((await app.appState()).pauseShortcut).toBe('Control+Alt+Shift+P');
+  });
+
+  test('that is asked to quit ends its companion with it', async () => {
+    await using other = await startApp(desktop);
+    const { pid } = (await other.companion()) as { pid: number };
+    await other.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);
+    expect(await other.ended).toBe(0);
+    expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+    expect(await other.log()).toContain('runtime stopped');
+  });
+
+  test('comes by itself after a fault of the app, on the same data folder', async () => {
+    await using other = await startApp(desktop);
+    const companion = (await other.companion())?.pid;
+    await other.electron
+      .evaluate(() => {
+        setTimeout(() => {
+          throw new Error('planted, with a secret '.concat('x'.repeat(50)));
+        }, 10);
+      })
+      .catch(() => undefined);
+    expect(await other.ended).toBe(1);
+    const isBack = async () => {
+      const state = await askCompanion(new DataFolder(other.dataFolder), 'state', {}).catch(() => null);
+      return state !== null && state.pid !== companion;
+    };
+    try {
+      await expect.poll(isBack).toBe(true);
+      const log = await other.log();
+      expect(log).toMatch(
+        /a fault of the app, the app starts again in 1000 ms: Error: planted, with a secret \[left out\]/,
+      );
+      expect(log.match(/the app starts: /g)).toHaveLength(2);
+    } finally {
+      for (const pid of processesWith(other.dataFolder)) process.kill(pid, 'SIGKILL');
+    }
+  });
+});

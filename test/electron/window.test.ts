@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApp } from './app.ts';
+import type { TestApp } from './app.ts';
+import { hasDesktop, startDesktop } from './desktop.ts';
+import type { TestDesktop } from './desktop.ts';
+import { electronPath, needsElectron } from './electron-runtime.ts';
+
+describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${needsElectron}`, () => {
+  let desktop: TestDesktop;
+  let app: TestApp;
+  beforeAll(async () => {
+    desktop = await startDesktop();
+    app = await startApp(desktop);
+  });
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]();
+    await desktop?.[Symbol.asyncDispose]();
+  });
+
+  test('opens, and its companion answers through it', async () => {
+    expect(await app.isVisible()).toBe(true);
+    expect(await app.companion()).toMatchObject({ paired: null, dataFolder: app.dataFolder });
+    expect(await app.appState()).toMatchObject({ runtime: { state: 'running' }, hasTray: false, pairingLink: null });
+  });
+
+  test('lives in a sandbox, apart from what the preload does, without Node', async () => {
+    expect(
+      await app.page.evaluate(() => ({
+        require: typeof (globalThis as { require?: unknown }).require,
+        process: typeof (globalThis as { process?: unknown }).process,
+        bridge: Object.keys((globalThis as unknown as { companion: object }).companion).toSorted(),
+      })),
+    ).toEqual({ require: 'undefined', process: 'undefined', bridge: ['call', 'onEvent'] });
+    expect(
+      await app.electron.evaluate(({ BrowserWindow }) => {
+        const contents = BrowserWindow.getAllWindows()[0]?.webContents as unknown as {
+          getLastWebPreferences(): Record<string, unknown>;
+        };
+        const { sandbox, contextIsolation, nodeIntegration, webviewTag } = contents.getLastWebPreferences();
+        return { sandbox, contextIsolation, nodeIntegration, webviewTag: webviewTag ?? false };
+      }),
+    ).toEqual({ sandbox: true, contextIsolation: true, nodeIntegration: false, webviewTag: false });
+  });
+
+  test('stands under a policy that lets nothing in, with Trusted Types', async () => {
+    const { headers, address } = await app.page.evaluate(async () => {
+      const answer = await fetch(location.href).catch((error: Error) => error);
+      return { headers: answer instanceof Error ? 'refused' : 'read', address: location.href };
+    });
+    expect({ headers, address }).toEqual({ headers: 'refused', address: 'outrigger-app://window/' });
+    const violations = await app.page.evaluate(async () => {
+      const seen: string[] = [];
+      document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => seen.push(effectiveDirective));
+      const attempt = (act: () => unknown) => {
+        try {
+          act();
+        } catch (error) {
+          seen.push((error as Error).name);
+        }
+      };
+      attempt(() =>
+        document.body.append(Object.assign(document.createElement('img'), { src: 'https://example.org/x.png' })),
+      );
+      attempt(() =>
+        document.body.append(Object.assign(document.createElement('iframe'), { src: 'https://example.org/' })),
+      );
+      attempt(() => {
+        const form = Object.assign(document.createElement('form'), { action: 'https://example.org/', method: 'post' });
+        document.body.append(form);
+        form.submit();
+      });
+      attempt(() => {
+        document.createElement('div').innerHTML = '<b>x</b>';
+      });
+      attempt(() => setTimeout('document.title = 1' as unknown as () => void, 0));
+      await new Promise((done) => setTimeout(done, 300));
+      return seen.toSorted();
+    });
+    expect(violations).toEqual(
+      expect.arrayContaining(['TypeError', 'form-action', 'frame-src', 'img-src', 'require-trusted-types-for']),
+    );
+  });
+
+  test('goes nowhere, opens nothing and is permitted nothing', async () => {
+    const outcome = await app.page.evaluate(async () => {
+      const opened = window.open('https://example.org/');
+      location.href = 'https://example.org/';
+      location.href = 'file:///etc/passwd';
+      const denied = (promise: Promise<unknown>) =>
+        promise.then(
+          () => 'allowed',
+          (error: Error) => error.name,
+        );
+      return {
+        opened: opened === null,
+        notifications: await Notification.requestPermission(),
+        media: await denied(navigator.mediaDevices.getUserMedia({ audio: true })),
+        screen: await denied(navigator.mediaDevices.getDisplayMedia()),
+        geolocation: (await navigator.permissions.query({ name: 'geolocation' })).state,
+      };
+    });
+    expect(outcome).toMatchObject({ opened: true, notifications: 'denied', geolocation: 'denied' });
+    expect(outcome.media).not.toBe('allowed');
+    expect(outcome.screen).not.toBe('allowed');
+    expect(app.page.url()).toBe('outrigger-app://window/');
+    expect(app.electron.windows()).toHaveLength(1);
+    expect(await app.log()).toContain('navigation refused: https://example.org/');
+  });
+
+  test('asks for nothing but what is declared, in its own main frame', async () => {
+    expect(await app.call('app.nothing')).toMatchObject({ error: { code: 'not_found' } });
+    expect(await app.call('app.copy', { text: 7 })).toMatchObject({ error: { code: 'invalid_input' } });
+    expect(await app.call('change', { change: 'pause', more: true })).toMatchObject({
+      error: { code: 'invalid_input' },
+    });
+    // Another page with the same preload, as one that came into the app would have.
+    const answer = await app.electron.evaluate(async ({ BrowserWindow, app: its }) => {
+      const preload = `${its.getAppPath()}/node-agent/dist/preload.cjs`;
+      const other = new BrowserWindow({ show: false, webPreferences: { preload, sandbox: true } });
+      await other.loadURL('outrigger-app://window/');
+      const answered: unknown = await other.webContents.executeJavaScript("companion.call('app.state', {})");
+      other.destroy();
+      return answered;
+    });
+    expect(answer).toMatchObject({ error: { code: 'forbidden' } });
+  });
+
+  test('is loaded again when its page dies', async () => {
+    const read = () =>
+      app.electron.evaluate(({ BrowserWindow }) => {
+        const contents = BrowserWindow.getAllWindows()[0]?.webContents;
+        return {
+          process: contents?.getOSProcessId(),
+          isLoading: contents?.isLoading(),
+          isCrashed: contents?.isCrashed(),
+        };
+      });
+    const { process: before } = await read();
+    process.kill(before as number, 'SIGKILL');
+    await expect.poll(async () => (await app.log()).includes('the window ended and is loaded again')).toBe(true);
+    await expect.poll(read).toMatchObject({ isLoading: false, isCrashed: false });
+    expect((await read()).process).not.toBe(before);
+  });
+});
