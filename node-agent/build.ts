@@ -3,6 +3,7 @@ import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'vite';
 import type { InlineConfig } from 'vite';
+import { buildValues } from './package/build-values.ts';
 
 /**
  * Bundles the app into `node-agent/dist`: Electron strips no types, and a package of a few files starts sooner than one of thousands. The oldest runtime
@@ -23,6 +24,7 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
   publicDir: false,
   // Node's own resolution, so that packages give what they give without a bundler.
   resolve: { conditions: ['node', 'import', 'module', 'default'], mainFields: ['module', 'main'] },
+  define: buildValues(process.env),
   ssr: { noExternal: true, target: 'node' },
   build: {
     ssr: true,
@@ -65,3 +67,4 @@ await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
 await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
 await build({ configFile: join(here, 'renderer/vite.config.ts'), logLevel: 'error' });
 copyPlaywright();
+cpSync(join(here, 'resources/icons/tray'), join(outDir, 'icons/tray'), { recursive: true });

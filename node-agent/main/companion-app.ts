@@ -8,15 +8,19 @@ import { changeSettings } from '../runtime/owner-changes.ts';
 import type { AppArguments } from './app-arguments.ts';
 import { createCallHandlers } from './app-handlers.ts';
 import type { AppLog } from './app-log.ts';
-import { createCallRouter } from './call-router.ts';
+import type { Autostart } from './autostart.ts';
+import { AppError, createCallRouter } from './call-router.ts';
 import { CompanionWindow } from './companion-window.ts';
 import { createHostHandlers, readOffer } from './host-handlers.ts';
+import { whenIdle } from './idle.ts';
+import { findAutostart, openUpdater, startInstead } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
 import { Recorder } from './recorder.ts';
 import { RuntimeKeeper } from './runtime-keeper.ts';
 import { startRuntimeProcess } from './runtime-process.ts';
 import { describeForTray } from './tray-state.ts';
 import { CompanionTray, desktopHasTray } from './tray.ts';
+import type { Updater } from './updates/updater.ts';
 import { isOfWindow } from './window-files.ts';
 import { serveWindow } from './window-scheme.ts';
 
@@ -26,6 +30,7 @@ const trayLookMs = 5_000;
 /** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
 export class CompanionApp {
   readonly #folder: DataFolder;
+  readonly #distFolder: string;
   readonly #log: AppLog;
   readonly #recorder: Recorder;
   readonly #keeper: RuntimeKeeper;
@@ -34,6 +39,9 @@ export class CompanionApp {
   #link: PairingLink | null = null;
   #shortcut: string | null = null;
   #isQuitting = false;
+  readonly #autostart: Autostart | null;
+  #updater: Updater | undefined;
+  #isConfirmed = false;
 
   private constructor(
     folder: DataFolder,
@@ -42,6 +50,8 @@ export class CompanionApp {
     offer: Awaited<ReturnType<typeof readOffer>>,
   ) {
     this.#folder = folder;
+    this.#distFolder = distFolder;
+    this.#autostart = findAutostart(folder.path);
     this.#log = log;
     const note = (event: string, detail?: string) => log.write(event, detail);
     this.#recorder = new Recorder(distFolder);
@@ -55,7 +65,7 @@ export class CompanionApp {
           handlers: createHostHandlers(this.#recorder),
           log: note,
         }),
-      onRuntime: () => this.#publish(),
+      onRuntime: () => this.#runtimeChanged(),
       onEvent: (event) => {
         this.#window.send(event);
         if (event.event !== 'state') return;
@@ -70,9 +80,9 @@ export class CompanionApp {
       {
         state: () => this.state(),
         dismissPairingLink: () => this.#setLink(null),
-        setStartAtLogin: async () => undefined,
-        checkForUpdate: async () => undefined,
-        applyUpdate: async () => undefined,
+        setStartAtLogin: (on) => this.#setStartAtLogin(on),
+        checkForUpdate: async () => this.#updater?.check(),
+        applyUpdate: async () => this.#updater?.apply(),
         logFolder: log.folder,
       },
       this.#keeper,
@@ -105,6 +115,7 @@ export class CompanionApp {
     serveWindow(session.defaultSession, join(distFolder, 'renderer'));
     const its = new CompanionApp(folder, log, distFolder, await readOffer());
     its.#keeper.start();
+    await its.#followUpdates();
     await its.#lookForTray();
     setInterval(() => void its.#lookForTray(), trayLookMs).unref();
     its.#takeShortcut();
@@ -121,10 +132,16 @@ export class CompanionApp {
       platform: process.platform as AppState['platform'],
       runtime: this.#keeper.runtime,
       hasTray: this.#tray !== null,
-      startAtLogin: null,
+      startAtLogin: this.#autostart?.isOn() ?? null,
       pauseShortcut: this.#shortcut,
       pairingLink: this.#link,
-      update: { by: 'nobody', current: app.getVersion(), state: 'idle', version: null, detail: null },
+      update: this.#updater?.state ?? {
+        by: 'nobody',
+        current: app.getVersion(),
+        state: 'idle',
+        version: null,
+        detail: null,
+      },
     };
   }
 
@@ -154,8 +171,52 @@ export class CompanionApp {
     this.#window.letGo();
     globalShortcut.unregisterAll();
     this.#recorder.close();
+    await this.#updater?.[Symbol.asyncDispose]();
     await this.#keeper.stop();
     this.#tray?.remove();
+  }
+
+  async #followUpdates(): Promise<void> {
+    this.#updater = await openUpdater(this.#folder.path, {
+      onChange: () => this.#publish(),
+      whenIdle: (signal) =>
+        whenIdle(
+          () => this.#keeper.state,
+          () => this.#window.isVisible,
+          signal,
+        ),
+      standAside: async () => {
+        await this.#keeper.stop();
+        app.releaseSingleInstanceLock();
+      },
+      leave: (program) => {
+        this.#log.write('the app leaves for another version', program ?? '');
+        if (program !== null) startInstead(program);
+        app.exit(0);
+      },
+    });
+    this.#runtimeChanged();
+  }
+
+  /** A version works once its companion does: then it is the one to stay with. */
+  #runtimeChanged(): void {
+    const { state } = this.#keeper.runtime;
+    if (!this.#isConfirmed && this.#updater !== undefined && (state === 'running' || state === 'attached')) {
+      this.#isConfirmed = true;
+      this.#updater.confirmStarted();
+    }
+    this.#publish();
+  }
+
+  async #setStartAtLogin(on: boolean): Promise<void> {
+    if (this.#autostart === null)
+      throw new AppError('not_available', 'What runs here was not installed, and so has nothing to start at login.');
+    try {
+      this.#autostart.set(on);
+    } catch (error) {
+      throw new AppError('refused', (error as Error).message);
+    }
+    this.#publish();
   }
 
   #change(change: 'pause' | 'resume'): void {
@@ -185,6 +246,7 @@ export class CompanionApp {
     if (this.#isQuitting || isThere === (this.#tray !== null)) return;
     if (isThere)
       this.#tray = new CompanionTray(
+        join(this.#distFolder, 'icons/tray'),
         {
           open: () => this.#window.show(),
           pause: () => this.pause('the tray'),

@@ -28,16 +28,12 @@ function desktopEntry(program: string): string {
   ].join('\n');
 }
 
-/** The AppImage that this app runs from; whatever another AppImage starts inherits its variables, and must not register it. */
-function ownAppImage(): string | null {
-  const { APPIMAGE: image, APPDIR: mount } = process.env;
-  return image && mount && process.resourcesPath.startsWith(`${mount.replace(/\/+$/, '')}/`) ? image : null;
-}
-
 /** Makes the system open pairing links with this app. An AppImage, which nothing installed, says so to the desktop itself. */
-export async function registerLinks(log: (event: string, detail?: string) => void): Promise<void> {
+export async function registerLinks(
+  image: string | null,
+  log: (event: string, detail?: string) => void,
+): Promise<void> {
   try {
-    const image = ownAppImage();
     if (process.platform !== 'linux' || image === null) {
       if (app.isPackaged && !app.setAsDefaultProtocolClient(pairingScheme)) log('links are not registered');
       return;

@@ -9,6 +9,7 @@ import { AppLog } from './app-log.ts';
 import { CompanionApp } from './companion-app.ts';
 import { restartOnFault } from './faults.ts';
 import { guardEveryPage, lockDefaultSession, removeDrivingSwitches } from './guards.ts';
+import { ownAppImage, settleUpdate, startInstead } from './installation.ts';
 import { chooseKeyStore } from './key-store.ts';
 import { registerLinks } from './link-registration.ts';
 import { isPairingLink } from './pairing-link.ts';
@@ -20,7 +21,7 @@ const quitDeadlineMs = 15_000;
 const asked = readArguments(process.argv.slice(1), process.env);
 removeDrivingSwitches();
 const folder = new DataFolder(asked.dataFolder ?? undefined);
-const log = new AppLog(join(folder.path, 'logs', 'app.log'));
+const log = new AppLog(join(folder.path, 'logs'));
 app.setPath('userData', join(folder.path, 'app'));
 app.setPath('crashDumps', join(folder.path, 'app', 'crashes'));
 restartOnFault(asked.waitMs, (event, detail) => log.write(event, detail));
@@ -64,7 +65,7 @@ function live(): void {
     const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
     Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
     lockDefaultSession();
-    void registerLinks((event, detail) => log.write(event, detail));
+    void registerLinks(ownAppImage(folder.path), (event, detail) => log.write(event, detail));
     its = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, asked });
     for (const link of links) its.open(link);
   });
@@ -74,4 +75,13 @@ if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
 else if (asked.pause) {
   await pauseWithoutApp();
   app.exit(0);
-} else live();
+} else {
+  const instead = settleUpdate(folder.path);
+  if (instead === null) live();
+  else {
+    log.write('an update did not work, and was taken back');
+    app.releaseSingleInstanceLock();
+    startInstead(instead);
+    app.exit(0);
+  }
+}

@@ -17,9 +17,9 @@ test.each([
   [{}, 'connected', 'Connected to hub.example.org:8443'],
   [{ running: [{}] }, 'connected', 'A command runs'],
   [{ running: [{}, {}] }, 'connected', '2 commands run'],
-  [{ connection: { isUp: false } }, 'disconnected', 'Not connected to hub.example.org:8443'],
-  [{ paired: null }, 'disconnected', 'Not paired'],
-  [{ problem: 'x', connection: { isUp: false } }, 'problem', 'Needs your attention'],
+  [{ connection: { isUp: false } }, 'offline', 'Not connected to hub.example.org:8443'],
+  [{ paired: null }, 'offline', 'Not paired'],
+  [{ problem: 'x', connection: { isUp: false } }, 'offline', 'Needs your attention'],
   [{ settings: { paused: true }, problem: 'x', running: [{}] }, 'paused', 'Paused: nothing runs'],
 ])('the tray says in one line what counts most: %j', (changes, mark, line) => {
   expect(describeForTray(running, companion(changes))).toMatchObject({ mark, line });
@@ -27,7 +27,7 @@ test.each([
 
 test('the tray has a word also while no companion answers', () => {
   expect(describeForTray({ state: 'restarting', detail: 'x' }, null)).toMatchObject({
-    mark: 'problem',
+    mark: 'offline',
     line: 'Starting again',
     isPaused: false,
   });

@@ -9,7 +9,7 @@ const hostOf = (address: string) => (URL.canParse(address) ? new URL(address).ho
 export function describeForTray(runtime: RuntimeState, companion: CompanionState | null): TrayState {
   if (companion === null)
     return {
-      mark: runtime.state === 'restarting' ? 'problem' : 'disconnected',
+      mark: 'offline',
       line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
       isPaused: false,
     };
@@ -20,9 +20,9 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
     isPaused: settings.paused,
   });
   if (settings.paused) return state('paused', 'Paused: nothing runs');
-  if (problem !== null) return state('problem', 'Needs your attention');
-  if (paired === null) return state('disconnected', 'Not paired');
-  if (!connection.isUp) return state('disconnected', `Not connected to ${hostOf(paired.hub)}`);
+  if (problem !== null) return state('offline', 'Needs your attention');
+  if (paired === null) return state('offline', 'Not paired');
+  if (!connection.isUp) return state('offline', `Not connected to ${hostOf(paired.hub)}`);
   if (running.length > 0)
     return state('connected', running.length === 1 ? 'A command runs' : `${running.length} commands run`);
   return state('connected', `Connected to ${hostOf(paired.hub)}`);

@@ -1,7 +1,9 @@
-import { Menu, nativeImage, Tray } from 'electron';
+import { join } from 'node:path';
+import { Menu, nativeImage, nativeTheme, Tray } from 'electron';
 import { hasOwnerOnBus } from './session-bus.ts';
-import { drawTrayIcon } from './tray-icon.ts';
-import type { TrayMark } from './tray-icon.ts';
+
+/** What the tray shows at a glance; each has a picture of its own. */
+export type TrayMark = 'connected' | 'offline' | 'paused';
 
 export interface TrayState {
   mark: TrayMark;
@@ -17,8 +19,6 @@ interface TrayActions {
   quit: () => void;
 }
 
-const iconSize = 22;
-
 /** Whether the desktop shows trays. */
 export async function desktopHasTray(): Promise<boolean> {
   return process.platform !== 'linux' || (await hasOwnerOnBus('org.kde.StatusNotifierWatcher'));
@@ -27,12 +27,14 @@ export async function desktopHasTray(): Promise<boolean> {
 /** The companion's place in the tray: how it stands, and how to stop it without looking for its window. */
 export class CompanionTray {
   readonly #tray: Tray;
+  readonly #pictures: string;
   readonly #actions: TrayActions;
   #shown = '';
 
-  constructor(actions: TrayActions, state: TrayState) {
+  constructor(pictures: string, actions: TrayActions, state: TrayState) {
+    this.#pictures = pictures;
     this.#actions = actions;
-    this.#tray = new Tray(icon(state.mark));
+    this.#tray = new Tray(icon(pictures, state.mark));
     this.#tray.on('click', actions.open);
     this.show(state);
   }
@@ -43,7 +45,7 @@ export class CompanionTray {
     if (text === this.#shown) return;
     this.#shown = text;
     const { open, pause, resume, quit } = this.#actions;
-    this.#tray.setImage(icon(state.mark));
+    this.#tray.setImage(icon(this.#pictures, state.mark));
     this.#tray.setToolTip(`Outrigger Companion: ${state.line}`);
     this.#tray.setContextMenu(
       Menu.buildFromTemplate([
@@ -62,15 +64,8 @@ export class CompanionTray {
   }
 }
 
-function icon(mark: TrayMark): Electron.NativeImage {
-  const image = nativeImage.createFromBitmap(drawTrayIcon(mark, iconSize), { width: iconSize, height: iconSize });
-  image.addRepresentation({
-    scaleFactor: 2,
-    width: iconSize * 2,
-    height: iconSize * 2,
-    buffer: nativeImage
-      .createFromBitmap(drawTrayIcon(mark, iconSize * 2), { width: iconSize * 2, height: iconSize * 2 })
-      .toPNG(),
-  });
-  return image;
+/** macOS colours a picture itself; elsewhere the bar is taken to be as dark as everything else. */
+function icon(folder: string, mark: TrayMark): Electron.NativeImage {
+  const shade = process.platform === 'darwin' ? 'Template' : nativeTheme.shouldUseDarkColors ? '-dark' : '-light';
+  return nativeImage.createFromPath(join(folder, `${mark}${shade}.png`));
 }

@@ -306,7 +306,7 @@ export const rules: Rule[] = [
   {
     name: 'the bundler of the app',
     from: 'node-agent/build.ts',
-    allowed: ['vite', node],
+    allowed: ['vite', 'node-agent/package/build-values.ts', node],
     forbids: { from: 'node-agent/build.ts', target: 'node-agent/main/main.ts' },
   },
   {

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { app } from 'electron';
+import { desktopAutostart, loginItemAutostart } from './autostart.ts';
+import type { Autostart } from './autostart.ts';
+import { createUpdater, runningAppImage } from './updates/create-updater.ts';
+import type { Installation } from './updates/create-updater.ts';
+import { loadElectronUpdater } from './updates/load-electron-updater.ts';
+import type { UpdatePort, Updater } from './updates/updater.ts';
+
+/** How this app came onto this machine. */
+function readInstallation(dataFolder: string): Installation {
+  return {
+    current: app.getVersion(),
+    platform: process.platform,
+    arch: process.arch,
+    appImage: process.env['APPIMAGE'],
+    appDir: process.env['APPDIR'],
+    resources: process.resourcesPath,
+    isPackaged: app.isPackaged,
+    folder: join(dataFolder, 'app'),
+  };
+}
+
+/** Starts a program that outlives this one. */
+export function startInstead(program: string): void {
+  spawn(program, [], { detached: true, stdio: 'ignore' })
+    .once('error', () => undefined)
+    .unref();
+}
+
+/** Before anything else of a start: the program to start instead, where an update did not work and was taken back; else null. */
+export function settleUpdate(dataFolder: string): string | null {
+  const image = runningAppImage(readInstallation(dataFolder));
+  return image?.settle(app.getVersion()) === 'restart' ? image.path : null;
+}
+
+/** Where the AppImage lies that this app runs from; null where it runs from none. */
+export const ownAppImage = (dataFolder: string): string | null =>
+  runningAppImage(readInstallation(dataFolder))?.path ?? null;
+
+/** How it is updated. */
+export const openUpdater = (dataFolder: string, port: UpdatePort): Promise<Updater> =>
+  createUpdater(readInstallation(dataFolder), port, loadElectronUpdater);
+
+/** Whether and how it starts at login; null where what runs are sources, which have no place of their own. */
+export function findAutostart(dataFolder: string): Autostart | null {
+  if (!app.isPackaged) return null;
+  if (process.platform !== 'linux') return loginItemAutostart(app);
+  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, {
+    configHome: process.env['XDG_CONFIG_HOME'],
+    home: homedir(),
+  });
+}
