@@ -44,7 +44,7 @@ export default defineConfig({
           name: 'app',
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
-          globalSetup: ['test/electron/electron-runtime.ts'],
+          globalSetup: ['test/fixtures/electron-runtime.ts'],
           include: ['test/electron/**/*.test.ts'],
         },
       },

@@ -1,4 +1,5 @@
 import { benchAutomations } from './automations.ts';
+import { benchCompanion } from './companion.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
 import { benchWaiting } from './waiting.ts';
@@ -6,6 +7,7 @@ import { benchWaiting } from './waiting.ts';
 const benches: Record<string, (args: string[]) => Promise<void>> = {
   runs: benchRuns,
   nodes: benchNodes,
+  companion: benchCompanion,
   waiting: benchWaiting,
   automations: benchAutomations,
 };

@@ -6,9 +6,9 @@ import { _electron } from 'playwright-core';
 import type { ElectronApplication, Page } from 'playwright-core';
 import type { AppState, WindowAnswer } from '../../shared/companion/app.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
+import { electronArguments, electronPath } from '../fixtures/electron-runtime.ts';
 import { until } from '../fixtures/until.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronArguments, electronPath } from './electron-runtime.ts';
 
 /** The app as its person has it, with a data folder of its own. */
 export interface TestApp extends AsyncDisposable {

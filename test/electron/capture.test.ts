@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { until } from '../fixtures/until.ts';
@@ -8,7 +9,6 @@ import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 /** What the app records by itself, as on macOS and Wayland, here with the devices that Chromium makes up: a green picture that moves, and a beep. */
 describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in its own name ${needsElectron}`, () => {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`);
 

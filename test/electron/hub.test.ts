@@ -8,6 +8,7 @@ import type { HistoryEntry } from '../../shared/companion/state.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { processesWith, startCompanion } from '../fixtures/companion.ts';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { freePort } from '../fixtures/free-port.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -18,7 +19,6 @@ import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 const markup = '<img src=x onerror="document.title=1"><b>bold</b>';
 

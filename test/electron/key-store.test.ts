@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startApp } from './app.ts';
 import { hasDesktop, hasKeyStore, startDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needsElectron}`, () => {
   let hub: TestHub;

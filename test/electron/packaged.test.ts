@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import { processesWith } from '../fixtures/companion.ts';
+import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { freePort } from '../fixtures/free-port.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronArguments, electronPath, needsElectron } from './electron-runtime.ts';
 
 const canRename = electronPath !== null && process.platform === 'linux';
 

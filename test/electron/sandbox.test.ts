@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findTool } from '../../node-agent/runtime/commands/media-tool.ts';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 const nobody = 65_534;
 const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];

@@ -8,11 +8,11 @@ import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { processesWith } from '../fixtures/companion.ts';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 
 describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${needsElectron}`, () => {
   let desktop: TestDesktop;

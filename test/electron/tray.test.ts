@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
-import { electronPath, needsElectron } from './electron-runtime.ts';
 import { startTrayHost } from './tray-host.ts';
 import type { TrayHost } from './tray-host.ts';
 
