@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -11,18 +12,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { extractFile, listPackage } from '@electron/asar';
 import { FuseState, FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { inheritedEnv } from '../../test/fixtures/processes.ts';
+import { askCompanion } from '../../node-agent/runtime/control/client.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { electronPath } from '../fixtures/electron-runtime.ts';
+import { inheritedEnv } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
 
-const electron = [
-  process.env['ELECTRON_OVERRIDE_DIST_PATH'],
-  resolve('test/electron/runtime'),
-  resolve('node_modules/electron/dist'),
-].find((folder) => folder !== undefined && existsSync(join(folder, 'version')));
 const has = (program: string, flag: string) => {
   try {
     execFileSync(program, [flag], { stdio: 'ignore' });
@@ -34,45 +35,22 @@ const has = (program: string, flag: string) => {
 const hasDpkg = has('dpkg-deb', '--version') && process.getuid?.() === 0;
 const hasScreen = has('xvfb-run', '--help');
 
-/** An app of a few lines in the place of the bundle, which has tests of its own: these are about what is laid around it. */
-const main = `import { app, BrowserWindow } from 'electron';
-app.whenReady().then(() => {
-  const window = new BrowserWindow({ width: 300, height: 200 });
-  window.webContents.on('did-finish-load', async () => {
-    const title = await window.webContents.executeJavaScript('document.title');
-    console.log('READY ' + JSON.stringify({ title, version: app.getVersion(), path: app.getAppPath(), name: app.getName() }));
-  });
-  window.loadURL('data:text/html,<title>it runs</title>');
-});
-`;
-
 let home: string;
 const output = () => join(home, 'dist');
 const unpacked = () => join(output(), 'linux-unpacked');
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 const debOf = () => join(output(), `outrigger-companion_${version}_amd64.deb`);
 
-describe.skipIf(electron === undefined || process.platform !== 'linux' || process.arch !== 'x64')(
-  'the packaged app (needs an Electron in ELECTRON_OVERRIDE_DIST_PATH, for linux-x64)',
+describe.skipIf(electronPath === null || process.platform !== 'linux' || process.arch !== 'x64')(
+  'the packaged app (needs Electron for linux-x64; see test/electron/fetch-runtime.sh)',
   () => {
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'outrigger-package-'));
-      const bundle = join(home, 'bundle');
-      mkdirSync(join(bundle, 'renderer'), { recursive: true });
-      for (const [name, text] of Object.entries({
-        'main.js': main,
-        'main.js.map': '{}',
-        'runtime.js': '',
-        'preload.cjs': '',
-        'renderer/index.html': '<title>x</title>',
-        'renderer/index.js.map': '{}',
-      }))
-        writeFileSync(join(bundle, name), text);
       await promisify(execFile)(
         process.execPath,
-        ['node-agent/package/main.ts', '--dir', '--deb', '--bundle', bundle, '--output', output()].concat([
+        ['node-agent/package/main.ts', '--dir', '--deb', '--bundle', 'node-agent/dist', '--output', output()].concat([
           '--electron',
-          electron as string,
+          dirname(electronPath as string),
         ]),
         // Nothing may be got from the network.
         { env: { ...inheritedEnv(), HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' } },
@@ -96,10 +74,12 @@ describe.skipIf(electron === undefined || process.platform !== 'linux' || proces
     test('holds the bundle, the icons that it shows and its package.json, and nothing else', () => {
       const archive = join(unpacked(), 'resources/app.asar');
       const paths = listPackage(archive, { isPack: false });
-      expect(paths.filter((path) => !path.startsWith('/icons')).toSorted()).toEqual(
-        ['/main.js', '/package.json', '/preload.cjs', '/renderer', '/renderer/index.html', '/runtime.js'].toSorted(),
+      expect([...new Set(paths.map((path) => path.split('/')[1]))].toSorted()).toEqual(
+        [...readdirSync('node-agent/dist'), 'package.json'].toSorted(),
       );
-      expect(paths.filter((path) => path.startsWith('/icons') && !/\/tray|\.png$/.test(path))).toEqual(['/icons']);
+      // Neither sources nor what leads back to them, and no package beside the one that the companion drives its browser with.
+      expect(paths.filter((path) => /\.(ts|tsx|map)$|node_modules/.test(path))).toEqual([]);
+      expect(extractFile(archive, 'runtime.js').toString()).not.toContain(resolve('.'));
       expect(existsSync(join(unpacked(), 'resources/app.asar.unpacked'))).toBe(false);
       expect(JSON.parse(extractFile(archive, 'package.json').toString())).toMatchObject({
         name: 'outrigger-companion',
@@ -119,14 +99,12 @@ describe.skipIf(electron === undefined || process.platform !== 'linux' || proces
       expect(existsSync(mark)).toBe(false);
     });
 
-    test.skipIf(!hasScreen)('starts, from its archive (needs xvfb-run)', async () => {
-      expect(await start(join(unpacked(), 'outrigger-companion'))).toEqual({
-        title: 'it runs',
-        version,
-        name: 'Outrigger Companion',
-        path: join(unpacked(), 'resources/app.asar'),
-      });
-    });
+    test.skipIf(!hasScreen)(
+      'starts from its archive, and its companion answers its owner (needs xvfb-run)',
+      async () => {
+        expect(await start(join(unpacked(), 'outrigger-companion'))).toMatchObject({ version, paired: null });
+      },
+    );
 
     describe.skipIf(!hasDpkg)('as a Debian package (needs dpkg, as root)', () => {
       test('says what it is and what it needs', () => {
@@ -175,7 +153,7 @@ describe.skipIf(electron === undefined || process.platform !== 'linux' || proces
           ).toBe(sum);
         }
         if (hasScreen)
-          expect(await start(join(root, 'usr/bin/outrigger-companion'))).toMatchObject({ title: 'it runs', version });
+          expect(await start(join(root, 'usr/bin/outrigger-companion'))).toMatchObject({ version, paired: null });
         await dpkg('--purge', 'outrigger-companion');
         expect(existsSync(join(root, 'usr'))).toBe(false);
         expect(existsSync(join(root, 'etc'))).toBe(false);
@@ -196,13 +174,18 @@ describe.skipIf(electron === undefined || process.platform !== 'linux' || proces
   },
 );
 
-/** Starts the app on a virtual screen of its own, and answers what it said of itself. */
-function start(program: string): Promise<unknown> {
+/** Starts the app on a virtual screen of its own, and answers what its companion says of itself. */
+async function start(program: string): Promise<CompanionState> {
   const folder = mkdtempSync(join(home, 'run-'));
+  const data = new DataFolder(join(folder, 'companion'));
   const child = spawn(
     'xvfb-run',
     ['-a', program, '--no-sandbox', '--disable-gpu', `--user-data-dir=${join(folder, 'data')}`],
-    { env: { ...inheritedEnv(), HOME: folder }, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+    {
+      env: { ...inheritedEnv(), HOME: folder, OUTRIGGER_COMPANION_HOME: data.path },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
   );
   const end = () => {
     try {
@@ -212,17 +195,14 @@ function start(program: string): Promise<unknown> {
     }
   };
   onTestFinished(end);
-  return new Promise((done, fail) => {
-    let text = '';
-    const read = (chunk: Buffer) => {
-      text += chunk.toString();
-      const said = /READY (\{.*\})/.exec(text)?.[1];
-      if (said === undefined) return;
-      end();
-      done(JSON.parse(said));
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    child.once('exit', () => fail(new Error(`the app ended: ${text.slice(-2_000)}`)));
-  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  let state: CompanionState | null = null;
+  await until(
+    async () => (state = await askCompanion(data, 'state', {}).catch(() => null)) !== null,
+    () => `the app does not answer: ${text.slice(-2_000)}`,
+    60_000,
+  );
+  end();
+  return state as unknown as CompanionState;
 }
