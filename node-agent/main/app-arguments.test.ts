@@ -2,15 +2,30 @@ import { expect, test } from 'vitest';
 import { readArguments, readSecondStart } from './app-arguments.ts';
 
 test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
-  expect(readArguments([], {})).toEqual({ dataFolder: null, pause: false, hidden: false, link: null, waitMs: 0 });
+  expect(readArguments([], {})).toEqual({
+    dataFolder: null,
+    pause: false,
+    unpair: false,
+    hidden: false,
+    link: null,
+    waitMs: 0,
+  });
   expect(
     readArguments(['--no-sandbox', '--hidden', 'OUTRIGGER://pair?hub=x&code=y', '--data-folder=/d', '--wait-ms=2000'], {
       OUTRIGGER_COMPANION_HOME: '/other',
     }),
-  ).toEqual({ dataFolder: '/d', pause: false, hidden: true, link: 'OUTRIGGER://pair?hub=x&code=y', waitMs: 2_000 });
+  ).toEqual({
+    dataFolder: '/d',
+    pause: false,
+    unpair: false,
+    hidden: true,
+    link: 'OUTRIGGER://pair?hub=x&code=y',
+    waitMs: 2_000,
+  });
   expect(readArguments(['--pause'], { OUTRIGGER_COMPANION_HOME: '/other' })).toMatchObject({
     dataFolder: '/other',
     pause: true,
+    unpair: false,
   });
 });
 

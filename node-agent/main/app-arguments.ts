@@ -6,6 +6,8 @@ const appArguments = z.object({
   dataFolder: z.string().nullable(),
   /** Ends what runs and lets nothing new begin. */
   pause: z.boolean(),
+  /** Forgets the hub and ends; what uninstallers call. */
+  unpair: z.boolean().default(false),
   /** Without its window, as at login; where there is no tray the window is minimised. */
   hidden: z.boolean(),
   /** A link that was opened. */
@@ -28,6 +30,7 @@ export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv):
   return {
     dataFolder: (valueOf('--data-folder') ?? env['OUTRIGGER_COMPANION_HOME']) || null,
     pause: words.includes('--pause'),
+    unpair: words.includes('--unpair'),
     hidden: words.includes('--hidden'),
     link: words.find(isPairingLink) ?? null,
     waitMs: Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), 60_000) : 0,

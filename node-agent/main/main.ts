@@ -13,6 +13,7 @@ import { ownAppImage, settleUpdate, startInstead } from './installation.ts';
 import { chooseKeyStore } from './key-store.ts';
 import { registerLinks } from './link-registration.ts';
 import { isPairingLink } from './pairing-link.ts';
+import { hasScreen, leaveHub } from './unpair.ts';
 import { declareWindowScheme } from './window-scheme.ts';
 
 const quitDeadlineMs = 15_000;
@@ -71,7 +72,11 @@ function live(): void {
   });
 }
 
-if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
+if (asked.unpair) {
+  // Without a screen Electron ends as soon as this file has been read; with one it is ready only then.
+  const over = leaveHub(folder);
+  if (!hasScreen()) await over;
+} else if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
 else if (asked.pause) {
   await pauseWithoutApp();
   app.exit(0);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,6 +17,10 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
   });
   afterAll(() => hub?.[Symbol.asyncDispose]());
   const newCode = async () => (await workspace.api.call('createAutomationNode', { body: {} })).pairingCode;
+  const isKnown = async (nodeId: string) =>
+    (await workspace.api.call('listAutomationNodes', { query: { limit: 100 } })).data.some(
+      ({ id, status }) => id === nodeId && status !== 'revoked',
+    );
   const identityIn = async (dataFolder: string) =>
     JSON.parse(await readFile(join(dataFolder, 'identity.json'), 'utf8')) as Record<string, string>;
 
@@ -37,6 +42,13 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
       await app.kill();
       await using again = await startApp(desktop, { dataFolder: app.dataFolder });
       await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
+
+      // Whoever uninstalls it has it leave the hub, also while it does not run.
+      const nodeId = (await again.companion())?.paired?.nodeId as string;
+      await again.kill();
+      expect(await again.again('--unpair')).toBe(0);
+      expect(await isKnown(nodeId)).toBe(false);
+      expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);
     },
   );
 
@@ -52,5 +64,10 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
     expect(await app.call('pair', { code, hub: hub.url, secretInFile: true })).toHaveProperty('result');
     expect((await app.companion())?.paired).toMatchObject({ secretIn: 'file' });
     await expect.poll(async () => (await app.companion())?.connection.isUp).toBe(true);
+
+    const nodeId = (await app.companion())?.paired?.nodeId as string;
+    expect(await app.again('--unpair')).toBe(0);
+    expect((await app.companion())?.paired).toBeNull();
+    expect(await isKnown(nodeId)).toBe(false);
   });
 });
