@@ -28,6 +28,12 @@ const lockMs = 60_000;
 const redisPrefix = 'outrigger';
 const postgresSchema = 'bullmq';
 
+/**
+ * A worker fetches only once it is ready: one whose store refused its connection would ask it again and again without ever letting the event loop have
+ * its turn.
+ */
+const onceReady = { autorun: false };
+
 /** Makes BullMQ's objects on one of its backends. */
 interface Backend extends AsyncDisposable {
   queue(name: string): BullQueue;
@@ -62,7 +68,7 @@ async function openPostgres(url: string, onError: (error: Error) => void): Promi
       new BullWorker(
         name,
         processor,
-        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2 },
+        { connection: pool, concurrency, lockDuration: lockMs, stalledInterval: lockMs / 2, ...onceReady },
         createPostgresBackend,
       ) as unknown as BullWorker,
     [Symbol.asyncDispose]: () => pool.end(),
@@ -94,6 +100,7 @@ function openRedis(address: string): Backend {
         concurrency,
         lockDuration: lockMs,
         stalledInterval: lockMs / 2,
+        ...onceReady,
       }),
     [Symbol.asyncDispose]: async () => undefined,
   };
@@ -187,10 +194,17 @@ class BullMqWorker implements QueueWorker {
       }
     };
     const worker = backend.worker(name, process, concurrency);
-    worker.on('error', (error) =>
-      logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself'),
-    );
-    await worker.waitUntilReady();
+    const onError = (error: Error) =>
+      logger.warn({ err: error, part, queue: name }, 'a worker had an error; it reconnects by itself');
+    worker.on('error', onError);
+    try {
+      await worker.waitUntilReady();
+    } catch (error) {
+      // It has nothing to end, and its store may take no farewell.
+      worker.close(true).catch(() => undefined);
+      throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
+    }
+    worker.run().catch(onError);
     return new BullMqWorker(worker, logger);
   }
 
