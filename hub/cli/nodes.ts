@@ -27,7 +27,7 @@ export function addNodeCommands(program: Command): void {
       print(
         pairing,
         options.json,
-        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run`,
+        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run\n\nOr, where the companion's app is, open this link:\n  ${pairing.pairingUri}`,
       );
     });
   node

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -11,24 +12,34 @@ import type { ReceivedCommand } from './hub-answers.ts';
 import { assertOwnerAllows } from './owner-word.ts';
 import type { Prompts } from './prompts.ts';
 
+/** What a hub of this version can send is less. */
+const maxInputLength = 2_500_000;
+
 export interface AdmissionDependencies {
   folder: DataFolder;
   nodeId: string;
   prompts: Prompts | undefined;
   signal: AbortSignal;
+  /** Hears what the owner said when they were asked, and of which command line. */
+  onAnswer: (answer: PromptAnswer, words: string) => void;
 }
 
 /** Resolves to a command's parsed input and the settings under which it may begin. @throws CommandError that says why it may not; the signal's reason. */
 export async function admit(
   command: ReceivedCommand,
   known: CommandDefinition | undefined,
-  { folder, nodeId, prompts, signal }: AdmissionDependencies,
+  { folder, nodeId, prompts, signal, onAnswer }: AdmissionDependencies,
 ): Promise<{ definition: CommandDefinition; input: unknown; settings: LocalSettings }> {
   const definition = known;
   if (definition === undefined)
     throw new CommandError(
       'unknown_command',
       `This companion (${appVersion}) does not know ${command.type.slice(0, 100)}; update it.`,
+    );
+  if (JSON.stringify(command.input).length > maxInputLength)
+    throw new CommandError(
+      'too_large',
+      `The input has more than ${maxInputLength} characters; nobody could look through it.`,
     );
   const parsed = definition.input.safeParse(command.input);
   if (!parsed.success) {
@@ -47,9 +58,12 @@ export async function admit(
   let settings = assertNotDenied();
   if (definition.needsApproval) assertApproved(command, nodeId);
   if (definition.type === systemRun.type) {
-    const { approval, id: commandId } = command;
-    const asked = { commandId, input: systemRun.input.parse(command.input), approvedBy: approval?.approvedBy ?? null };
-    await assertOwnerAllows(asked, { folder, prompts, signal });
+    const { approval, id: commandId, endsInMs } = command;
+    const input = systemRun.input.parse(command.input);
+    await assertOwnerAllows(
+      { commandId, input, approvedBy: approval?.approvedBy ?? null, endsInMs },
+      { folder, prompts, signal, onAnswer },
+    );
     // What they changed while they were asked counts.
     settings = assertNotDenied();
   }

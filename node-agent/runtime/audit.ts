@@ -1,4 +1,5 @@
-import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { z } from 'zod';
 
 /** One command and what became of it, as the owner of the machine reads it. */
@@ -12,6 +13,8 @@ const auditLine = z.object({
   outcome: z.string(),
   message: z.string().nullable(),
   durationMs: z.number(),
+  /** Whether it had begun when it ended; earlier versions did not note it. */
+  began: z.boolean().optional(),
 });
 export type AuditLine = z.output<typeof auditLine>;
 
@@ -51,16 +54,79 @@ export class AuditLog {
 
   append(line: AuditLine): void {
     if (existsSync(this.#path) && statSync(this.#path).size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
-    appendFileSync(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+    // A line that a crash cut off must not swallow this one.
+    appendFileSync(this.#path, `${endsWhole(this.#path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
-  /** The newest lines, oldest of them first. */
+  /** Notes what the owner did; never in the way of it. */
+  note(type: 'owner.change' | 'owner.answer', summary: string): void {
+    try {
+      this.append({
+        time: new Date().toISOString(),
+        commandId: randomUUID(),
+        type,
+        summary: summary.slice(0, maxSummaryLength),
+        approvedBy: null,
+        outcome: 'done',
+        message: null,
+        durationMs: 0,
+        began: true,
+      });
+    } catch {
+      // A disk that is full loses the note, not the change.
+    }
+  }
+
+  /** The newest lines, oldest of them first; reads no more of the files than it takes. */
   read(limit: number): AuditLine[] {
-    const lines = [`${this.#path}.1`, this.#path].flatMap((path) =>
-      existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [],
-    );
-    // A line that a crash cut off, or that somebody else wrote, is no line.
-    return lines.flatMap((line) => parseLine(line) ?? []).slice(-limit);
+    const found: AuditLine[] = [];
+    for (const path of [this.#path, `${this.#path}.1`])
+      for (const text of linesFromEnd(path)) {
+        // A line that a crash cut off, or that somebody else wrote, is no line.
+        const line = parseLine(text);
+        if (line !== null) found.push(line);
+        if (found.length === limit) return found.toReversed();
+      }
+    return found.toReversed();
+  }
+}
+
+const pieceBytes = 64 * 1024;
+
+/** The lines of a file, the last one first. */
+function* linesFromEnd(path: string): Generator<string> {
+  if (!existsSync(path)) return;
+  const handle = openSync(path, 'r');
+  try {
+    let rest = Buffer.alloc(0);
+    for (let end = fstatSync(handle).size; end > 0;) {
+      const start = Math.max(0, end - pieceBytes);
+      const piece = Buffer.alloc(end - start);
+      readSync(handle, piece, 0, piece.length, start);
+      end = start;
+      const whole = Buffer.concat([piece, rest]);
+      const first = start === 0 ? 0 : whole.indexOf(0x0a) + 1;
+      rest = whole.subarray(0, start === 0 ? 0 : Math.max(first, 0));
+      if (start > 0 && first === 0) {
+        rest = whole;
+        continue;
+      }
+      yield* whole.subarray(first).toString('utf8').split('\n').toReversed();
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function endsWhole(path: string): boolean {
+  if (!existsSync(path)) return true;
+  const handle = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(handle);
+    const last = Buffer.alloc(1);
+    return size === 0 || (readSync(handle, last, 0, 1, size - 1) === 1 && last[0] === 0x0a);
+  } finally {
+    closeSync(handle);
   }
 }
 

@@ -147,7 +147,7 @@ program
     const lines = new AuditLog(dataFolder().audit).read(limit);
     const text = lines.map(
       (line) =>
-        `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}`,
+        `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}${line.message === null ? '' : `  ${visibleLine(line.message)}`}`,
     );
     print(lines, options.json, text.join('\n') || 'No command yet.');
   });

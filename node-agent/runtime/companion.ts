@@ -95,7 +95,7 @@ export class Companion {
   /** Whether this hub knows `runningIsComplete`. */
   #declaresHeld = true;
   /** When the settings were written that are in force. */
-  #watched: number | null | undefined;
+  #watched: string | null | undefined;
   /** When something of them ends by itself, in milliseconds since 1970. */
   #nextEnd: number | null = null;
   /** The hub's own switches, once it said them. */
@@ -260,8 +260,9 @@ export class Companion {
     );
     this.#connection.established(by);
     for (const id of body.withdrawn) this.#withdraw(id);
-    for (const command of body.commands) this.#take(command);
-    for (const { id, problem } of body.unreadable) {
+    // A hub that sends more than it was asked for has it handed out again.
+    for (const command of body.commands.slice(0, max)) this.#take(command);
+    for (const { id, problem } of body.unreadable.slice(0, maxRunning)) {
       const message = `This companion (${appVersion}) can't read the command: ${problem}; update it.`.slice(0, 4000);
       if (!this.#held.has(id))
         this.#report({
@@ -276,7 +277,8 @@ export class Companion {
   }
 
   get #freePlaces(): number {
-    return Math.max(0, Math.min(maxRunning - this.#dispatcher.running.length, maxHeld - this.#held.size));
+    const atWork = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
+    return Math.max(0, Math.min(maxRunning - atWork, maxHeld - this.#held.size));
   }
 
   #take(command: ReceivedCommand): void {
@@ -360,13 +362,18 @@ export class Companion {
 
   /** What the owner changed takes effect now, not with the next look at the file. */
   settingsChanged(): void {
-    this.#watchSettings();
+    this.#watchSettings(true);
   }
 
-  #watchSettings(): void {
+  /** A command that waits for its owner leaves its place to others. */
+  promptsChanged(): void {
+    this.#listenAgain();
+  }
+
+  #watchSettings(isTold = false): void {
     const stamp = this.#options.folder.stampOf('settings.json');
     const isOver = this.#nextEnd !== null && Date.now() >= this.#nextEnd;
-    if (stamp === this.#watched && !isOver) return;
+    if (stamp === this.#watched && !isOver && !isTold) return;
     const isFirst = this.#watched === undefined;
     this.#watched = stamp;
     let paused = true;

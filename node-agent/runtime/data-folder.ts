@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { lockFile } from './lock-file.ts';
 import { localSettings } from './settings.ts';
 
 /** Something that the owner of this machine must mend; its message is one line that says how. */
@@ -110,17 +111,20 @@ export class DataFolder {
     return inForce(this.readSettings(), Date.now());
   }
 
+  /** Changes the settings; of several programs that do so at once, one after the other. */
   changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
+    using _lock = lockFile(join(this.path, 'settings.lock'));
     const settings = this.readSettings();
     change(settings);
     this.#write('settings.json', localSettings.parse(settings));
     return settings;
   }
 
-  /** When a file was last written; null when there is none. */
-  stampOf(name: 'settings.json' | 'identity.json'): number | null {
+  /** Tells one writing of a file from another; null when there is none. */
+  stampOf(name: 'settings.json' | 'identity.json'): string | null {
     try {
-      return statSync(join(this.path, name)).mtimeMs;
+      const { ino, mtimeNs, size } = statSync(join(this.path, name), { bigint: true });
+      return `${ino}:${mtimeNs}:${size}`;
     } catch {
       return null;
     }

@@ -21,13 +21,16 @@ export class DeviceSecrets {
   }
 
   /** A pairing with its secret. One that still lies in a file moves to the key store where there is one. @throws CompanionError when it can't be had. */
-  async open(folder: DataFolder, pairing: Pairing): Promise<Identity> {
+  async open(folder: DataFolder, pairing: Pairing, signal: AbortSignal): Promise<Identity> {
     const { sealedSecret, deviceSecret, ...rest } = pairing;
     if (deviceSecret !== undefined) {
       if (this.keyStore !== null) {
+        const stamp = folder.stampOf('identity.json');
         // A key store that fails now has it another time.
-        const sealed = await this.#seal(deviceSecret).catch(() => null);
-        if (sealed !== null) folder.writePairing({ ...rest, sealedSecret: sealed });
+        const sealed = await this.#seal(deviceSecret, signal).catch(() => null);
+        // Somebody may have paired this machine anew meanwhile.
+        if (sealed !== null && !signal.aborted && folder.stampOf('identity.json') === stamp)
+          folder.writePairing({ ...rest, sealedSecret: sealed });
       }
       return { ...rest, deviceSecret };
     }
@@ -35,14 +38,28 @@ export class DeviceSecrets {
       throw new CompanionError(
         "The device secret of this machine is in the system's key store, and only the companion's app can open it: start the app, or pair anew with: outrigger-companion pair CODE --force --hub URL",
       );
-    const { text } = await this.#host.call('unseal', { sealed: sealedSecret }, AbortSignal.timeout(sealDeadlineMs));
-    return { ...rest, deviceSecret: text };
+    try {
+      const { text } = await this.#host.call('unseal', { sealed: sealedSecret }, within(signal));
+      return { ...rest, deviceSecret: text };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new CompanionError(
+        `The key store does not give the device secret of this machine: ${(error as Error).message} Unlock it and start the app again, or pair anew.`,
+        { cause: error },
+      );
+    }
   }
 
   /** Keeps a new pairing. @throws CompanionError when there is no key store and the owner did not agree to a file. */
   async keep(folder: DataFolder, { deviceSecret, ...rest }: Identity, mayUseFile: boolean): Promise<void> {
     if (this.keyStore !== null) {
-      folder.writePairing({ ...rest, sealedSecret: await this.#seal(deviceSecret) });
+      const sealed = await this.#seal(deviceSecret, new AbortController().signal).catch((error: unknown) => {
+        throw new CompanionError(
+          `The key store does not take the device secret: ${(error as Error).message} Unlock it, and pair with a new code.`,
+          { cause: error },
+        );
+      });
+      folder.writePairing({ ...rest, sealedSecret: sealed });
       return;
     }
     this.assertUsable(mayUseFile);
@@ -57,8 +74,10 @@ export class DeviceSecrets {
       );
   }
 
-  async #seal(text: string): Promise<string> {
+  async #seal(text: string, signal: AbortSignal): Promise<string> {
     const host = this.#host as HostPort;
-    return (await host.call('seal', { text }, AbortSignal.timeout(sealDeadlineMs))).sealed;
+    return (await host.call('seal', { text }, within(signal))).sealed;
   }
 }
+
+const within = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(sealDeadlineMs)]);

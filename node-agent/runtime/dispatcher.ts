@@ -117,9 +117,10 @@ export class Dispatcher implements AsyncDisposable {
       const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
       const parsed = definition?.input.safeParse(input);
       if (definition === undefined || parsed?.success !== true) continue;
-      const denied = denialOf(definition, parsed.data, settings) ?? refusalOf(type, parsed.data, settings);
+      const denied = denialOf(definition, parsed.data, settings);
       if (denied !== null) abort.abort(denied);
-      else if (isFileCommand(type))
+      void refusalOf(type, parsed.data, settings).then((refused) => refused === null || abort.abort(refused));
+      if (isFileCommand(type))
         void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
     }
     await this.#browser.applySettings(settings.browser, (denied) => {
@@ -144,7 +145,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry = { type: command.type, acts: definition?.acts ?? false };
+    const entry = { type: command.type, acts: definition?.acts ?? false, began: false };
     const abort = new AbortController();
     this.#running.set(command.id, {
       type: command.type,
@@ -167,6 +168,7 @@ export class Dispatcher implements AsyncDisposable {
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
       message: result.error?.message ?? null,
       durationMs: Math.round(performance.now() - startedAt),
+      began: entry.began,
     };
     try {
       this.#options.journal.finish(finished, entry);
@@ -189,7 +191,7 @@ export class Dispatcher implements AsyncDisposable {
   async #carryOut(
     command: ReceivedCommand,
     definition: CommandDefinition | undefined,
-    entry: { type: string; acts: boolean },
+    entry: { type: string; acts: boolean; began: boolean },
     signal: AbortSignal,
   ): Promise<FinishedCommand> {
     const failed = (code: string, message: string): FinishedCommand => ({
@@ -216,6 +218,7 @@ export class Dispatcher implements AsyncDisposable {
           'This machine took the command before, and does not know how it ended; look at it before you retry.',
         );
       const result = await this.#run(command, definition, {
+        onBegin: () => (entry.began = true),
         signal,
         temporaryFolder,
         attach: (artifact) => artifacts.push(artifact),
@@ -239,7 +242,7 @@ export class Dispatcher implements AsyncDisposable {
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
+    { onBegin, ...owned }: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'> & { onBegin: () => void },
   ): Promise<CommandResult> {
     try {
       const { folder, nodeId, prompts } = this.#options;
@@ -248,6 +251,7 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
+        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answer}: ${words}`),
       });
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
@@ -267,6 +271,7 @@ export class Dispatcher implements AsyncDisposable {
           approval: command.approval,
         };
         context.signal.throwIfAborted();
+        onBegin();
         const handler = this.#handlers[command.type as CommandType] as CommandHandler<CommandType>;
         const output = await untilAborted(handler(input as never, context), context.signal);
         const reply = definition.reply.safeParse(output);

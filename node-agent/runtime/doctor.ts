@@ -32,7 +32,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   else {
     add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
-      const { clock, isClockWrong } = await askHub(await new DeviceSecrets(null).open(folder, pairing), signal);
+      const { clock, isClockWrong } = await askHub(await new DeviceSecrets(null).open(folder, pairing, signal), signal);
       add('hub', 'ok', 'answers, and knows this machine');
       add('clock', isClockWrong ? 'warn' : 'ok', clock);
     } catch (error) {

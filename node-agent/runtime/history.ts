@@ -9,6 +9,7 @@ interface Pictures {
 
 export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntry {
   const { commandId, type, time, summary, approvedBy, outcome, message, durationMs } = line;
+  const { began = outcome === 'succeeded' } = line;
   return {
     commandId,
     type,
@@ -18,6 +19,7 @@ export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntr
     outcome,
     message,
     durationMs,
+    began,
     hasPicture: pictures.has(commandId),
   };
 }

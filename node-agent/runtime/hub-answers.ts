@@ -20,6 +20,8 @@ const receivedCommand = z.object({
   id: commandId,
   type: z.string(),
   input: z.record(z.string(), z.unknown()),
+  /** How long the hub wants the answer from now on, in milliseconds; an earlier hub does not say. */
+  endsInMs: z.number().optional().catch(undefined),
   approval: commandApproval.optional(),
 });
 /** A command as the companion carries it out. */

@@ -22,6 +22,8 @@ export interface HubErrorOptions {
  * An answer that is no success, or none at all (`status` 0). Whatever stands between the hub and this device may answer in the
  * hub's place, with any status; only what has the shape of the hub's own errors is its word, and all else costs a retry.
  */
+const maxMessageLength = 1_000;
+
 export class HubError extends Error {
   readonly status: number;
   /** The hub's own code; `unreachable`, `channel_lost`, `foreign_answer` or `answer_too_large` when it said nothing that could be read. */
@@ -31,7 +33,8 @@ export class HubError extends Error {
   readonly body: ErrorBody | undefined;
 
   constructor(status: number, code: string, message: string, { cause, retryAfterSeconds, body }: HubErrorOptions = {}) {
-    super(message, cause === undefined ? undefined : { cause });
+    // It may be the hub's own, and stands in states and logs.
+    super(message.slice(0, maxMessageLength), cause === undefined ? undefined : { cause });
     this.name = 'HubError';
     this.status = status;
     this.code = code;

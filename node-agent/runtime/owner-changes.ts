@@ -4,6 +4,7 @@ import { isAbsolute } from 'node:path';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
+import { AuditLog } from './audit.ts';
 import { hostOfPattern } from './commands/browser/navigation-policy.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -14,7 +15,17 @@ const inMinutes = (minutes: number | undefined, now: number) =>
 
 /** Carries out one wish of the owner, whole or not at all. @throws CompanionError that says what is wrong with it. */
 export function changeSettings(folder: DataFolder, change: OwnerChange, now = Date.now()): LocalSettings {
-  return folder.changeSettings((settings) => apply(settings, change, now));
+  const settings = folder.changeSettings((current) => apply(current, change, now));
+  new AuditLog(folder.audit).note('owner.change', describeChange(change));
+  return settings;
+}
+
+/** A wish in words, as the owner's log has it. */
+function describeChange({ change, ...rest }: OwnerChange): string {
+  const words = Object.entries(rest).map(([name, value]) =>
+    typeof value === 'string' ? value : `${name} ${JSON.stringify(value)}`,
+  );
+  return [change.replaceAll('_', ' '), ...words].join(' ');
 }
 
 /** Adds a word about programs; the same word anew takes the place of the old one, and what is over goes. */
@@ -93,13 +104,14 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       return;
     }
     case 'browser_hosts': {
-      const wrong = [...change.allowHosts, ...change.blockHosts].find((pattern) => hostOfPattern(pattern) === null);
+      const { allowHosts = settings.browser.allowHosts, blockHosts = settings.browser.blockHosts } = change;
+      const wrong = [...allowHosts, ...blockHosts].find((pattern) => hostOfPattern(pattern) === null);
       if (wrong !== undefined)
         throw new CompanionError(
           `"${wrong}" must be a host such as example.org, or *.example.org for all hosts below it.`,
         );
-      settings.browser.allowHosts = change.allowHosts;
-      settings.browser.blockHosts = change.blockHosts;
+      settings.browser.allowHosts = allowHosts;
+      settings.browser.blockHosts = blockHosts;
       return;
     }
     case 'browser_evaluate':

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { DeviceSecrets } from './device-secrets.ts';
 import type { HostPort } from './host-port.ts';
 import { changeSettings } from './owner-changes.ts';
 import { assertOwnerAllows } from './owner-word.ts';
-import { commandLine, decideProgram, programFacts, wordsOf } from './program-rules.ts';
+import { commandLine, decideProgram, programOf, wordsOf } from './program-rules.ts';
 import { Prompts } from './prompts.ts';
 
 let folder: string;
@@ -34,7 +34,11 @@ describe('a pattern of a program', () => {
     createdAt: '2026-01-01T00:00:00.000Z',
   });
   const decide = (argv: string[], ...rules: ProgramRule[]) =>
-    decideProgram({ argv }, programFacts({ argv }, '/'), { allowed: true, programs: [], ask: true, rules });
+    decideProgram(
+      { argv },
+      { program: programOf({ argv }), exact: null },
+      { allowed: true, programs: [], ask: true, rules },
+    );
 
   test.each([
     ['echo', ['echo'], true],
@@ -50,16 +54,39 @@ describe('a pattern of a program', () => {
     ['echo "a b" "\\"*"', ['echo', 'a b', '"q'], true],
     ['echo "a b"', ['echo', 'a', 'b'], false],
     ['/usr/bin/echo **', ['echo', 'a'], true],
-    // A bare name permits only the program that it means here.
-    ['echo **', ['/usr/bin/../bin/echo', 'a'], false],
+    // A bare name permits only the program that it means here, a path the file that it leads to.
+    ['echo **', ['/usr/bin/echo', 'a'], false],
+    ['/bin/echo **', ['echo', 'a'], true],
+    ['/usr/*/echo **', ['echo', 'a'], true],
+    ['* **', ['/usr/bin/echo', 'a'], true],
     ['echo "a', ['echo', 'a'], false],
   ])('%s and %j: %s', (pattern, argv, matches) => {
     expect(decide(argv, rule('allow', pattern))).toBe(matches ? 'allow' : 'ask');
   });
 
   test('refuses before another permits, whatever way leads to the program', () => {
-    for (const argv of [['echo'], ['/usr/bin/echo'], ['/bin/../bin/echo']])
-      expect(decide(argv, rule('allow', '* **'), rule('deny', 'echo **'))).toBe('deny');
+    const link = join(folder, 'harmless');
+    symlinkSync('/usr/bin/echo', link);
+    for (const argv of [['echo'], ['/usr/bin/echo'], ['/bin/echo'], [link]])
+      for (const refused of ['echo **', '/bin/echo **', '/usr/bin/echo', 'ech*'].map((pattern) =>
+        rule('deny', pattern),
+      ))
+        expect(decide(argv, rule('allow', '* **'), refused)).toBe('deny');
+  });
+
+  test('permits no variables and no input, which it does not show', () => {
+    const permitted = { allowed: true, programs: [], ask: true, rules: [rule('allow', 'echo **')] };
+    const facts = { program: '/usr/bin/echo', exact: null };
+    expect(decideProgram({ argv: ['echo'] }, facts, permitted)).toBe('allow');
+    expect(decideProgram({ argv: ['echo'], env: { A: '1' } }, facts, permitted)).toBe('ask');
+    expect(decideProgram({ argv: ['echo'], stdin: '' }, facts, permitted)).toBe('ask');
+  });
+
+  test('judges no program that is another one for whoever starts it', () => {
+    const link = join(folder, 'way');
+    symlinkSync('/proc/self/cwd', link);
+    for (const name of ['/proc/self/exe', `${link}/bin/echo`, '/usr/bin/../bin/echo', '/dev/fd/3'])
+      expect(() => programOf({ argv: [name] })).toThrow(/argv\[0\]|no program/);
   });
 
   test('is written so that it can be read back', () => {
@@ -72,9 +99,9 @@ describe('the word of an owner', () => {
   test('that does not come in time is no', async () => {
     changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(50, () => undefined);
-    await expect(assertOwnerAllows(asked(['echo']), { folder: data, prompts, signal: never })).rejects.toThrow(
-      'did not answer',
-    );
+    await expect(
+      assertOwnerAllows(asked(['echo']), { folder: data, prompts, signal: never, onAnswer: () => undefined }),
+    ).rejects.toThrow('did not answer');
     expect(prompts.waiting).toEqual([]);
   });
 
@@ -84,7 +111,8 @@ describe('the word of an owner', () => {
     chmodSync(program, 0o755);
     changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(20_000, () => undefined);
-    const ask = () => assertOwnerAllows(asked([program, 'x']), { folder: data, prompts, signal: never });
+    const ask = () =>
+      assertOwnerAllows(asked([program, 'x']), { folder: data, prompts, signal: never, onAnswer: () => undefined });
     const next = async () => {
       await until(
         () => prompts.waiting.length === 1,
@@ -123,11 +151,11 @@ describe('the device secret', () => {
 
   test('moves from the file to the key store where there is one, and is opened from there alone', async () => {
     data.writePairing(pairing);
-    expect(await new DeviceSecrets(sealing).open(data, pairing)).toEqual(pairing);
+    expect(await new DeviceSecrets(sealing).open(data, pairing, never)).toEqual(pairing);
     const kept = data.readPairing()!;
     expect(JSON.stringify(kept)).not.toContain('the-secret');
-    expect(await new DeviceSecrets(sealing).open(data, kept)).toEqual(pairing);
-    await expect(new DeviceSecrets(null).open(data, kept)).rejects.toThrow('start the app');
+    expect(await new DeviceSecrets(sealing).open(data, kept, never)).toEqual(pairing);
+    await expect(new DeviceSecrets(null).open(data, kept, never)).rejects.toThrow('start the app');
   });
 
   test('stays in the file where the key store fails, and goes there only with the word of the owner', async () => {
@@ -138,7 +166,7 @@ describe('the device secret', () => {
         throw new Error('locked');
       },
     };
-    expect(await new DeviceSecrets(failing).open(data, pairing)).toEqual(pairing);
+    expect(await new DeviceSecrets(failing).open(data, pairing, never)).toEqual(pairing);
     expect(data.readPairing()).toEqual(pairing);
     data.removePairing();
     await expect(new DeviceSecrets(null).keep(data, pairing, false)).rejects.toThrow('secretInFile');

@@ -3,11 +3,19 @@ import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import { systemRun as definition } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { addRule } from './owner-changes.ts';
-import { commandLine, decideProgram, programFacts, wasAllowedForAnother } from './program-rules.ts';
+import {
+  commandLine,
+  decideProgram,
+  needsFacts,
+  programFacts,
+  programOf,
+  wasAllowedForAnother,
+} from './program-rules.ts';
 import type { Prompts } from './prompts.ts';
 
 const halfAnHourMs = 30 * 60_000;
@@ -16,6 +24,16 @@ interface AskedCommand {
   commandId: string;
   input: z.output<typeof systemRun.input>;
   approvedBy: string | null;
+  /** How long the hub wants the answer from now on, in milliseconds; undefined where it does not say. */
+  endsInMs?: number | undefined;
+}
+
+export interface OwnerWordDependencies {
+  folder: DataFolder;
+  prompts: Prompts | undefined;
+  signal: AbortSignal;
+  /** Hears what the owner said, and of which command line. */
+  onAnswer: (answer: PromptAnswer, words: string) => void;
 }
 
 /**
@@ -24,52 +42,66 @@ interface AskedCommand {
  * @throws CommandError `denied_by_device` when they do not; the signal's reason.
  */
 export async function assertOwnerAllows(
-  { commandId, input, approvedBy }: AskedCommand,
-  { folder, prompts, signal }: { folder: DataFolder; prompts: Prompts | undefined; signal: AbortSignal },
+  { commandId, input, approvedBy, endsInMs }: AskedCommand,
+  { folder, prompts, signal, onAnswer }: OwnerWordDependencies,
 ): Promise<void> {
   const cwd = input.cwd ?? homedir();
-  const facts = programFacts(input, cwd);
   const { system } = folder.settingsInForce();
+  if (!needsFacts(system)) {
+    if (decideProgram(input, { program: programOf(input), exact: null }, system) === 'deny')
+      throw denied(refusedForGood);
+    return;
+  }
+  const facts = await programFacts(input, cwd, signal);
   const decision = decideProgram(input, facts, system);
-  if (decision === 'allow') return;
   if (decision === 'deny') throw denied(refusedForGood);
-  if (prompts === undefined) throw denied('The owner of this machine wants to be asked, and nobody here can ask them.');
-  const answer = await prompts.ask(
-    {
-      commandId,
-      program: facts.program,
-      programSha256: facts.sha256,
-      argv: input.argv,
-      cwd,
-      env: input.env ?? {},
-      stdin: input.stdin ?? null,
-      timeoutMs: input.timeoutMs ?? definition.timeoutMs,
-      approvedBy,
-      reason: wasAllowedForAnother(input.argv, facts, system) ? 'program_changed' : 'no_rule',
-    },
-    signal,
-  );
-  if (answer === '30_minutes' || answer === 'always' || answer === 'never')
-    remember(folder, answer, input.argv, facts.exact);
-  if (answer === 'deny' || answer === 'never') throw denied('The owner of this machine was asked, and said no.');
-  // While they read, somebody may have put another file there.
-  if (programFacts(input, cwd).exact !== facts.exact)
+  if (decision === 'ask') {
+    if (prompts === undefined)
+      throw denied('The owner of this machine wants to be asked, and nobody here can ask them.');
+    const timeoutMs = input.timeoutMs ?? definition.timeoutMs;
+    const answer = await prompts.ask(
+      {
+        commandId,
+        program: facts.program,
+        programSha256: facts.sha256,
+        argv: input.argv,
+        cwd,
+        env: input.env ?? {},
+        stdin: input.stdin ?? null,
+        timeoutMs,
+        approvedBy,
+        reason: wasAllowedForAnother(input.argv, facts, system) ? 'program_changed' : 'no_rule',
+      },
+      // What is left after the answer must do for the program.
+      { key: facts.exact, signal, ...(endsInMs === undefined ? {} : { endsInMs: endsInMs - timeoutMs }) },
+    );
+    onAnswer(answer, commandLine(input.argv));
+    if (answer === '30_minutes' || answer === 'always' || answer === 'never')
+      remember(folder, answer, input.argv, facts.exact);
+    if (answer === 'deny' || answer === 'never') throw denied('The owner of this machine was asked, and said no.');
+  }
+  // While they read, and while it was looked up, somebody may have put another file there.
+  if ((await programFacts(input, cwd, signal)).exact !== facts.exact)
     throw denied(`${facts.program} changed while the owner of this machine was asked about it.`);
 }
 
 /** Why a program that is under way has to end, because a rule of the owner's refuses it now; null when none does. */
-export function refusalOf(type: string, input: unknown, { system }: LocalSettings): CommandError | null {
+export async function refusalOf(type: string, input: unknown, { system }: LocalSettings): Promise<CommandError | null> {
   if (type !== definition.type || !system.rules.some(({ decision }) => decision === 'deny')) return null;
   const run = definition.input.parse(input);
   try {
-    const facts = programFacts(run, run.cwd ?? homedir());
+    const facts = needsFacts(system)
+      ? await programFacts(run, run.cwd ?? homedir(), AbortSignal.timeout(lookDeadlineMs))
+      : { program: programOf(run), exact: null };
     return decideProgram(run, facts, system) === 'deny' ? denied(refusedForGood) : null;
   } catch {
-    // Its file is gone; then only its name can be judged, and nothing more begins by it.
-    return null;
+    // Its file is gone, or too large to be read in time: then its name has to do.
+    const program = run.argv[0] as string;
+    return decideProgram(run, { program, exact: null }, system) === 'deny' ? denied(refusedForGood) : null;
   }
 }
 
+const lookDeadlineMs = 5_000;
 const refusedForGood = 'The owner of this machine refuses this program for good.';
 
 function remember(folder: DataFolder, answer: '30_minutes' | 'always' | 'never', argv: string[], exact: string): void {

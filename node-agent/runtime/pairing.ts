@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ControlMethods } from '../../shared/companion/control.ts';
 import { CompanionError } from './data-folder.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder, Pairing } from './data-folder.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
 import { describeDevice } from './facts.ts';
 import { HubClient } from './hub-client.ts';
@@ -34,8 +34,8 @@ export async function pair(
   request: PairRequest,
 ): Promise<{ nodeId: string; hub: string }> {
   const hub = hubAddress(request.hub, request.insecure);
-  const paired = folder.readPairing();
-  if (paired !== null && !request.force)
+  const paired = request.force ? null : folder.readPairing();
+  if (paired !== null)
     throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
   secrets.assertUsable(request.secretInFile);
   const { body } = await new HubClient(hub, null).call(
@@ -59,11 +59,14 @@ export async function unpair(
   folder: DataFolder,
   secrets: DeviceSecrets,
 ): Promise<{ nodeId: string | null; hubKnows: boolean }> {
-  const pairing = folder.readPairing();
-  if (pairing === null) return { nodeId: null, hubKnows: true };
+  const pairing = readable(folder);
+  if (pairing === null) {
+    folder.removePairing();
+    return { nodeId: null, hubKnows: true };
+  }
   let hubKnows = false;
   try {
-    const { hub, nodeId, deviceSecret } = await secrets.open(folder, pairing);
+    const { hub, nodeId, deviceSecret } = await secrets.open(folder, pairing, AbortSignal.timeout(unpairDeadlineMs));
     await new HubClient(hub, deviceSecret).call(
       'unpairAutomationNode',
       { params: { id: nodeId } },
@@ -76,4 +79,13 @@ export async function unpair(
   }
   folder.removePairing();
   return { nodeId: pairing.nodeId, hubKnows };
+}
+
+/** The pairing that can be read; one that is broken is forgotten like none. */
+function readable(folder: DataFolder): Pairing | null {
+  try {
+    return folder.readPairing();
+  } catch {
+    return null;
+  }
 }

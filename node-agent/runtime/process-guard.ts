@@ -67,7 +67,7 @@ export function markedStart(
   const [argv0, ...args] = argv;
   if (!canMarkByLimit) return { file: program, args, argv0 };
   const limit = limitOf(mark);
-  // It becomes the program itself, which it finds by its name on the same PATH.
+  // It becomes the program itself, which it finds by its name on the same PATH; what means another one there was refused before.
   return { file: prlimit, args: [`--rttime=${limit}:${limit}`, '--', argv0, ...args], argv0: prlimit };
 }
 

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
+import { createReadStream, realpathSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson } from '../../shared/json.ts';
-import { findProgram } from './commands/find-program.ts';
+import { findProgram, waysTo } from './commands/find-program.ts';
 
 type RunInput = z.output<typeof systemRun.input>;
 
@@ -23,22 +24,51 @@ export interface ProgramFacts {
 /** What the owner's rules say of a command: `ask` where none decides. */
 export type ProgramDecision = 'allow' | 'deny' | 'ask';
 
+/** The bytes of programs by which file they were read from: programs are large, and seldom change. */
+const known = new Map<string, string>();
+const maxKnown = 200;
+
+/** SHA-256 of a file, in hex; read anew whenever the file is another one or was written since. */
+async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  const key = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) hash.update(chunk);
+  const sha256 = hash.digest('hex');
+  if (known.size >= maxKnown) known.clear();
+  known.set(key, sha256);
+  return sha256;
+}
+
 /** Identifies what an input would run. @throws CommandError when there is no such program. */
-export function programFacts(input: RunInput, cwd: string): ProgramFacts {
-  const program = realpathSync(findProgram(input.argv[0] as string));
-  const sha256 = createHash('sha256').update(readFileSync(program)).digest('hex');
+export async function programFacts(input: RunInput, cwd: string, signal: AbortSignal): Promise<ProgramFacts> {
+  const program = programOf(input);
+  const sha256 = await sha256Of(program, signal);
   const shown = { program, sha256, argv: input.argv, cwd, env: input.env ?? {}, stdin: input.stdin ?? null };
   return { program, sha256, exact: createHash('sha256').update(canonicalJson(shown)).digest('hex') };
 }
 
+/** The path of what an input would run. @throws CommandError when there is no such program. */
+export const programOf = ({ argv }: Pick<RunInput, 'argv'>): string => realpathSync(findProgram(argv[0] as string));
+
+/** Whether an owner's word depends on more than the command line: then the bytes of the program are read. */
+export const needsFacts = ({ ask, rules }: LocalSettings['system']): boolean =>
+  ask || rules.some(({ exact }) => exact !== null);
+
 /** Refusals count before permissions; without a rule the owner is asked, or, where they do not want that, their list of programs decides alone. */
 export function decideProgram(
-  { argv }: Pick<RunInput, 'argv'>,
-  { program, exact }: ProgramFacts,
+  { argv, env = {}, stdin }: Pick<RunInput, 'argv' | 'env' | 'stdin'>,
+  { program, exact }: { program: string; exact: string | null },
   { ask, rules }: LocalSettings['system'],
 ): ProgramDecision {
   const matching = rules.filter((rule) =>
-    rule.exact === null ? matchesCommandLine(rule, argv, program) : rule.exact === exact,
+    rule.exact === null
+      ? // What a pattern does not show, variables and input, it does not permit.
+        (rule.decision === 'deny' || (Object.keys(env).length === 0 && stdin === undefined)) &&
+        matchesCommandLine(rule, argv, program)
+      : exact !== null && rule.exact === exact,
   );
   if (matching.some(({ decision }) => decision === 'deny')) return 'deny';
   if (matching.some(({ decision }) => decision === 'allow')) return 'allow';
@@ -85,13 +115,10 @@ function matchesCommandLine({ pattern, decision }: ProgramRule, argv: readonly s
   const words = wordsOf(pattern);
   if (words === null || words.length === 0) return false;
   const [name = '', ...wanted] = words;
-  // Whatever way leads to a refused program; but a name permits no program of that name that lies elsewhere.
-  const names = [
-    argv[0] as string,
-    program,
-    ...(decision === 'deny' ? [basename(program), basename(argv[0] as string)] : []),
-  ];
-  if (!names.some((known) => matchesGlob(name, known))) return false;
+  if (
+    !(decision === 'deny' ? isRefused(name, argv[0] as string, program) : isPermitted(name, argv[0] as string, program))
+  )
+    return false;
   const given = argv.slice(1);
   const isOpen = wanted.at(-1) === '**';
   if (isOpen) wanted.pop();
@@ -99,4 +126,36 @@ function matchesCommandLine({ pattern, decision }: ProgramRule, argv: readonly s
     (isOpen ? given.length >= wanted.length : given.length === wanted.length) &&
     wanted.every((word, index) => matchesGlob(word, given[index] as string))
   );
+}
+
+/** Whatever way leads to a refused program, and whatever it is called on that way. */
+function isRefused(name: string, asked: string, program: string): boolean {
+  const ways = [asked, program, ...waysOf(asked)];
+  const names = ways.flatMap((way) => [way, basename(way)]);
+  return names.some((known) => matchesGlob(name, known)) || realPathOf(name) === program;
+}
+
+/** A name permits the program that it means here, and no other of that name; a path the file that it leads to. */
+function isPermitted(name: string, asked: string, program: string): boolean {
+  if (name === '*') return true;
+  if (!name.includes('/')) return !asked.includes('/') && matchesGlob(name, asked);
+  return matchesGlob(name, program) || (!name.includes('*') && realPathOf(name) === program);
+}
+
+function waysOf(asked: string): string[] {
+  try {
+    return waysTo(findProgram(asked));
+  } catch {
+    return [];
+  }
+}
+
+/** The file that the first word of a pattern leads to; null when it leads to none. */
+function realPathOf(name: string): string | null {
+  if (name.includes('*')) return null;
+  try {
+    return realpathSync(findProgram(name));
+  } catch {
+    return null;
+  }
 }

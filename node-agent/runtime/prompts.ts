@@ -7,8 +7,13 @@ import { CompanionError } from './data-folder.ts';
 /** What is asked; the rest of a prompt is about when. */
 export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;
 
+/** Commands that may wait at once: more than a person would answer, and too few to fill the memory. */
+const maxWaiting = 16;
+
 interface Open {
   prompt: Prompt;
+  /** What tells it from others; the same again gets the same answer. */
+  key: string;
   answer: (answer: PromptAnswer) => void;
 }
 
@@ -29,8 +34,23 @@ export class Prompts {
     return [...this.#open.values()].map(({ prompt }) => prompt);
   }
 
-  /** What the owner says. @throws CommandError `denied_by_device` when they say nothing in time; the signal's reason. */
-  async ask(question: Question, signal: AbortSignal): Promise<PromptAnswer> {
+  /**
+   * What the owner says.
+   * @param endsInMs When nobody wants the answer any more.
+   * @throws CommandError `denied_by_device` when they say nothing in time, or too many wait already; the signal's reason.
+   */
+  async ask(
+    question: Question,
+    { key, signal, endsInMs = Infinity }: { key: string; signal: AbortSignal; endsInMs?: number },
+  ): Promise<PromptAnswer> {
+    const waitMs = Math.min(this.#waitMs, endsInMs);
+    if (waitMs <= 0)
+      throw new CommandError('denied_by_device', 'There is no time left to ask the owner of this machine.');
+    if (this.#open.size >= maxWaiting)
+      throw new CommandError(
+        'denied_by_device',
+        `${maxWaiting} commands wait for the word of this machine's owner already.`,
+      );
     const id = randomUUID();
     const now = Date.now();
     const answered = Promise.withResolvers<PromptAnswer>();
@@ -42,18 +62,18 @@ export class Prompts {
         answered.reject(
           new CommandError(
             'denied_by_device',
-            `The owner of this machine was asked, and did not answer within ${Math.round(this.#waitMs / 1000)} s.`,
+            `The owner of this machine was asked, and did not answer within ${Math.round(waitMs / 1000)} s.`,
           ),
         ),
-      this.#waitMs,
+      waitMs,
     );
     const prompt: Prompt = {
       ...question,
       id,
       askedAt: new Date(now).toISOString(),
-      expiresAt: new Date(now + this.#waitMs).toISOString(),
+      expiresAt: new Date(now + waitMs).toISOString(),
     };
-    this.#open.set(id, { prompt, answer: answered.resolve });
+    this.#open.set(id, { prompt, key, answer: answered.resolve });
     this.#onChange();
     try {
       return await answered.promise;
@@ -73,5 +93,8 @@ export class Prompts {
         `No prompt ${id} waits for an answer any more; those that do: outrigger-companion prompts. An answer is one of ${promptAnswers.join(', ')}.`,
       );
     open.answer(answer);
+    if (answer === 'once' || answer === 'deny') return;
+    // What is said for longer than once is said of all that wait for the same.
+    for (const other of this.#open.values()) if (other.key === open.key) other.answer(answer);
   }
 }

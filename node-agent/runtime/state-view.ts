@@ -2,16 +2,15 @@ import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { PowerState } from '../../shared/companion/state.ts';
 import type { HubSwitches } from './companion.ts';
-import type { PermissionReader } from './permissions.ts';
+import type { SystemPermissions } from './permissions.ts';
 
 /** Each power with the three that must agree about it. */
 export async function describePowers(
   settings: LocalSettings,
   hubAllows: HubSwitches,
-  permissions: PermissionReader,
-  signal: AbortSignal,
+  look: (settings: LocalSettings) => Promise<SystemPermissions>,
 ): Promise<PowerState[]> {
-  const system = await permissions.lookAtPermissions(settings, signal);
+  const system = await look(settings);
   const now = Date.now();
   return powers.map((power) => {
     const isOn = isAllowed(settings, power, now);

@@ -9,7 +9,7 @@ import { Companion } from './companion.ts';
 import { ControlServer } from './control/server.ts';
 import type { ControlConnection, ControlHandlers } from './control/server.ts';
 import { CompanionError } from './data-folder.ts';
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder, Pairing } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion } from './facts.ts';
@@ -38,6 +38,8 @@ export interface SupervisorOptions {
 
 /** Changes of one moment are told together, in milliseconds. */
 const gatherMs = 100;
+/** A state that tells of a change does not wait for slow looks, in milliseconds. */
+const eventPatienceMs = 200;
 /** How often it is looked whether another program paired this machine. */
 const pairingBeatMs = 1_000;
 
@@ -45,7 +47,10 @@ const pairingBeatMs = 1_000;
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #secrets: DeviceSecrets;
-  readonly #prompts = new Prompts(systemRun.promptMs, () => this.#changed());
+  readonly #prompts = new Prompts(systemRun.promptMs, () => {
+    this.#companion?.promptsChanged();
+    this.#changed();
+  });
   readonly #audit: AuditLog;
   readonly #pictures: SentPictures;
   readonly #guard = new ProcessGuard();
@@ -87,26 +92,32 @@ export class Supervisor {
       while (!signal.aborted) await this.#work();
     } finally {
       clearTimeout(this.#telling);
+      // What the hub has is written here, too.
+      await this.#pairing;
     }
   }
 
   /** One pairing, from its beginning to its end; or waits for one. */
   async #work(): Promise<void> {
     const { folder, host, signal, onEvent, channel, staysUnpaired } = this.#options;
+    // While it is changed, what stands on the disk is what was.
+    await this.#pairing;
     const stamp = folder.stampOf('identity.json');
     const release = new AbortController();
     const over = Promise.withResolvers<void>();
+    const ends = AbortSignal.any([signal, release.signal]);
+    [this.#release, this.#released] = [release, over.promise];
     try {
       const pairing = folder.readPairing();
       if (pairing === null)
         throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
-      const identity = await this.#secrets.open(folder, pairing);
+      const identity = await this.#secrets.open(folder, pairing, ends);
       this.#problem = null;
-      [this.#release, this.#released] = [release, over.promise];
+      if (ends.aborted) return;
       this.#companion = new Companion({
         folder,
         identity,
-        signal: AbortSignal.any([signal, release.signal]),
+        signal: ends,
         onEvent,
         host,
         browser: this.#browser,
@@ -119,6 +130,7 @@ export class Supervisor {
       await this.#companion.run();
       return;
     } catch (error) {
+      if (ends.aborted) return;
       if (!staysUnpaired || !(error instanceof CompanionError)) throw error;
       this.#problem = folder.stampOf('identity.json') === null ? null : error.message;
     } finally {
@@ -130,7 +142,7 @@ export class Supervisor {
     await this.#waitForPairing(stamp);
   }
 
-  #waitForPairing(stamp: number | null): Promise<void> {
+  #waitForPairing(stamp: string | null): Promise<void> {
     const { folder, signal } = this.#options;
     return new Promise((done) => {
       const end = () => {
@@ -189,7 +201,7 @@ export class Supervisor {
         settings: () => folder.settingsInForce(),
         identity: async () => {
           const pairing = folder.readPairing();
-          return pairing === null ? null : this.#secrets.open(folder, pairing);
+          return pairing === null ? null : this.#secrets.open(folder, pairing, signal);
         },
         temporary: folder.temporary,
         guard: this.#guard,
@@ -220,10 +232,15 @@ export class Supervisor {
     return changed;
   }
 
-  async #state(): Promise<CompanionState> {
+  /** @param patienceMs how long it may take to look what the system allows. */
+  async #state(patienceMs = 1_000): Promise<CompanionState> {
     const { folder } = this.#options;
-    const pairing = folder.readPairing();
     const [settings, broken] = this.#readSettings();
+    const powers = await describePowers(settings, this.#companion?.view.hubAllows ?? {}, (asked) =>
+      this.#permissions.lookAtPermissions(asked, this.#options.signal, patienceMs),
+    );
+    // What changes by the moment is read last.
+    const [pairing, unreadable] = this.#readPairing();
     const view = this.#companion?.view;
     return {
       version: appVersion,
@@ -241,11 +258,11 @@ export class Supervisor {
               secretIn: pairing.sealedSecret === undefined ? 'file' : 'key_store',
             },
       connection: { isUp: view?.isUp ?? false, by: view?.by ?? 'poll', lastError: view?.lastError ?? null },
-      problem: broken ?? this.#problem,
+      problem: broken ?? unreadable ?? this.#problem,
       running: view?.running ?? [],
       prompts: this.#prompts.waiting,
       settings,
-      powers: await describePowers(settings, view?.hubAllows ?? {}, this.#permissions, this.#options.signal),
+      powers,
     };
   }
 
@@ -258,11 +275,20 @@ export class Supervisor {
     }
   }
 
+  /** How this machine is paired; not at all where that can't be read, and why. */
+  #readPairing(): [pairing: Pairing | null, problem: string | null] {
+    try {
+      return [this.#options.folder.readPairing(), null];
+    } catch (error) {
+      return [null, (error as Error).message];
+    }
+  }
+
   #changed(): void {
     if (this.#subscribers.size === 0) return;
     this.#telling ??= setTimeout(() => {
       this.#telling = undefined;
-      void this.#state().then(
+      void this.#state(eventPatienceMs).then(
         (state) => this.#tell({ event: 'state', state }),
         () => undefined,
       );

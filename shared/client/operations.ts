@@ -356,6 +356,8 @@ export interface Command {
   input: JsonObject;
   /** After this the hub no longer wants the answer */
   expiresAt: string;
+  /** The same as a time from now on, whatever the clock of the device says */
+  endsInMs: number;
   leaseSeconds: number;
   approval?: CommandApproval;
 }

@@ -46,7 +46,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     minutes: z.int().min(1).max(525_600).optional(),
   }),
   z.strictObject({ change: z.literal('remove_rule'), id: z.uuid() }),
-  z.strictObject({ change: z.literal('browser_hosts'), allowHosts: hosts, blockHosts: hosts }),
+  /** A list that is left out stays as it is. */
+  z.strictObject({ change: z.literal('browser_hosts'), allowHosts: hosts.optional(), blockHosts: hosts.optional() }),
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),

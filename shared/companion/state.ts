@@ -64,7 +64,7 @@ export const promptDecisions = ['once', '30_minutes', 'always', 'never'] as cons
 export const promptAnswers = ['deny', ...promptDecisions] as const;
 export type PromptAnswer = (typeof promptAnswers)[number];
 
-/** A command that is over, and what became of it. */
+/** A command that is over, and what became of it; or what the owner did themselves (`owner.change`, `owner.answer`), with what it was as summary. */
 export const historyEntry = z.object({
   commandId: z.string(),
   type: z.string(),
@@ -72,9 +72,11 @@ export const historyEntry = z.object({
   /** What was asked for, shortened; never what was typed, read or sent. */
   summary: z.string(),
   approvedBy: z.string().nullable(),
-  outcome: z.string().describe('`succeeded`, or the code of the failure'),
+  outcome: z.string().describe('`succeeded`, the code of the failure, or `done` for what the owner did'),
   message: z.string().nullable(),
   durationMs: z.number(),
+  /** Whether it had begun: one that was refused had not. */
+  began: z.boolean(),
   /** Whether the picture that was sent is kept, for `picture`. */
   hasPicture: z.boolean(),
 });

@@ -143,6 +143,7 @@ export const presentCommand = ({
   type,
   input,
   expiresAt: expiresAt.toISOString(),
+  endsInMs: Math.max(0, expiresAt.getTime() - Date.now()),
   leaseSeconds,
   ...(approval === null ? {} : { approval }),
 });

@@ -7,8 +7,6 @@ import { json } from './context.ts';
 import type { CliContext } from './context.ts';
 import { noneRuns } from './settings-commands.ts';
 
-const maxStdinShown = 2_000;
-
 /** Commands that wait for the owner's word, on the command line. */
 export function addPromptCommands({ program, dataFolder, print }: CliContext): void {
   program
@@ -44,12 +42,7 @@ function describePrompt(prompt: Prompt): string {
     ...argv.map((word, index) => `${index === 0 ? 'argv' : ''}`.padEnd(11) + visibleLine(JSON.stringify(word))),
     `folder     ${visibleLine(cwd)}`,
     ...Object.entries(env).map(([name, value]) => `variable   ${name}=${visibleLine(JSON.stringify(value))}`),
-    ...(stdin === null
-      ? []
-      : [
-          `input      ${stdin.length} characters${stdin.length > maxStdinShown ? `, of which the first ${maxStdinShown}` : ''}:`,
-          visibleText(stdin.slice(0, maxStdinShown)),
-        ]),
+    ...(stdin === null ? [] : [`input      ${stdin.length} characters:`, visibleText(stdin)]),
     `at most    ${timeoutMs / 1000} s`,
     `approved   ${approvedBy === null ? 'by nobody that the hub names' : `at the hub by ${visibleLine(approvedBy)}`}`,
     `until      ${expiresAt}, then it is refused`,

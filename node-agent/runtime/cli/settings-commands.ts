@@ -164,19 +164,18 @@ function addRules({ program, dataFolder, print }: CliContext): void {
   program
     .command('hosts')
     .description('say where the browser may go')
-    .option('--allow <hosts...>', 'only these; without any, all that are not blocked')
-    .option('--block <hosts...>', 'never these')
+    .option('--allow [hosts...]', 'only these; without any, all that are not blocked')
+    .option('--block [hosts...]', 'never these; without any, none')
     .addOption(json())
-    .action(async (options: { allow?: string[]; block?: string[]; json?: boolean }) => {
+    .action(async (options: { allow?: string[] | true; block?: string[] | true; json?: boolean }) => {
       const folder = dataFolder();
-      const { browser } = folder.readSettings();
       const isAsked = options.allow === undefined && options.block === undefined;
       const settings = isAsked
         ? folder.readSettings()
         : await change(folder, {
             change: 'browser_hosts',
-            allowHosts: options.allow ?? browser.allowHosts,
-            blockHosts: options.block ?? browser.blockHosts,
+            ...(options.allow === undefined ? {} : { allowHosts: options.allow === true ? [] : options.allow }),
+            ...(options.block === undefined ? {} : { blockHosts: options.block === true ? [] : options.block }),
           });
       const { allowHosts, blockHosts } = settings.browser;
       print(

@@ -34,7 +34,7 @@ async function testInThisProcess(folder: DataFolder, parts: readonly TestPart[],
       settings: () => folder.settingsInForce(),
       identity: async () => {
         const pairing = folder.readPairing();
-        return pairing === null ? null : new DeviceSecrets(null).open(folder, pairing);
+        return pairing === null ? null : new DeviceSecrets(null).open(folder, pairing, run.signal);
       },
       temporary: folder.temporary,
       guard,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { constants, createWriteStream } from 'node:fs';
+import { constants, createWriteStream, existsSync } from 'node:fs';
 import { lstat, open, opendir, readlink, realpath, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
@@ -121,6 +121,14 @@ function isInside(folder: string, path: string): boolean {
   return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
 
+/** Whether a real path lies in the data folder of a companion, be it another one of the same owner: what is there lets others pose as this machine. */
+function isOfCompanion(real: string): boolean {
+  for (let folder = real; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'control.key')) && existsSync(join(folder, 'journal'))) return true;
+    if (dirname(folder) === folder) return false;
+  }
+}
+
 const outside = (path: string) =>
   new CommandError(
     'outside_shared_folders',
@@ -160,7 +168,7 @@ async function resolveShared(path: string, { settings }: Pick<CommandContext, 's
         : outside(path);
     throw new CommandError('not_found', `${path} is not there.`, { cause: error });
   }
-  if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
+  if (!shared.some((folder) => isInside(folder, real)) || isOfCompanion(real)) throw outside(path);
   return real;
 }
 
@@ -214,7 +222,7 @@ async function openShared(real: string, { settings }: CommandContext, flags: num
   try {
     const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real);
     const shared = await realFolders(settings.sharedFolders);
-    if (!shared.some((folder) => isInside(folder, opened))) throw outside(real);
+    if (!shared.some((folder) => isInside(folder, opened)) || isOfCompanion(opened)) throw outside(real);
     if (process.platform !== 'linux') {
       const [byPath, byHandle] = await Promise.all([stat(opened), handle.stat()]);
       if (byPath.ino !== byHandle.ino || byPath.dev !== byHandle.dev) throw outside(real);

@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, normalize, resolve, sep } from 'node:path';
 import { CommandError } from './handler.ts';
 
 /** Where programs are looked for, whatever the companion's own PATH is. */
@@ -18,11 +18,48 @@ export function findProgram(name: string): string {
     for (const path of process.platform === 'win32' ? [candidate, `${candidate}.exe`] : [candidate]) {
       try {
         accessSync(path, constants.X_OK);
-        if (statSync(path).isFile()) return path;
+        if (!statSync(path).isFile()) continue;
       } catch {
-        // Not this one.
+        continue;
       }
+      waysTo(path);
+      return path;
     }
   }
   throw new CommandError('not_found', `There is no program ${name} on this machine.`);
+}
+
+const maxLinks = 40;
+
+/**
+ * Every path on the way from a path to the file that it stands for, both included: the links that it leads through.
+ * @throws CommandError for one that leads elsewhere in another process, so that what was looked at would not be what runs.
+ */
+export function waysTo(path: string): string[] {
+  const refuse = () =>
+    new CommandError(
+      'invalid_input',
+      'input.argv[0] must lead to a program without . or .. and not through /proc or /dev, where it is another one for everybody who looks.',
+    );
+  if (process.platform !== 'win32' && normalize(path) !== path) throw refuse();
+  const ways = [path];
+  let left = path.split(sep).filter((part) => part !== '');
+  let at: string = sep;
+  for (let links = 0; left.length > 0;) {
+    if (process.platform === 'win32') break;
+    const next = join(at, left[0] as string);
+    if (/^\/(proc|dev)(\/|$)/.test(next)) throw refuse();
+    const isLink = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    if (!isLink) {
+      [at, left] = [next, left.slice(1)];
+      continue;
+    }
+    links += 1;
+    if (links > maxLinks) throw refuse();
+    const target = resolve(dirname(next), readlinkSync(next));
+    left = [...target.split(sep).filter((part) => part !== ''), ...left.slice(1)];
+    at = sep;
+    ways.push(join(sep, ...left));
+  }
+  return ways;
 }

@@ -57,7 +57,8 @@ export class ControlClient implements Disposable {
     signal: AbortSignal = new AbortController().signal,
   ): Promise<ControlClient | null> {
     const key = controlKey(folder);
-    const socket = connect(controlPath(folder));
+    const at = controlPath(folder);
+    const socket = connect(at.path);
     const client = new ControlClient(socket);
     const opened = Promise.withResolvers<ControlClient | null>();
     const nonce = newNonce();

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { join } from 'node:path';
 import type { z } from 'zod';
 import { controlMethods, controlProof, controlRequest } from '../../../shared/companion/control.ts';
 import type {
@@ -12,10 +13,12 @@ import type {
 } from '../../../shared/companion/control.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
+import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
 import { controlPath } from './socket-path.ts';
+import type { ControlPath } from './socket-path.ts';
 
 const maxConnections = 64;
 const helloDeadlineMs = 3_000;
@@ -45,8 +48,10 @@ export class ControlServer implements AsyncDisposable {
   readonly #key: Buffer;
   readonly #handlers: ControlHandlers;
   readonly #sockets = new Set<Socket>();
+  readonly #at: ControlPath;
 
-  private constructor(folder: DataFolder, handlers: ControlHandlers) {
+  private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath) {
+    this.#at = at;
     this.#key = controlKey(folder);
     this.#handlers = handlers;
     this.#server = createServer((socket) => this.#welcome(socket));
@@ -58,24 +63,34 @@ export class ControlServer implements AsyncDisposable {
    * @throws CompanionError when another process has the data folder.
    */
   static async listen(folder: DataFolder, handlers: ControlHandlers): Promise<ControlServer> {
-    const path = controlPath(folder);
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      const control = new ControlServer(folder, handlers);
-      if (await listens(control.#server, path)) {
-        if (process.platform !== 'win32') chmodSync(path, 0o600);
-        return control;
+    // Of two that find the socket of a dead one, only one takes it away.
+    using lock = lockFile(join(folder.path, 'control.lock'));
+    if (!lock.isHeld)
+      throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
+    const at = controlPath(folder);
+    try {
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        const control = new ControlServer(folder, handlers, at);
+        if (await listens(control.#server, at.path)) {
+          if (process.platform !== 'win32') chmodSync(at.path, 0o600);
+          return control;
+        }
+        if (await isListenedTo(at.path)) throw new CompanionError(await describeOwner(folder));
+        // Nobody listens there: its process is gone.
+        rmSync(at.path, { force: true });
       }
-      if (await isListenedTo(path)) throw new CompanionError(await describeOwner(folder));
-      // Nobody listens there: its process is gone.
-      rmSync(path, { force: true });
+      throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
+    } catch (error) {
+      at[Symbol.dispose]();
+      throw error;
     }
-    throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
+    this.#at[Symbol.dispose]();
   }
 
   #welcome(socket: Socket): void {

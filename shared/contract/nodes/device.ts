@@ -124,6 +124,7 @@ export const polledCommand = named(
     type: z.string(),
     input: z.record(z.string(), z.unknown()),
     expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
+    endsInMs: z.int().min(0).describe('The same as a time from now on, whatever the clock of the device says'),
     leaseSeconds: z.int(),
     approval: commandApproval.optional(),
   }),

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer as createSocket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { until } from '../../test/fixtures/until.ts';
+import { askCompanion } from './control/client.ts';
+import { controlPath } from './control/socket-path.ts';
+import { DataFolder } from './data-folder.ts';
+import type { HostPort } from './host-port.ts';
+import { Supervisor } from './supervisor.ts';
+
+let folder: string;
+let data: DataFolder;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-supervisor-'));
+  data = new DataFolder(join(folder, 'data'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets. */
+async function startHub() {
+  const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[] };
+  const server = createServer((request, response) => {
+    const url = request.url ?? '';
+    request.resume();
+    request.on('end', () => {
+      const answer = (body: object) => {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify(body));
+      };
+      if (url.endsWith('/claim')) answer({ nodeId: randomUUID(), deviceSecret: randomUUID(), hub: {} });
+      else if (url.endsWith('/result')) {
+        hub.results.push(url.split('/').at(-2) as string);
+        answer({ id: url.split('/').at(-2) });
+      } else if (url.includes('/commands')) {
+        hub.polls += 1;
+        const commands = hub.commands.splice(0);
+        setTimeout(() => answer({ commands, withdrawn: [] }), commands.length > 0 ? 0 : 100);
+      } else if (url.endsWith('/heartbeat')) answer({ withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } });
+      else {
+        response.statusCode = 503;
+        answer({ statusCode: 503, error: 'x', message: 'away', requestId: 'x' });
+      }
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  hub.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return hub;
+}
+
+function start(host: HostPort | null = null) {
+  const stop = new AbortController();
+  const running = new Supervisor({
+    folder: data,
+    host,
+    staysUnpaired: true,
+    channel: false,
+    signal: stop.signal,
+    onEvent: () => undefined,
+  }).run();
+  running.catch(() => undefined);
+  onTestFinished(async () => {
+    stop.abort();
+    await running.catch(() => undefined);
+  });
+  return running;
+}
+const state = () => askCompanion(data, 'state', {});
+const answers = () =>
+  until(
+    async () => (await state().catch(() => null)) !== null,
+    () => 'it does not answer',
+  );
+const pairWith = (hub: string, force = false) =>
+  askCompanion(data, 'pair', { code: 'ABCD-EFGH', hub, force, secretInFile: true }, { timeoutMs: 30_000 });
+
+test('a machine that is paired anew works for the new hub alone, and one that is unpaired for nobody', async () => {
+  const [first, second] = [await startHub(), await startHub()];
+  void start();
+  await answers();
+  await pairWith(first.url);
+  await until(
+    () => first.polls > 2,
+    () => 'the first hub is not asked',
+  );
+  await pairWith(second.url, true);
+  await until(
+    () => second.polls > 2,
+    () => 'the second hub is not asked',
+  );
+  const before = first.polls;
+  await until(
+    () => second.polls > 8,
+    () => 'the second hub is not asked any more',
+  );
+  expect(first.polls).toBe(before);
+  // Its hub can't be told; it is forgotten all the same.
+  expect(await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 })).toMatchObject({ hubKnows: false });
+  const left = second.polls;
+  await new Promise((done) => setTimeout(done, 1_500));
+  expect(second.polls).toBe(left);
+  expect((await state())?.connection.isUp).toBe(false);
+});
+
+test('more than was asked for is not taken, whatever a hub sends', async () => {
+  const hub = await startHub();
+  void start();
+  await answers();
+  await askCompanion(data, 'change', { change: 'allow', power: 'system' });
+  await pairWith(hub.url);
+  hub.commands = Array.from({ length: 500 }, () => ({ id: randomUUID(), type: 'node.ping', input: {} }));
+  await until(
+    () => hub.results.length > 0,
+    () => 'nothing was taken',
+  );
+  await until(
+    () => hub.polls > 8,
+    () => 'the hub is not asked',
+  );
+  expect(hub.results.length).toBeLessThanOrEqual(4);
+});
+
+test('a pairing that can not be read, or a key store that does not open, is told of, and can be replaced', async () => {
+  const hub = await startHub();
+  writeFileSync(join(data.path, 'identity.json'), '{"nodeId":');
+  const locked: HostPort = {
+    offer: { keyStore: 'a key store', captures: [] },
+    call: async (method) => {
+      if (method === 'unseal') throw new Error('it is locked.');
+      return { sealed: 'c2VhbGVk' } as never;
+    },
+  };
+  void start(locked);
+  await answers();
+  expect((await state())?.problem).toContain('identity.json is broken');
+  await pairWith(hub.url, true);
+  await until(
+    async () => (await state())?.problem?.includes('it is locked') === true,
+    () => 'the key store is not told of',
+  );
+  await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
+  expect(existsSync(join(data.path, 'identity.json'))).toBe(false);
+});
+
+test(
+  'of many that start at once beside the socket of a dead one, one has the data folder',
+  { timeout: 60_000 },
+  async () => {
+    for (let round = 0; round < 5; round += 1) {
+      data = new DataFolder(join(folder, `round-${round}`));
+      // What kill -9 leaves: a socket that nobody listens on.
+      using at = controlPath(data);
+      const dead = createSocket();
+      await new Promise<void>((done) => dead.listen(at.path, done));
+      const left = `${join(data.path, 'control.sock')}`;
+      expect(existsSync(left)).toBe(true);
+      (dead as unknown as { _handle: { close(): void; unref(): void } })._handle.unref();
+      const starts = Array.from({ length: 4 }, () => start());
+      const refused = await Promise.all(
+        starts.map((running) =>
+          Promise.race([
+            running.then(
+              () => true,
+              () => true,
+            ),
+            new Promise<boolean>((done) => setTimeout(() => done(false), 3_000)),
+          ]),
+        ),
+      );
+      dead.close();
+      expect(refused.filter((isRefused) => !isRefused).length).toBeLessThanOrEqual(1);
+    }
+  },
+);
+
+test('a data folder deep down has its socket in itself, wherever others have their temporary files', async () => {
+  const deep = join(folder, 'd'.repeat(60), 'e'.repeat(60));
+  mkdirSync(deep, { recursive: true });
+  data = new DataFolder(deep);
+  void start();
+  await answers();
+  if (process.platform === 'linux') expect(existsSync(join(deep, 'control.sock'))).toBe(true);
+  await expect(start()).rejects.toThrow(`process ${process.pid}`);
+});
+
+test('a change is in force although another came in the same instant', async () => {
+  const hub = await startHub();
+  void start();
+  await answers();
+  await askCompanion(data, 'change', { change: 'allow', power: 'system' });
+  await pairWith(hub.url);
+  await until(
+    async () => (await state())?.connection.isUp === true,
+    () => 'it is not connected',
+  );
+  for (let round = 0; round < 20; round += 1) {
+    await Promise.all([
+      askCompanion(data, 'change', { change: 'allow', power: 'screen' }),
+      askCompanion(data, 'change', { change: 'pause' }),
+    ]);
+    hub.commands = [{ id: randomUUID(), type: 'node.ping', input: {} }];
+    expect((await state())?.settings).toMatchObject({ paused: true, capture: { screen: true } });
+    await askCompanion(data, 'change', { change: 'resume' });
+  }
+});
