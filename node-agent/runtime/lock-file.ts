@@ -1,4 +1,5 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
 const lookMs = 5;
@@ -7,20 +8,42 @@ const staleMs = 5_000;
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Holds a lock among processes for a moment, until it is disposed; `isHeld` is false where it could not be had in time. */
-export function lockFile(path: string): Disposable & { isHeld: boolean } {
+/** A lock among processes, held for a moment; `isHeld` is false where it could not be had in time. */
+export type HeldLock = Disposable & { isHeld: boolean };
+
+/** Holds a lock until it is disposed; whoever waits for it does nothing else. */
+export function lockFile(path: string): HeldLock {
   const deadline = performance.now() + waitMs;
-  while (performance.now() < deadline) {
-    try {
-      closeSync(openSync(path, 'wx', 0o600));
-      return { isHeld: true, [Symbol.dispose]: () => rmSync(path, { force: true }) };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') break;
-    }
-    if (isStale(path)) rmSync(path, { force: true });
-    else Atomics.wait(pause, 0, 0, lookMs);
+  for (;;) {
+    const lock = tryLock(path);
+    if (lock !== 'taken') return lock;
+    if (performance.now() > deadline) return notHeld;
+    Atomics.wait(pause, 0, 0, lookMs);
   }
-  return { isHeld: false, [Symbol.dispose]: () => undefined };
+}
+
+/** The same for work that takes turns with other work of this process. */
+export async function lockFileSoon(path: string): Promise<HeldLock> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const lock = tryLock(path);
+    if (lock !== 'taken') return lock;
+    if (performance.now() > deadline) return notHeld;
+    await delay(lookMs);
+  }
+}
+
+const notHeld: HeldLock = { isHeld: false, [Symbol.dispose]: () => undefined };
+
+function tryLock(path: string): HeldLock | 'taken' {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+    return { isHeld: true, [Symbol.dispose]: () => rmSync(path, { force: true }) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return notHeld;
+  }
+  if (isStale(path)) rmSync(path, { force: true });
+  return 'taken';
 }
 
 function isStale(path: string): boolean {

@@ -25,20 +25,20 @@ export interface ProgramFacts {
 export type ProgramDecision = 'allow' | 'deny' | 'ask';
 
 /** The bytes of programs by which file they were read from: programs are large, and seldom change. */
-const known = new Map<string, string>();
+const hashes = new Map<string, string>();
 const maxKnown = 200;
 
 /** SHA-256 of a file, in hex; read anew whenever the file is another one or was written since. */
 async function sha256Of(path: string, signal: AbortSignal): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const key = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
-  const before = known.get(key);
+  const before = hashes.get(key);
   if (before !== undefined) return before;
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) hash.update(chunk);
   const sha256 = hash.digest('hex');
-  if (known.size >= maxKnown) known.clear();
-  known.set(key, sha256);
+  if (hashes.size >= maxKnown) hashes.clear();
+  hashes.set(key, sha256);
   return sha256;
 }
 

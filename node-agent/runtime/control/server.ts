@@ -13,7 +13,7 @@ import type {
 } from '../../../shared/companion/control.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { lockFile } from '../lock-file.ts';
+import { lockFileSoon } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
@@ -63,27 +63,34 @@ export class ControlServer implements AsyncDisposable {
    * @throws CompanionError when another process has the data folder.
    */
   static async listen(folder: DataFolder, handlers: ControlHandlers): Promise<ControlServer> {
-    // Of two that find the socket of a dead one, only one takes it away.
-    using lock = lockFile(join(folder.path, 'control.lock'));
-    if (!lock.isHeld)
-      throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
     const at = controlPath(folder);
     try {
-      for (let attempt = 0; attempt < 2; attempt += 1) {
-        const control = new ControlServer(folder, handlers, at);
-        if (await listens(control.#server, at.path)) {
-          if (process.platform !== 'win32') chmodSync(at.path, 0o600);
-          return control;
-        }
-        if (await isListenedTo(at.path)) throw new CompanionError(await describeOwner(folder));
-        // Nobody listens there: its process is gone.
-        rmSync(at.path, { force: true });
-      }
-      throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
+      const control = await ControlServer.#take(folder, handlers, at);
+      if (control === null) throw new CompanionError(await describeOwner(folder));
+      return control;
     } catch (error) {
       at[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** Null when somebody listens there. */
+  static async #take(folder: DataFolder, handlers: ControlHandlers, at: ControlPath): Promise<ControlServer | null> {
+    // Of two that find the socket of a dead one, only one takes it away.
+    using lock = await lockFileSoon(join(folder.path, 'control.lock'));
+    if (!lock.isHeld)
+      throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const control = new ControlServer(folder, handlers, at);
+      if (await listens(control.#server, at.path)) {
+        if (process.platform !== 'win32') chmodSync(at.path, 0o600);
+        return control;
+      }
+      if (await isListenedTo(at.path)) return null;
+      // Nobody listens there: its process is gone.
+      rmSync(at.path, { force: true });
+    }
+    throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
