@@ -85,8 +85,12 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const ai = createAi(stack, platform, config);
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
-  const products: Product[] = [core, automations, ai, marketing, nodes];
-  const chat = createChat(products.flatMap((product) => product.followers ?? []));
+  const others: Product[] = [core, automations, ai, marketing, nodes];
+  const chat = createChat(
+    platform,
+    others.flatMap((product) => product.followers ?? []),
+  );
+  const products: Product[] = [...others, chat];
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;

@@ -350,6 +350,50 @@ export interface ChannelTriggerInput {
   };
 }
 
+export interface ChatAttachment {
+  id: string;
+  name: string;
+  contentType: string;
+  bytes: number;
+}
+
+export interface ChatMessage {
+  id: string;
+  conversationId: string;
+  /** Counts the messages of a conversation, without a gap */
+  seq: number;
+  content: string;
+  senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
+  senderId: string | null;
+  attachments: ChatAttachment[];
+  clientId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface ChatMessagePage {
+  data: ChatMessage[];
+  meta: PageMeta;
+}
+
+export interface ChatSession {
+  conversationId: string;
+  chatUrl: string;
+  externalId: string;
+  visitorToken: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  siteKey: string;
+}
+
+export interface ChatVisitors {
+  data: Visitor[];
+  meta?: {
+    limit: number;
+    nextCursor: string | null;
+  };
+}
+
 export interface Command {
   id: string;
   type: string;
@@ -416,6 +460,29 @@ export interface ContactListPage {
 
 export interface ContactPage {
   data: Contact[];
+  meta: PageMeta;
+}
+
+export interface Conversation {
+  id: string;
+  name: string;
+  source: string;
+  status: 'open' | 'pending' | 'resolved' | 'closed';
+  priority: 'low' | 'normal' | 'high' | 'urgent';
+  assignedUserId: string | null;
+  visitorId: string | null;
+  /** The visitor's messages that no agent has read */
+  unreadCount: number;
+  /** ISO 8601, UTC, with milliseconds */
+  lastMessageAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface ConversationPage {
+  data: Conversation[];
   meta: PageMeta;
 }
 
@@ -1697,6 +1764,19 @@ export interface UploadState {
   complete: boolean;
 }
 
+export interface Visitor {
+  id: string;
+  display_name: string | null;
+  email: string | null;
+  phone: string | null;
+  external_id: string | null;
+  attributes: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  created_at: string;
+  /** ISO 8601, UTC, with milliseconds */
+  last_seen_at: string | null;
+}
+
 export interface WebhookTrigger {
   schemaVersion: 1;
   type: 'webhook';
@@ -1784,6 +1864,98 @@ export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | 
 
 /** What each operation takes and answers. */
 export interface Operations {
+  /** Mint a hosted chat link for a person */
+  createChatSession: {
+    input: {
+      body: {
+        /** Your own stable id of this person */
+        externalId: string;
+        /** Shown to agents */
+        displayName?: string;
+        email?: string;
+        /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+        attributes?: Record<string, unknown>;
+        /** Title of a conversation that is made; display name, email or external id when left out */
+        name?: string;
+        source?: string;
+      };
+    };
+    answer: ChatSession;
+  };
+  /** List conversations */
+  listChatConversations: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'open' | 'pending' | 'resolved' | 'closed';
+        source?: string;
+      };
+    };
+    answer: ConversationPage;
+  };
+  /** Create a conversation */
+  createChatConversation: {
+    input: {
+      body: {
+        name: string;
+        priority?: 'low' | 'normal' | 'high' | 'urgent';
+        source?: string;
+        visitor?: {
+          /** Your own stable id of this person */
+          externalId: string;
+          /** Shown to agents */
+          displayName?: string;
+          email?: string;
+          /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+          attributes?: Record<string, unknown>;
+        };
+      };
+    };
+    answer: Conversation;
+  };
+  /** List the messages of a conversation */
+  listChatMessages: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before, or the `seq` of a message: only later ones */
+        after?: string;
+      };
+    };
+    answer: ChatMessagePage;
+  };
+  /** Send a message as the API */
+  sendChatMessage: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        content: string;
+        /** Your own id of this message: the same one again is the same message */
+        clientId?: string;
+      };
+    };
+    answer: ChatMessage;
+  };
+  /** List visitors, or look one up */
+  listChatVisitors: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        /** Your own stable id of this person */
+        externalId?: string;
+      };
+    };
+    answer: ChatVisitors;
+  };
   /** List workflows */
   listAutomationWorkflows: {
     input?: {
@@ -3238,6 +3410,12 @@ export type OperationId = keyof Operations;
 
 /** Method and path of each operation. */
 export const operations: { readonly [Id in OperationId]: readonly [method: string, path: string] } = {
+  createChatSession: ['POST', '/v1/chat/sessions'],
+  listChatConversations: ['GET', '/v1/chat/conversations'],
+  createChatConversation: ['POST', '/v1/chat/conversations'],
+  listChatMessages: ['GET', '/v1/chat/conversations/{id}/messages'],
+  sendChatMessage: ['POST', '/v1/chat/conversations/{id}/messages'],
+  listChatVisitors: ['GET', '/v1/chat/visitors'],
   listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
   createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
   getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],

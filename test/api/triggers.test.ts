@@ -234,6 +234,9 @@ describe('schedules', () => {
 describe('events of Live Chat', () => {
   const payload = (tenantId: string, source: string): ChatEventPayload => ({
     tenantId,
+    sequence: 1,
+    environment: 'live',
+    actor: 'system',
     conversation: { id: 'c1', source, tags: ['a'] },
     message: { id: 'm1', content: 'help' },
   });

@@ -1,11 +1,16 @@
+import type { Platform } from '../../platform/open-platform.ts';
 import type { ChatEventFollower, Product } from '../../product.ts';
 import { createChatEvents } from './chat-events.ts';
 import type { ChatEvents } from './chat-events.ts';
+import { conversationRoutes, Conversations } from './conversations/index.ts';
 
-/** Live Chat: for now the events that it tells. */
+/** Live Chat. */
 export interface Chat extends Product {
   events: ChatEvents;
 }
 
 /** @param followers what other products do when something happens in a chat. */
-export const createChat = (followers: readonly ChatEventFollower[]): Chat => ({ events: createChatEvents(followers) });
+export function createChat({ db, cursors }: Platform, followers: readonly ChatEventFollower[]): Chat {
+  const events = createChatEvents(followers);
+  return { events, routes: conversationRoutes(new Conversations({ db, cursors, events })) };
+}
