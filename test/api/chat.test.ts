@@ -305,3 +305,16 @@ test('a visitor is found by the external id of the same workspace alone, and the
   expect(found).toEqual({ data: [expect.objectContaining({ external_id: 'b' })] });
   expect((await (await other()).call('listChatVisitors', { query: { externalId: 'b' } })).data).toEqual([]);
 });
+
+test('links whose day is over go with the sweep, and others stay', async () => {
+  const mint = async (externalId: string) =>
+    (await chat.call('createChatSession', { body: { externalId } })).conversationId;
+  const [over, open] = [await mint('over'), await mint('open')];
+  await hub.database.query(`UPDATE chat_links SET expires_at = now() - interval '2 hours' WHERE conversation_id = $1`, [
+    over,
+  ]);
+  await hub.app.sweep();
+  expect(
+    await hub.database.query('SELECT conversation_id FROM chat_links WHERE conversation_id = ANY($1)', [[over, open]]),
+  ).toEqual([{ conversation_id: open }]);
+});

@@ -92,6 +92,8 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     type: ['node.ping', 'system.run'],
     targetType: ['workflow', 'run'],
     targetId: [crowd.run, 'nothing'],
+    source: ['api', 'mail', 'nothing'],
+    externalId: ['1', 'nothing'],
   };
   const options =
     (schema as { options?: string[] }).options ??
@@ -126,17 +128,19 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     listContacts: crowd.contactList,
     listAutomationNodeCommands: crowd.node,
     listAutomationNodeFacts: crowd.node,
+    listChatMessages: crowd.conversation,
   };
   for (const operation of lists) {
     const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };
     const headers = authorization(operation, workspace);
+    const pagesBy = 'cursor' in (operation.query as z.ZodObject).shape ? 'cursor' : 'after';
     for (const query of queriesOf(operation)) {
       const path = `${pathOf(operation, params)}?${new URLSearchParams({ limit: '20', ...query }).toString()}`;
       const answer = await send(hub.url, 'GET', path, { headers });
       expect([path, answer.status]).toEqual([path, 200]);
       const cursor = (answer.body as { meta?: { nextCursor: string | null } }).meta?.nextCursor;
       if (typeof cursor === 'string')
-        expect((await send(hub.url, 'GET', `${path}&cursor=${cursor}`, { headers })).status).toBe(200);
+        expect((await send(hub.url, 'GET', `${path}&${pagesBy}=${cursor}`, { headers })).status).toBe(200);
     }
   }
   await expectIndexed();

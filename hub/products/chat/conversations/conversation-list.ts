@@ -17,7 +17,12 @@ interface Place {
   id: string;
 }
 
-const filters = `($2::text IS NULL OR c.status = $2) AND ($3::text IS NULL OR c.source = $3)`;
+/** By what a list is filtered: a statement for each choice, so that each finds its page in an index of its own. */
+const choices = ['all', 'by_status', 'by_source', 'by_status_and_source'] as const;
+type Choice = (typeof choices)[number];
+
+const filterOf = (choice: Choice) =>
+  `AND ${choice.includes('status') ? 'c.status = $2' : '$2::text IS NULL'} AND ${choice.includes('source') ? 'c.source = $3' : '$3::text IS NULL'}`;
 
 /**
  * Whether what a transaction wrote was there when the walk began. One that this database has not got to yet comes from a backup of another, and is old.
@@ -25,20 +30,22 @@ const filters = `($2::text IS NULL OR c.status = $2) AND ($3::text IS NULL OR c.
 const wasThere = (transaction: string) =>
   `(pg_visible_in_snapshot(${transaction}, $4::pg_snapshot) OR ${transaction} >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
-const firstPage = `SELECT ${conversationColumns}, moved_at::text AS rank, pg_current_snapshot()::text AS snapshot FROM chat_conversations c
-  WHERE tenant_id = $1 AND ${filters} ORDER BY moved_at DESC, id DESC LIMIT $4`;
+const firstPage = (
+  choice: Choice,
+) => `SELECT ${conversationColumns}, moved_at::text AS rank, pg_current_snapshot()::text AS snapshot FROM chat_conversations c
+  WHERE tenant_id = $1 ${filterOf(choice)} ORDER BY moved_at DESC, id DESC LIMIT $4`;
 
 // What moved since is ranked by the last message before, and what was made since is left out.
-const nextPage = `WITH moved AS MATERIALIZED (
+const nextPage = (choice: Choice) => `WITH moved AS MATERIALIZED (
     SELECT c.id, coalesce(
       (SELECT m.created_at FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq IS NOT NULL AND ${wasThere('m.written_by')}
         ORDER BY m.seq DESC LIMIT 1),
       CASE WHEN ${wasThere('c.made_by')} THEN c.created_at END) AS rank
     FROM chat_conversations c
-    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin($4::pg_snapshot) AND NOT ${wasThere('c.moved_by')} AND ${filters}
+    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin($4::pg_snapshot) AND NOT ${wasThere('c.moved_by')} ${filterOf(choice)}
   ), ranked AS (
     (SELECT c.id, c.moved_at AS rank FROM chat_conversations c
-      WHERE c.tenant_id = $1 AND ${filters} AND (c.moved_at, c.id) < ($5::timestamptz, $6::uuid) AND ${wasThere('c.moved_by')}
+      WHERE c.tenant_id = $1 ${filterOf(choice)} AND (c.moved_at, c.id) < ($5::timestamptz, $6::uuid) AND ${wasThere('c.moved_by')}
       ORDER BY c.moved_at DESC, c.id DESC LIMIT $7)
     UNION ALL
     (SELECT id, rank FROM moved WHERE (rank, id) < ($5::timestamptz, $6::uuid) ORDER BY rank DESC, id DESC LIMIT $7)
@@ -46,27 +53,40 @@ const nextPage = `WITH moved AS MATERIALIZED (
   SELECT ${conversationColumns}, r.rank::text AS rank FROM (SELECT * FROM ranked ORDER BY rank DESC, id DESC LIMIT $7) r JOIN chat_conversations USING (id)
   ORDER BY r.rank DESC, id DESC`;
 
+const choiceOf = ({ status, source }: Query): Choice =>
+  status === undefined
+    ? source === undefined
+      ? 'all'
+      : 'by_source'
+    : source === undefined
+      ? 'by_status'
+      : 'by_status_and_source';
+
+const firstPages = Object.fromEntries(choices.map((choice) => [choice, firstPage(choice)])) as Record<Choice, string>;
+const nextPages = Object.fromEntries(choices.map((choice) => [choice, nextPage(choice)])) as Record<Choice, string>;
+
 /** Lists conversations by their last message: a walk shows each once, at the place that it had when the walk began, whatever moves meanwhile. */
 export async function listConversations(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,
-  { limit, cursor, status, source }: Query,
+  query: Query,
 ) {
+  const { limit, cursor, status, source } = query;
+  const choice = choiceOf(query);
   const scope = `chat-conversations:${tenantId}:${status ?? ''}:${source ?? ''}`;
   const place = cursor === undefined ? null : decodePlace(cursors.decodeText(scope, cursor));
   const rows = await db.read(tenantId, async (tx) => {
     const answer =
       place === null
-        ? await tx.query<ConversationRow & { rank: string; snapshot?: Snapshot }>('list_conversations', firstPage, [
-            tenantId,
-            status ?? null,
-            source ?? null,
-            limit + 1,
-          ])
+        ? await tx.query<ConversationRow & { rank: string; snapshot?: Snapshot }>(
+            `list_conversations_${choice}`,
+            firstPages[choice],
+            [tenantId, status ?? null, source ?? null, limit + 1],
+          )
         : await tx.query<ConversationRow & { rank: string; snapshot?: Snapshot }>(
-            'list_further_conversations',
-            nextPage,
-            [tenantId, status, source, place.snapshot, place.rank, place.id, limit + 1],
+            `list_further_conversations_${choice}`,
+            nextPages[choice],
+            [tenantId, status ?? null, source ?? null, place.snapshot, place.rank, place.id, limit + 1],
           );
     return answer.rows;
   });

@@ -7,7 +7,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatEvents } from '../chat-events.ts';
+import type { ChatEvents } from '../events/index.ts';
 import { listConversations } from './conversation-list.ts';
 import {
   conversationColumns,
@@ -88,6 +88,8 @@ export class Conversations {
           actor.environment,
         ],
       );
+      const [link] = rows;
+      if (link === undefined) throw new Error('a link was not written');
       return {
         committed: opened.committed,
         answer: {
@@ -95,7 +97,7 @@ export class Conversations {
           chatUrl: `${baseUrl}/chat?${new URLSearchParams({ siteKey, token }).toString()}`,
           externalId: body.externalId,
           visitorToken: token,
-          expiresAt: (rows[0]?.expires_at as Date).toISOString(),
+          expiresAt: link.expires_at.toISOString(),
           siteKey,
         },
       };
