@@ -23,10 +23,12 @@ import type { Operation } from './define.ts';
 import { marketing } from './marketing/marketing.ts';
 import { artifacts } from './nodes/artifacts.ts';
 import { nodes } from './nodes/nodes.ts';
+import { webhooks } from './webhooks/webhooks.ts';
 
 /** Every operation of the hub, by id, but for those that become WebSockets, which no OpenAPI document can describe. */
 export const api = {
   ...chat,
+  ...webhooks,
   ...workflows,
   ...sequences,
   ...runs,

@@ -26,7 +26,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 const shared = operations.filter((operation) => takes(operation, 'token') && takes(operation, 'session'));
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.id, operation] as const);
 const call = (operation: Operation, headers: Record<string, string>) =>
-  send(hub.url, operation.method, pathOf(operation), {
+  send(hub.url, operation.method, pathOf(operation, { tenantId: workspace.tenantId }), {
     headers,
     ...(operation.body === undefined || operation.bodyOptional === true ? {} : { body: {} }),
   });

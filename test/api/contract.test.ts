@@ -170,6 +170,8 @@ describe('another workspace', () => {
     updateAutomationSequence: { name: 'x' },
     updateAutomationAgent: { name: 'x' },
     sendChatMessage: { content: 'x' },
+    updateWebhook: { description: 'x' },
+    replayWebhook: { since: '2026-01-01T00:00:00Z' },
   };
 
   async function ids(): Promise<Record<string, string>> {
@@ -186,12 +188,17 @@ describe('another workspace', () => {
     const agent = await other.api.call('createAutomationAgent', { body: { name: 'theirs' } });
     const theirChat = hub.client(other.keys.chat as string);
     const conversation = await theirChat.call('createChatConversation', { body: { name: 'theirs' } });
+    const webhook = await theirChat.call('createWebhook', {
+      params: { tenantId: other.tenantId },
+      body: { url: 'https://example.org/hook', events: ['message.created'] },
+    });
     const { flowId } = await other.api.call('getAutomationRun', { params: { id: runId } });
     return {
       sequences: sequence.id,
       sessions: session.id,
       agents: agent.id,
       conversations: conversation.id,
+      webhooks: webhook.id,
       flows: flowId,
       workflows: workflow.id,
       runs: runId,

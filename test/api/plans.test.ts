@@ -14,6 +14,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
+import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
@@ -35,6 +36,7 @@ beforeAll(async () => {
   hub = await startHub({
     RATE_LIMIT_PER_MINUTE: '1000000',
     SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000',
+    EGRESS_ALLOW_HOSTS: '127.0.0.1',
     SMTP_URL: mail.url,
     MAIL_FROM: 'hub@example.org',
     PUBLIC_URL: 'https://hub.example.org',
@@ -129,6 +131,7 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     listAutomationNodeCommands: crowd.node,
     listAutomationNodeFacts: crowd.node,
     listChatMessages: crowd.conversation,
+    listWebhookDeliveries: crowd.webhook,
   };
   for (const operation of lists) {
     const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };
@@ -263,6 +266,40 @@ test(
       params: { id: crowd.contactList },
       body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },
     });
+    const receiver = await startReceiver();
+    const chat = hub.client(workspace.keys.chat as string);
+    for (const status of [200, 500, 410]) {
+      const hook = await chat.call('createWebhook', {
+        params: { tenantId },
+        body: { url: `${receiver.url}/${status}`, events: ['message.created'] },
+      });
+      receiver.answer = (received, response) => void response.writeHead(Number(received.path.slice(1))).end();
+      const params = { tenantId, id: hook.id };
+      await chat.call('rotateWebhookSecret', { params });
+      const { conversationId } = await chat.call('createChatSession', { body: { externalId: '1' } });
+      for (let count = 0; count < 3; count += 1)
+        await chat.call('sendChatMessage', {
+          params: { id: conversationId },
+          body: { content: 'x', clientId: `${status} ${count}` },
+        });
+      await expect
+        .poll(
+          async () =>
+            (await chat.call('listWebhookDeliveries', { params })).data.filter(({ attempts }) => attempts > 0).length,
+        )
+        .toBeGreaterThan(0);
+      const [delivery] = (await chat.call('listWebhookDeliveries', { params })).data;
+      const detail = { ...params, deliveryId: delivery?.id as string };
+      await chat.call('getWebhookDelivery', { params: detail });
+      if (status !== 410) {
+        await chat.call('testWebhook', { params });
+        await chat.call('redeliverWebhookDelivery', { params: detail });
+        await chat.call('replayWebhook', { params, body: { since: from } });
+      }
+      await chat.call('updateWebhook', { params, body: { description: 'x' } });
+      if (status === 200) await chat.call('deleteWebhook', { params });
+    }
+    await receiver[Symbol.asyncDispose]();
     await session.call('growthConsole', {});
     await api.call('getAutomationSlo', { query: { window: '24h' } });
     await api.call('getAutomationOnboarding', {});

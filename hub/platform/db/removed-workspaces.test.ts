@@ -68,7 +68,7 @@ test('every table that holds a workspace without referring to it is looked after
        select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confrelid = 'tenants'::regclass)
      order by 1`,
   );
-  // Those that go with a run, a node or a conversation, the log of events, which no row outlives, and the list of removed workspaces itself.
+  // Those that go with a run, a node, a conversation or a webhook, the log of events, which no row outlives, and the list of removed workspaces itself.
   const others = [
     'chat_messages',
     'effects',
@@ -76,6 +76,8 @@ test('every table that holds a workspace without referring to it is looked after
     'removed_workspaces',
     'run_logs',
     'run_steps',
+    'webhook_attempts',
+    'webhook_deliveries',
     'workspace_events',
   ];
   expect(loose.map(({ name }) => name)).toEqual([...(engineRetention.ofWorkspaces ?? []), ...others].toSorted());
