@@ -223,7 +223,7 @@ describe('another workspace', () => {
           });
         const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
         expectError(foreign, 404, 'not_found');
-        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(
+        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID').replaceAll(missingId, 'ID')).toBe(
           unknown.body.message?.replaceAll(missingId, 'ID'),
         );
       }

@@ -173,17 +173,17 @@ describe('a webhook', () => {
 
   test('gets the events of its environment alone', async () => {
     const { workspace, receiver, conversation, write } = await scene();
-    const test = await workspace.createKey({ product: 'chat', environment: 'test' });
+    const testing = await workspace.createKey({ product: 'chat', environment: 'test' });
     const other = await startReceiver();
     onTestFinished(() => other[Symbol.asyncDispose]());
-    const made = await hub.client(test.key).call('createWebhook', {
+    const made = await hub.client(testing.key).call('createWebhook', {
       params: { tenantId: workspace.tenantId },
       body: { url: other.url, events: ['message.created'] },
     });
     expect(made.environment).toBe('test');
     const id = await conversation();
     await write(id, 'live');
-    await hub.client(test.key).call('sendChatMessage', { params: { id }, body: { content: 'test' } });
+    await hub.client(testing.key).call('sendChatMessage', { params: { id }, body: { content: 'test' } });
     await write(id, 'live again');
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['live', 'live again']);
     await expect.poll(() => other.received.map(contentOf)).toEqual(['test']);
