@@ -116,7 +116,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   ];
   const periodicTasks = stack.use(new PeriodicTasks({ logger, leadership, tasks }));
   if (config.role !== 'api') {
-    stack.use(webhooks.startSending(config.http.shutdownMs / 2));
+    stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {
       ports: automations.enginePorts,
       runQueue,

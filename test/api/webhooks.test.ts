@@ -95,6 +95,20 @@ describe('a webhook', () => {
     }
   });
 
+  test('counts what became of its deliveries for Prometheus', async () => {
+    const { conversation, write, deliveries } = await scene();
+    const count = async () =>
+      Number(
+        /outrigger_webhook_attempts_total\{outcome="delivered"\} (\d+)/.exec(
+          (await send(hub.url, 'GET', '/metrics')).text,
+        )?.[1] ?? 0,
+      );
+    const before = await count();
+    await write(await conversation());
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
+    await expect.poll(count).toBe(before + 1);
+  });
+
   test('is listed, changed and deleted, and shows its secret once', async () => {
     const { api, workspace, webhook, params, tenantId } = await scene();
     expect(webhook.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -420,6 +434,36 @@ describe('the order', () => {
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['slow 1', 'quick 1', 'quick 2']);
     gate.resolve();
     await expect.poll(() => receiver.received.slice(3).map(contentOf)).toEqual(['slow 2', 'slow 3']);
+  });
+
+  test('goes on when the first attempt before ends while the next event is still being written', async () => {
+    const { api, receiver, tenantId, conversation, write, deliveries } = await scene();
+    const gate = Promise.withResolvers<void>();
+    receiver.answer = async (_received, response) => {
+      if (receiver.received.length === 1) await gate.promise;
+      response.end();
+    };
+    const id = await conversation();
+    await write(id);
+    await expect.poll(() => receiver.received.length).toBe(1);
+    const [shown] = (await api.call('listChatConversations', {})).data;
+    const committed = await hub.app.db.workspace(tenantId, async (tx) => {
+      const tell = await hub.app.chatEvents.emit(tx, 'message.created', {
+        tenantId,
+        sequence: 3,
+        environment: 'live',
+        actor: 'system',
+        conversation: shown as never,
+        message: { id },
+      });
+      gate.resolve();
+      await expect.poll(() => receiver.open).toBe(0);
+      // Time to record the attempt, if nothing held that back.
+      await delay(300);
+      return tell;
+    });
+    committed();
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
   });
 
   test('goes on after a first attempt that failed: a retry overtakes nothing and blocks nothing', async () => {

@@ -15,8 +15,12 @@ import type { Wake } from './wake.ts';
 
 /** Outbound webhooks. */
 export interface Webhooks extends Product {
-  /** Begins to send what is due; disposing it ends that. @param stopMs how long attempts under way may go on then. */
-  startSending(stopMs: number): AsyncDisposable;
+  /**
+   * Begins to send what is due; disposing it ends that.
+   * @param stopMs how long attempts under way may go on then.
+   * @param onAttempt told what came of each.
+   */
+  startSending(stopMs: number, onAttempt: (outcome: string) => void): AsyncDisposable;
 }
 
 export function createWebhooks(
@@ -50,8 +54,8 @@ export function createWebhooks(
       { name: 'mails of webhooks', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
     ],
     retention: webhooksRetention,
-    startSending(stopMs) {
-      sender = new WebhookSender({ db, egress, events, logger, secrets }, stopMs);
+    startSending(stopMs, onAttempt) {
+      sender = new WebhookSender({ db, egress, events, logger, secrets, onAttempt }, stopMs);
       return sender;
     },
   };

@@ -37,6 +37,8 @@ export interface SenderDependencies {
   events: Events;
   logger: Logger;
   secrets: Secrets;
+  /** Told what came of each attempt that this process recorded. */
+  onAttempt: (outcome: string) => void;
 }
 
 /**
@@ -172,15 +174,15 @@ export class WebhookSender implements AsyncDisposable {
         },
         this.#stop.signal,
       );
-      await throughOutages(this.#stop.signal, () =>
+      const isRecorded = await throughOutages(this.#stop.signal, () =>
         db.workspace(tenantId, async (tx) => {
-          if (!(await recordAttempt(tx, delivery, outcome))) return;
+          if (!(await recordAttempt(tx, delivery, outcome))) return false;
           if (outcome.status === 'delivered') {
             await noteSuccess(tx, webhookId);
-            return;
+            return true;
           }
           const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
-          if (reason === null) return;
+          if (reason === null) return true;
           await recordAudit(tx, {
             tenantId,
             actor: 'system',
@@ -189,8 +191,10 @@ export class WebhookSender implements AsyncDisposable {
             targetId: webhookId,
             details: { reason },
           });
+          return true;
         }),
       );
+      if (isRecorded) this.#deps.onAttempt(outcome.status);
       logRecovery(logger, 'webhook deliveries');
     } catch (error) {
       if (this.#stop.signal.aborted) {
