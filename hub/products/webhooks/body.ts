@@ -16,14 +16,11 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The body of a delivery, of at most 64 KiB. The content of a message that is too long for that is cut, which `contentTruncated: true` beside it
- * tells; should that not be enough, a visitor's attributes are left out, which `attributesTruncated: true` tells.
+ * The body of a delivery, of at most 64 KiB: the content of a message that is too long for that is cut, which `contentTruncated: true` beside
+ * it tells. All else that an event tells is bounded far below.
  */
-export function deliveryBody(told: Told): string {
-  let fitting = told;
-  if (bytesOf(fitting) > maxWebhookBodyBytes) fitting = withoutAttributes(cutContent(fitting));
-  return textOf(fitting);
-}
+export const deliveryBody = (told: Told): string =>
+  textOf(bytesOf(told) > maxWebhookBodyBytes ? cutContent(told) : told);
 
 function cutContent(told: Told): Told {
   const { message } = told.payload;
@@ -43,13 +40,4 @@ function cutContent(told: Told): Told {
     else tooLong = middle;
   }
   return cutTo(fits);
-}
-
-function withoutAttributes(told: Told): Told {
-  const { visitor } = told.payload;
-  if (bytesOf(told) <= maxWebhookBodyBytes || !isObject(visitor)) return told;
-  return {
-    ...told,
-    payload: { ...told.payload, visitor: { ...visitor, attributes: {}, attributesTruncated: true } },
-  };
 }

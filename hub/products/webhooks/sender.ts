@@ -1,4 +1,3 @@
-import { AppError } from '../../../shared/errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
@@ -18,13 +17,13 @@ import {
   noteSuccess,
   recordAttempt,
 } from './delivery-store.ts';
-import type { ClaimedDelivery } from './delivery-store.ts';
+import type { AttemptOutcome, ClaimedDelivery } from './delivery-store.ts';
 import { secretPurpose } from './signature.ts';
 import { dueTopic } from './wake.ts';
 import type { Woken } from './wake.ts';
 
 /** Attempts that a process has under way, and how many of them may be one workspace's: a slow one leaves room for others. */
-const maxUnderWay = 128;
+const maxUnderWay = 512;
 const maxOfWorkspace = 32;
 /** How often a process looks for what is due, in milliseconds: retries, and what others left. */
 const lookMs = 2_000;
@@ -157,7 +156,6 @@ export class WebhookSender implements AsyncDisposable {
 
   async #deliver(tenantId: string, delivery: ClaimedDelivery): Promise<void> {
     const { db, egress, logger, secrets } = this.#deps;
-    const { id, webhook_id: webhookId } = delivery;
     try {
       const previous = delivery.sealed_previous_secret;
       const outcome = await attemptDelivery(
@@ -174,26 +172,7 @@ export class WebhookSender implements AsyncDisposable {
         },
         this.#stop.signal,
       );
-      const isRecorded = await throughOutages(this.#stop.signal, () =>
-        db.workspace(tenantId, async (tx) => {
-          if (!(await recordAttempt(tx, delivery, outcome))) return false;
-          if (outcome.status === 'delivered') {
-            await noteSuccess(tx, webhookId);
-            return true;
-          }
-          const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
-          if (reason === null) return true;
-          await recordAudit(tx, {
-            tenantId,
-            actor: 'system',
-            action: 'webhook.switched_off',
-            targetType: 'webhook',
-            targetId: webhookId,
-            details: { reason },
-          });
-          return true;
-        }),
-      );
+      const isRecorded = await throughOutages(this.#stop.signal, () => this.#record(tenantId, delivery, outcome));
       if (isRecorded) this.#deps.onAttempt(outcome.status);
       logRecovery(logger, 'webhook deliveries');
     } catch (error) {
@@ -203,9 +182,36 @@ export class WebhookSender implements AsyncDisposable {
       }
       // Its lease ends, and it is attempted again.
       logger.warn(
-        { err: error instanceof AppError ? error.message : error, part: 'webhook deliveries', deliveryId: id },
+        { err: error, part: 'webhook deliveries', deliveryId: delivery.id },
         'a delivery could not be attempted or recorded; it comes again',
       );
     }
+  }
+
+  /** Writes down what came of an attempt; the disk is not waited for, since what a crash loses is attempted again. */
+  #record(tenantId: string, delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<boolean> {
+    const webhookId = delivery.webhook_id;
+    return this.#deps.db.workspace(
+      tenantId,
+      async (tx) => {
+        if (outcome.status === 'delivered') {
+          const [isRecorded] = await Promise.all([recordAttempt(tx, delivery, outcome), noteSuccess(tx, webhookId)]);
+          return isRecorded;
+        }
+        if (!(await recordAttempt(tx, delivery, outcome))) return false;
+        const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
+        if (reason !== null)
+          await recordAudit(tx, {
+            tenantId,
+            actor: 'system',
+            action: 'webhook.switched_off',
+            targetType: 'webhook',
+            targetId: webhookId,
+            details: { reason },
+          });
+        return true;
+      },
+      { durable: false },
+    );
   }
 }
