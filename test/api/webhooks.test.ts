@@ -644,6 +644,39 @@ describe('deliveries', () => {
     expect(long?.contentTruncated).toBe(true);
   });
 
+  test('that somebody else took over are recorded by them alone', async () => {
+    const { api, receiver, params, conversation, write, deliveries } = await scene();
+    const gate = Promise.withResolvers<void>();
+    receiver.answer = async (_received, response) => {
+      if (receiver.received.length === 1) await gate.promise;
+      response.end(`answer ${receiver.received.length}`);
+    };
+    const id = await conversation();
+    await write(id);
+    await write(id, 'next');
+    await expect.poll(() => receiver.received.length).toBe(1);
+    // As if this process had stood still until its lease was over, and another one had begun.
+    const takeOver = (due: string) =>
+      hub.database.query(
+        `UPDATE webhook_deliveries SET lease = gen_random_uuid(), next_attempt_at = now() + $2::interval WHERE webhook_id = $1 AND next_attempt_at IS NOT NULL`,
+        [params.id, due],
+      );
+    await takeOver('1 hour');
+    gate.resolve();
+    await expect.poll(() => receiver.open).toBe(0);
+    await delay(300);
+    expect((await deliveries()).map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['pending', 0],
+      ['pending', 0],
+    ]);
+    await takeOver('-1 second');
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 10_000 }).toBe(2);
+    expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
+    const first = (await deliveries())[1]?.id as string;
+    const { history } = await api.call('getWebhookDelivery', { params: { ...params, deliveryId: first } });
+    expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
+  });
+
   test('that nobody let go are let go by the sweep', async () => {
     const { webhook, receiver, conversation, write } = await scene();
     answerWith(receiver, 200);
