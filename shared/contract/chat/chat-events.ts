@@ -22,7 +22,7 @@ export const chatEventPayload = z.object({
   environment: z.enum(['live', 'test']),
   /** Who did it: `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
   actor: z.string(),
-  conversation: entity,
+  conversation: z.looseObject({ id: z.uuid() }),
   message: entity.optional(),
   visitor: entity.optional(),
   /** Null where an assignment was taken back. */
