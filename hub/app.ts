@@ -27,6 +27,7 @@ import type { Identity, LimitedKind } from './products/core/index.ts';
 import { createMarketing } from './products/marketing/index.ts';
 import { createNodes, Reachability } from './products/nodes/index.ts';
 import type { Nodes } from './products/nodes/index.ts';
+import { createWebhooks } from './products/webhooks/index.ts';
 
 export const version = (createRequire(import.meta.url)('../package.json') as { version: string }).version;
 
@@ -85,8 +86,13 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const ai = createAi(stack, platform, config);
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
-  const products: Product[] = [core, automations, ai, marketing, nodes];
-  const chat = createChat(products.flatMap((product) => product.followers ?? []));
+  const webhooks = createWebhooks(platform, config, { limits });
+  const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
+  const chat = createChat(
+    platform,
+    others.flatMap((product) => product.followers ?? []),
+  );
+  const products: Product[] = [...others, chat];
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;
@@ -109,7 +115,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     { name: 'rate limits', everyMs: 60_000, run: () => platform.rateLimiter.prune() },
   ];
   const periodicTasks = stack.use(new PeriodicTasks({ logger, leadership, tasks }));
-  if (config.role !== 'api')
+  if (config.role !== 'api') {
+    stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {
       ports: automations.enginePorts,
       runQueue,
@@ -121,6 +128,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       dispatch,
       onFinished: (status, seconds) => metrics.runs.observe({ status }, seconds),
     });
+  }
 
   // What answers.
   let url: string | null = null;

@@ -218,6 +218,12 @@ const settings = {
     description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone',
     secret: true,
   },
+  WEBHOOK_DRAIN_SECONDS: {
+    schema: wholeNumber(1, 86_400),
+    default: '900',
+    description:
+      'How often it is looked for deliveries to webhooks that got lost; others go at once, and retries when they are due',
+  },
   RUN_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '90',
@@ -338,6 +344,7 @@ export interface Config {
   worker: { concurrency: number; maxRuns: number };
   runs: { maxQueuedPerWorkspace: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
+  webhooks: { drainSeconds: number };
   /** In days; 0 keeps for ever. */
   retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
@@ -451,6 +458,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
+    webhooks: { drainSeconds: required('WEBHOOK_DRAIN_SECONDS') },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),

@@ -39,6 +39,7 @@ export const errorCodes = {
   request_timeout: { status: 408, retryable: true },
   conflict: { status: 409, retryable: false },
   version_conflict: { status: 409, retryable: false },
+  conversation_closed: { status: 409, retryable: false },
   email_taken: { status: 409, retryable: false },
   workspace_name_taken: { status: 409, retryable: false },
   command_ended: { status: 409, retryable: false },

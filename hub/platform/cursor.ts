@@ -10,6 +10,10 @@ export interface Cursors {
   encode(scope: string, id: string): string;
   /** @throws AppError `invalid_cursor`. */
   decode(scope: string, cursor: string): string;
+  /** A cursor of a list whose place takes more than an id. */
+  encodeText(scope: string, text: string): string;
+  /** @throws AppError `invalid_cursor`. */
+  decodeText(scope: string, cursor: string): string;
 }
 
 const idBytes = 16;
@@ -27,20 +31,33 @@ export function createCursors(key: Buffer): Cursors {
     decode(scope, cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
       const id = bytes.subarray(0, idBytes);
-      if (bytes.length !== idBytes + signatureBytes || !timingSafeEqual(bytes.subarray(idBytes), sign(scope, id))) {
-        throw new AppError(
-          'invalid_cursor',
-          'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
-          {
-            details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }],
-          },
-        );
-      }
+      if (bytes.length !== idBytes + signatureBytes || !timingSafeEqual(bytes.subarray(idBytes), sign(scope, id)))
+        throw invalidCursor();
       const hex = id.toString('hex');
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
     },
+    encodeText(scope, text) {
+      const bytes = Buffer.from(text);
+      return Buffer.concat([sign(scope, bytes), bytes]).toString('base64url');
+    },
+    decodeText(scope, cursor) {
+      const bytes = Buffer.from(cursor, 'base64url');
+      const text = bytes.subarray(signatureBytes);
+      if (bytes.length <= signatureBytes || !timingSafeEqual(bytes.subarray(0, signatureBytes), sign(scope, text)))
+        throw invalidCursor();
+      return text.toString('utf8');
+    },
   };
 }
+
+const invalidCursor = () =>
+  new AppError(
+    'invalid_cursor',
+    'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
+    {
+      details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }],
+    },
+  );
 
 /**
  * Reads a page of a list: `read` gets how many rows to fetch, one more than the page has, and the id that they come after.

@@ -36,6 +36,10 @@ export function createMetrics(db: Database) {
     description: 'Runs that ended on this process',
     valueType: ValueType.INT,
   });
+  const webhookAttempts = meter.createCounter('outrigger_webhook_attempts_total', {
+    description: 'Attempts of this process to deliver to webhooks',
+    valueType: ValueType.INT,
+  });
   const seconds = histogram(
     meter,
     'outrigger_run_seconds',
@@ -49,6 +53,7 @@ export function createMetrics(db: Database) {
     requests: {
       observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
     },
+    webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
     runs: {
       observe(labels: { status: string }, value: number) {
         finished.add(1, labels);

@@ -350,6 +350,50 @@ export interface ChannelTriggerInput {
   };
 }
 
+export interface ChatAttachment {
+  id: string;
+  name: string;
+  contentType: string;
+  bytes: number;
+}
+
+export interface ChatMessage {
+  id: string;
+  conversationId: string;
+  /** Counts the messages of a conversation, without a gap */
+  seq: number;
+  content: string;
+  senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
+  senderId: string | null;
+  attachments: ChatAttachment[];
+  clientId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface ChatMessagePage {
+  data: ChatMessage[];
+  meta: PageMeta;
+}
+
+export interface ChatSession {
+  conversationId: string;
+  chatUrl: string;
+  externalId: string;
+  visitorToken: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  siteKey: string;
+}
+
+export interface ChatVisitors {
+  data: Visitor[];
+  meta?: {
+    limit: number;
+    nextCursor: string | null;
+  };
+}
+
 export interface Command {
   id: string;
   type: string;
@@ -418,6 +462,29 @@ export interface ContactListPage {
 
 export interface ContactPage {
   data: Contact[];
+  meta: PageMeta;
+}
+
+export interface Conversation {
+  id: string;
+  name: string;
+  source: string;
+  status: 'open' | 'pending' | 'resolved' | 'closed';
+  priority: 'low' | 'normal' | 'high' | 'urgent';
+  assignedUserId: string | null;
+  visitorId: string | null;
+  /** The visitor's messages that no agent has read */
+  unreadCount: number;
+  /** ISO 8601, UTC, with milliseconds */
+  lastMessageAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface ConversationPage {
+  data: Conversation[];
   meta: PageMeta;
 }
 
@@ -1699,6 +1766,99 @@ export interface UploadState {
   complete: boolean;
 }
 
+export interface Visitor {
+  id: string;
+  display_name: string | null;
+  email: string | null;
+  phone: string | null;
+  external_id: string | null;
+  attributes: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  created_at: string;
+  /** ISO 8601, UTC, with milliseconds */
+  last_seen_at: string | null;
+}
+
+export interface Webhook {
+  id: string;
+  url: string;
+  events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+  description: string;
+  active: boolean;
+  /** Only events of this environment are sent */
+  environment: 'live' | 'test';
+  /** Private notes never leave */
+  includePrivate: false;
+  /** The end of the secret */
+  secretHint: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** Why the hub switched it off; null when it did not */
+  disabledReason: string | null;
+}
+
+export interface WebhookDelivery {
+  id: string;
+  /** The same at each try */
+  eventId: string;
+  event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+  /** `failed` is tried again, `exhausted` is not */
+  status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+  attempts: number;
+  /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
+  nextAttemptAt: string | null;
+  responseStatus: number | null;
+  responseMs: number | null;
+  lastError: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface WebhookDeliveryDetail {
+  id: string;
+  /** The same at each try */
+  eventId: string;
+  event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+  /** `failed` is tried again, `exhausted` is not */
+  status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+  attempts: number;
+  /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
+  nextAttemptAt: string | null;
+  responseStatus: number | null;
+  responseMs: number | null;
+  lastError: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** What is sent, byte for byte */
+  body: string;
+  history: {
+    attempt: number;
+    /** ISO 8601, UTC, with milliseconds */
+    startedAt: string;
+    responseStatus: number | null;
+    responseMs: number;
+    error: string | null;
+    /** The first 2 KiB of the answer */
+    response: string;
+  }[];
+}
+
+export interface WebhookDeliveryPage {
+  data: WebhookDelivery[];
+  meta: PageMeta;
+}
+
+export interface WebhookPage {
+  data: Webhook[];
+  meta: PageMeta;
+}
+
+export interface WebhookReplay {
+  replayed: number;
+}
+
 export interface WebhookTrigger {
   schemaVersion: 1;
   type: 'webhook';
@@ -1715,6 +1875,28 @@ export interface WebhookTriggerInput {
     /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
     token: string;
   };
+}
+
+export interface WebhookWithSecret {
+  id: string;
+  url: string;
+  events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+  description: string;
+  active: boolean;
+  /** Only events of this environment are sent */
+  environment: 'live' | 'test';
+  /** Private notes never leave */
+  includePrivate: false;
+  /** The end of the secret */
+  secretHint: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** Why the hub switched it off; null when it did not */
+  disabledReason: string | null;
+  /** The secret that signs, shown only now: `whsec_` and 32 bytes as base64 */
+  secret: string;
 }
 
 export interface Workflow {
@@ -1786,6 +1968,240 @@ export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | 
 
 /** What each operation takes and answers. */
 export interface Operations {
+  /** Mint a hosted chat link for a person */
+  createChatSession: {
+    input: {
+      body: {
+        /** Your own stable id of this person */
+        externalId: string;
+        /** Shown to agents */
+        displayName?: string;
+        email?: string;
+        /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+        attributes?: Record<string, unknown>;
+        /** Title of a conversation that is made; display name, email or external id when left out */
+        name?: string;
+        source?: string;
+      };
+    };
+    answer: ChatSession;
+  };
+  /** List conversations */
+  listChatConversations: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'open' | 'pending' | 'resolved' | 'closed';
+        source?: string;
+      };
+    };
+    answer: ConversationPage;
+  };
+  /** Create a conversation */
+  createChatConversation: {
+    input: {
+      body: {
+        name: string;
+        priority?: 'low' | 'normal' | 'high' | 'urgent';
+        source?: string;
+        visitor?: {
+          /** Your own stable id of this person */
+          externalId: string;
+          /** Shown to agents */
+          displayName?: string;
+          email?: string;
+          /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+          attributes?: Record<string, unknown>;
+        };
+      };
+    };
+    answer: Conversation;
+  };
+  /** List the messages of a conversation */
+  listChatMessages: {
+    input: {
+      params: {
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before, or the `seq` of a message: only later ones */
+        after?: string;
+      };
+    };
+    answer: ChatMessagePage;
+  };
+  /** Send a message as the API */
+  sendChatMessage: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        content: string;
+        /** Your own id of this message: the same one again is the same message */
+        clientId?: string;
+      };
+    };
+    answer: ChatMessage;
+  };
+  /** List visitors, or look one up */
+  listChatVisitors: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        /** Your own stable id of this person */
+        externalId?: string;
+      };
+    };
+    answer: ChatVisitors;
+  };
+  /** List webhooks */
+  listWebhooks: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: WebhookPage;
+  };
+  /** Create a webhook */
+  createWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        /** https, without user name and password */
+        url: string;
+        /** What is sent; `visitor.created` is accepted and not emitted yet */
+        events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        description?: string;
+        active?: boolean;
+        /** That of the key when left out, and no other; `live` for a person who says nothing else */
+        environment?: 'live' | 'test';
+        includePrivate?: false;
+      };
+    };
+    answer: WebhookWithSecret;
+  };
+  /** Change a webhook, or switch it on or off */
+  updateWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        /** https, without user name and password */
+        url?: string;
+        /** What is sent; `visitor.created` is accepted and not emitted yet */
+        events?: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        description?: string;
+        active?: boolean;
+      };
+    };
+    answer: Webhook;
+  };
+  /** Delete a webhook with its deliveries */
+  deleteWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Give a webhook a new secret */
+  rotateWebhookSecret: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body?: {
+        overlapHours?: number;
+      };
+    };
+    answer: WebhookWithSecret;
+  };
+  /** Send a test delivery */
+  testWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body?: {
+        event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+      };
+    };
+    answer: WebhookDelivery;
+  };
+  /** Send deliveries of some time again */
+  replayWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        since: string;
+        until?: string;
+        status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+      };
+    };
+    answer: WebhookReplay;
+  };
+  /** List deliveries */
+  listWebhookDeliveries: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+        event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
+      };
+    };
+    answer: WebhookDeliveryPage;
+  };
+  /** Show a delivery with its attempts */
+  getWebhookDelivery: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+        deliveryId: string;
+      };
+    };
+    answer: WebhookDeliveryDetail;
+  };
+  /** Send a delivery again, now */
+  redeliverWebhookDelivery: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+        deliveryId: string;
+      };
+    };
+    answer: WebhookDelivery;
+  };
   /** List workflows */
   listAutomationWorkflows: {
     input?: {
@@ -3240,6 +3656,22 @@ export type OperationId = keyof Operations;
 
 /** Method and path of each operation. */
 export const operations: { readonly [Id in OperationId]: readonly [method: string, path: string] } = {
+  createChatSession: ['POST', '/v1/chat/sessions'],
+  listChatConversations: ['GET', '/v1/chat/conversations'],
+  createChatConversation: ['POST', '/v1/chat/conversations'],
+  listChatMessages: ['GET', '/v1/chat/conversations/{id}/messages'],
+  sendChatMessage: ['POST', '/v1/chat/conversations/{id}/messages'],
+  listChatVisitors: ['GET', '/v1/chat/visitors'],
+  listWebhooks: ['GET', '/tenants/{tenantId}/webhooks'],
+  createWebhook: ['POST', '/tenants/{tenantId}/webhooks'],
+  updateWebhook: ['PATCH', '/tenants/{tenantId}/webhooks/{id}'],
+  deleteWebhook: ['DELETE', '/tenants/{tenantId}/webhooks/{id}'],
+  rotateWebhookSecret: ['POST', '/tenants/{tenantId}/webhooks/{id}/rotate-secret'],
+  testWebhook: ['POST', '/tenants/{tenantId}/webhooks/{id}/test'],
+  replayWebhook: ['POST', '/tenants/{tenantId}/webhooks/{id}/replay'],
+  listWebhookDeliveries: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries'],
+  getWebhookDelivery: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}'],
+  redeliverWebhookDelivery: ['POST', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver'],
   listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
   createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
   getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],

@@ -14,6 +14,7 @@ import { sequences } from './automations/sequences.ts';
 import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
+import { chat } from './chat/chat.ts';
 import { audit } from './core/audit.ts';
 import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
@@ -22,9 +23,12 @@ import type { Operation } from './define.ts';
 import { marketing } from './marketing/marketing.ts';
 import { artifacts } from './nodes/artifacts.ts';
 import { nodes } from './nodes/nodes.ts';
+import { webhooks } from './webhooks/webhooks.ts';
 
 /** Every operation of the hub, by id, but for those that become WebSockets, which no OpenAPI document can describe. */
 export const api = {
+  ...chat,
+  ...webhooks,
   ...workflows,
   ...sequences,
   ...runs,

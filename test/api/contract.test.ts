@@ -169,6 +169,9 @@ describe('another workspace', () => {
     updateAutomationNode: { name: 'x' },
     updateAutomationSequence: { name: 'x' },
     updateAutomationAgent: { name: 'x' },
+    sendChatMessage: { content: 'x' },
+    updateWebhook: { description: 'x' },
+    replayWebhook: { since: '2026-01-01T00:00:00Z' },
   };
 
   async function ids(): Promise<Record<string, string>> {
@@ -183,11 +186,19 @@ describe('another workspace', () => {
     const sequence = await other.api.call('createAutomationSequence', { body: { name: 'theirs', steps } });
     const session = await other.api.call('createAutomationSession', { body: { scope: 'dm', key: 'theirs' } });
     const agent = await other.api.call('createAutomationAgent', { body: { name: 'theirs' } });
+    const theirChat = hub.client(other.keys.chat as string);
+    const conversation = await theirChat.call('createChatConversation', { body: { name: 'theirs' } });
+    const webhook = await theirChat.call('createWebhook', {
+      params: { tenantId: other.tenantId },
+      body: { url: 'https://example.org/hook', events: ['message.created'] },
+    });
     const { flowId } = await other.api.call('getAutomationRun', { params: { id: runId } });
     return {
       sequences: sequence.id,
       sessions: session.id,
       agents: agent.id,
+      conversations: conversation.id,
+      webhooks: webhook.id,
       flows: flowId,
       workflows: workflow.id,
       runs: runId,
@@ -202,17 +213,17 @@ describe('another workspace', () => {
     const probed = operations.filter((operation) => takes(operation, 'token') && operation.path.includes('{id}'));
     expect(probed.length).toBeGreaterThan(8);
     for (const operation of probed) {
-      const kind = /\/v1\/automations\/(\w+)\//.exec(operation.path)?.[1] as string;
+      const kind = /(\w+)\/\{id\}/.exec(operation.path)?.[1] as string;
       for (const caller of operation.callers) {
         const headers = authorization(operation, workspace, 'none', caller);
         const probe = (id: string) =>
-          send(hub.url, operation.method, pathOf(operation, { id }), {
+          send(hub.url, operation.method, pathOf(operation, { tenantId: workspace.tenantId, id }), {
             headers,
             ...(operation.body === undefined ? {} : { body: bodies[operation.id] ?? {} }),
           });
         const [foreign, unknown] = await Promise.all([probe(theirs[kind] as string), probe(missingId)]);
         expectError(foreign, 404, 'not_found');
-        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID')).toBe(
+        expect(foreign.body.message?.replaceAll(theirs[kind] as string, 'ID').replaceAll(missingId, 'ID')).toBe(
           unknown.body.message?.replaceAll(missingId, 'ID'),
         );
       }

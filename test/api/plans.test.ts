@@ -14,6 +14,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
+import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
@@ -35,6 +36,7 @@ beforeAll(async () => {
   hub = await startHub({
     RATE_LIMIT_PER_MINUTE: '1000000',
     SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000',
+    EGRESS_ALLOW_HOSTS: '127.0.0.1',
     SMTP_URL: mail.url,
     MAIL_FROM: 'hub@example.org',
     PUBLIC_URL: 'https://hub.example.org',
@@ -64,6 +66,7 @@ const exceptions = new Map([
     'once a day, in the one process that sweeps, for each workspace that keeps a number of runs; the rest of the time only what ended since is counted',
   ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
+  ['list_admins_of_webhook', 'the people of one workspace, once for a webhook that was switched off'],
   ['count_session', 'up to the limit of sessions, in an index alone, for each one that is new'],
 ]);
 
@@ -92,6 +95,8 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     type: ['node.ping', 'system.run'],
     targetType: ['workflow', 'run'],
     targetId: [crowd.run, 'nothing'],
+    source: ['api', 'mail', 'nothing'],
+    externalId: ['1', 'nothing'],
   };
   const options =
     (schema as { options?: string[] }).options ??
@@ -126,17 +131,20 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     listContacts: crowd.contactList,
     listAutomationNodeCommands: crowd.node,
     listAutomationNodeFacts: crowd.node,
+    listChatMessages: crowd.conversation,
+    listWebhookDeliveries: crowd.webhook,
   };
   for (const operation of lists) {
     const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };
     const headers = authorization(operation, workspace);
+    const pagesBy = 'cursor' in (operation.query as z.ZodObject).shape ? 'cursor' : 'after';
     for (const query of queriesOf(operation)) {
       const path = `${pathOf(operation, params)}?${new URLSearchParams({ limit: '20', ...query }).toString()}`;
       const answer = await send(hub.url, 'GET', path, { headers });
       expect([path, answer.status]).toEqual([path, 200]);
       const cursor = (answer.body as { meta?: { nextCursor: string | null } }).meta?.nextCursor;
       if (typeof cursor === 'string')
-        expect((await send(hub.url, 'GET', `${path}&cursor=${cursor}`, { headers })).status).toBe(200);
+        expect((await send(hub.url, 'GET', `${path}&${pagesBy}=${cursor}`, { headers })).status).toBe(200);
     }
   }
   await expectIndexed();
@@ -259,6 +267,40 @@ test(
       params: { id: crowd.contactList },
       body: { contacts: [{ email: 'contact3@example.org' }, { email: 'new@example.org' }] },
     });
+    const receiver = await startReceiver();
+    const chat = hub.client(workspace.keys.chat as string);
+    for (const status of [200, 500, 410]) {
+      const webhook = await chat.call('createWebhook', {
+        params: { tenantId },
+        body: { url: `${receiver.url}/${status}`, events: ['message.created'] },
+      });
+      receiver.answer = (received, response) => void response.writeHead(Number(received.path.slice(1))).end();
+      const params = { tenantId, id: webhook.id };
+      await chat.call('rotateWebhookSecret', { params });
+      const { conversationId } = await chat.call('createChatSession', { body: { externalId: '1' } });
+      for (let count = 0; count < 3; count += 1)
+        await chat.call('sendChatMessage', {
+          params: { id: conversationId },
+          body: { content: 'x', clientId: `${status} ${count}` },
+        });
+      await expect
+        .poll(
+          async () =>
+            (await chat.call('listWebhookDeliveries', { params })).data.filter(({ attempts }) => attempts > 0).length,
+        )
+        .toBeGreaterThan(0);
+      const [delivery] = (await chat.call('listWebhookDeliveries', { params })).data;
+      const detail = { ...params, deliveryId: delivery?.id as string };
+      await chat.call('getWebhookDelivery', { params: detail });
+      if (status !== 410) {
+        await chat.call('testWebhook', { params });
+        await chat.call('redeliverWebhookDelivery', { params: detail });
+        await chat.call('replayWebhook', { params, body: { since: from } });
+      }
+      await chat.call('updateWebhook', { params, body: { description: 'x' } });
+      if (status === 200) await chat.call('deleteWebhook', { params });
+    }
+    await receiver[Symbol.asyncDispose]();
     await session.call('growthConsole', {});
     await api.call('getAutomationSlo', { query: { window: '24h' } });
     await api.call('getAutomationOnboarding', {});

@@ -234,7 +234,10 @@ describe('schedules', () => {
 describe('events of Live Chat', () => {
   const payload = (tenantId: string, source: string): ChatEventPayload => ({
     tenantId,
-    conversation: { id: 'c1', source, tags: ['a'] },
+    sequence: 1,
+    environment: 'live',
+    actor: 'system',
+    conversation: { id: '01980000-0000-7000-8000-0000000000c1', source, tags: ['a'] },
     message: { id: 'm1', content: 'help' },
   });
   const emit = async (tenantId: string, source: string, depth = 0) => {

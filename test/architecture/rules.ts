@@ -27,6 +27,7 @@ export const products: Record<string, readonly string[]> = {
   nodes: ['core'],
   ai: ['core'],
   chat: [],
+  webhooks: ['core'],
   automations: ['core', 'nodes', 'ai', 'marketing'],
   marketing: ['core', 'automations'],
 };

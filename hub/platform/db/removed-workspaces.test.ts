@@ -68,8 +68,18 @@ test('every table that holds a workspace without referring to it is looked after
        select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confrelid = 'tenants'::regclass)
      order by 1`,
   );
-  // Those that go with a run or a node, the log of events, which no row outlives, and the list of removed workspaces itself.
-  const others = ['effects', 'node_commands', 'removed_workspaces', 'run_logs', 'run_steps', 'workspace_events'];
+  // Those that go with a run, a node, a conversation or a webhook, the log of events, which no row outlives, and the list of removed workspaces itself.
+  const others = [
+    'chat_messages',
+    'effects',
+    'node_commands',
+    'removed_workspaces',
+    'run_logs',
+    'run_steps',
+    'webhook_attempts',
+    'webhook_deliveries',
+    'workspace_events',
+  ];
   expect(loose.map(({ name }) => name)).toEqual([...(engineRetention.ofWorkspaces ?? []), ...others].toSorted());
   const logger = pino({ level: 'silent' });
   const months = new Months({ url: hub.database.url, logger });

@@ -28,6 +28,10 @@ export interface EgressRequest {
   /** For everything, redirects included. */
   timeoutMs: number;
   maxResponseBytes: number;
+  /** Whether an answer that has more is cut there, instead of being a failure. */
+  cutsResponse?: boolean;
+  /** False for an answer that is a redirect to be answered as it is; true when left out. */
+  followsRedirects?: boolean;
 }
 
 export interface EgressResponse {
@@ -38,6 +42,8 @@ export interface EgressResponse {
 
 /** The way out of the hub: every request to an address that somebody else chose goes through here. */
 export interface Egress extends AsyncDisposable {
+  /** Whether a request to an address would be let go, as far as that can be told without asking for the name of its host. @throws EgressRefused. */
+  check(url: string): void;
   /** @throws EgressRefused, EgressFailed, or the signal's reason. */
   fetch(url: string, request: EgressRequest): Promise<EgressResponse>;
 }
@@ -118,6 +124,8 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
   };
 
   return {
+    check: (address) => void check(address),
+
     async fetch(address, options) {
       const timeout = AbortSignal.timeout(options.timeoutMs);
       const signal = AbortSignal.any([options.signal, timeout]);
@@ -136,11 +144,16 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
             bodyTimeout: options.timeoutMs,
           });
           const location = response.headers['location'];
-          if (response.statusCode < 300 || response.statusCode > 399 || typeof location !== 'string') {
+          const isRedirect =
+            options.followsRedirects !== false &&
+            response.statusCode >= 300 &&
+            response.statusCode <= 399 &&
+            typeof location === 'string';
+          if (!isRedirect) {
             return {
               status: response.statusCode,
               headers: flatten(response.headers),
-              body: await readBounded(response.body, options.maxResponseBytes),
+              body: await readBounded(response.body, options.maxResponseBytes, options.cutsResponse === true),
             };
           }
           await response.body.dump();
@@ -203,12 +216,18 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
   );
 }
 
-async function readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, maxBytes: number): Promise<Buffer> {
+async function readBounded(
+  body: AsyncIterable<Buffer> & { destroy(): unknown },
+  maxBytes: number,
+  cuts: boolean,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
     if (length > maxBytes) {
+      // Leaving the loop ends the connection.
+      if (cuts) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
       body.destroy();
       throw new EgressFailed(`The answer has more than ${maxBytes} bytes.`);
     }

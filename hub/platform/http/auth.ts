@@ -117,8 +117,11 @@ async function authenticateAs(
     case 'public':
     case 'pairing':
       return { kind: 'public' };
-    case 'token':
-      return authenticateToken(deps, operation, apiKeyOf(request), address);
+    case 'token': {
+      const principal = await authenticateToken(deps, operation, apiKeyOf(request), address);
+      assertOwnWorkspace(params, principal.tenantId);
+      return principal;
+    }
     case 'hook': {
       const token = request.headers[webhookTokenHeader];
       if (typeof token === 'string' && token !== '') return { kind: 'webhook-token', token };
@@ -168,14 +171,18 @@ async function authenticateToken(
   operation: Operation,
   key: string,
   address: string,
-): Promise<Principal> {
+): Promise<Extract<Principal, { kind: 'token' }>> {
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
   return admitToken(operation, await identity.tokens.authenticate(parsed.secret), address);
 }
 
 /** @throws AppError for a token that may not call an operation, or not from there. */
-function admitToken(operation: Operation, token: TokenIdentity, address: string): Principal {
+function admitToken(
+  operation: Operation,
+  token: TokenIdentity,
+  address: string,
+): Extract<Principal, { kind: 'token' }> {
   const permission = operation.permission as Permission;
   const product = productOf(permission);
   if (token.product !== product)
@@ -203,15 +210,19 @@ async function authenticateSession(
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
-  const { tenantId } = params;
-  if (tenantId !== undefined && tenantId.toLowerCase() !== session.tenantId)
-    throw new AppError('not_found', `There is no workspace ${tenantId}.`);
+  assertOwnWorkspace(params, session.tenantId);
   const entitlement = entitlementOf(operation);
   if (entitlement !== undefined && !session.entitlements[entitlement])
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin')
     throw new AppError('role_required', 'This needs the role admin.');
   return { kind: 'session', ...session };
+}
+
+/** That of another caller is missing just as one that there is not. @throws AppError `not_found`. */
+function assertOwnWorkspace({ tenantId }: Record<string, string>, own: string): void {
+  if (tenantId !== undefined && tenantId.toLowerCase() !== own)
+    throw new AppError('not_found', `There is no workspace ${tenantId}.`);
 }
 
 async function authenticateDevice(

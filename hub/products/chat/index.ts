@@ -1,2 +1,2 @@
-export type { ChatEvents } from './chat-events.ts';
+export type { ChatEvents } from './events/index.ts';
 export { createChat } from './product.ts';

@@ -17,10 +17,16 @@ const entity = z.looseObject({ id: z.string() });
 /** What every event tells; each object is the one that its own read operation shows. */
 export const chatEventPayload = z.object({
   tenantId: z.uuid(),
-  conversation: entity,
+  /** Counts the events of a conversation without a gap. */
+  sequence: z.int().min(1),
+  environment: z.enum(['live', 'test']),
+  /** Who did it: `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
+  actor: z.string(),
+  conversation: z.looseObject({ id: z.uuid() }),
   message: entity.optional(),
   visitor: entity.optional(),
-  assignee: entity.optional(),
+  /** Null where an assignment was taken back. */
+  assignee: entity.nullable().optional(),
   csat: z.record(z.string(), jsonValue).optional(),
 });
 export type ChatEventPayload = z.output<typeof chatEventPayload>;

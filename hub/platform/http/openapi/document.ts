@@ -49,6 +49,8 @@ const tagDescriptions: Record<string, string> = {
   Runs: 'What workflows do: started, followed, cancelled, retried and replayed.',
   Flows: 'The ledger entry that a run and its retries share.',
   'Inbound hook': 'Starts workflows from outside.',
+  'Live Chat': 'Hosted chats: sessions for people, their conversations, messages and visitors.',
+  Webhooks: 'Addresses that get what happens in chats, signed, and what became of each delivery.',
   Approvals: 'What waits for a person, and what they decided.',
   Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',
   Agents: 'Prompts, models and tools that agent steps use.',

@@ -1,8 +1,9 @@
 import { eventEntitlements } from '../../../../shared/contract/core/events.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import type { Snapshot } from '../../../platform/db/snapshot.ts';
 import { encodePosition } from './position.ts';
-import type { Position, Snapshot } from './position.ts';
+import type { Position } from './position.ts';
 
 /** An event as it is sent; its id is where a reader stands once it was. */
 export interface SentEvent {

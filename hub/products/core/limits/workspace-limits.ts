@@ -61,6 +61,7 @@ const limits = {
     remedy: 'delete some that are over',
     rows: 'automation_sessions WHERE tenant_id = $1 ORDER BY id',
   },
+  webhook: { max: 20, name: 'webhooks', remedy: deleteSome, rows: 'webhooks WHERE tenant_id = $1 ORDER BY id' },
   pack: {
     max: 500,
     name: 'published versions of packs',

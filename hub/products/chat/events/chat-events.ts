@@ -1,10 +1,10 @@
-import { chatEventPayloadOf } from '../../../shared/contract/chat/chat-events.ts';
-import type { ChatEventPayload, ChatEventType } from '../../../shared/contract/chat/chat-events.ts';
-import { toStorableJson } from '../../../shared/json.ts';
-import type { JsonObject } from '../../../shared/json.ts';
-import type { Transaction } from '../../platform/db/database.ts';
-import { newId } from '../../platform/ids.ts';
-import type { ChatEvent, ChatEventFollower } from '../../product.ts';
+import { chatEventPayloadOf } from '../../../../shared/contract/chat/chat-events.ts';
+import type { ChatEventPayload, ChatEventType } from '../../../../shared/contract/chat/chat-events.ts';
+import { toStorableJson } from '../../../../shared/json.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ChatEvent, ChatEventFollower } from '../../../product.ts';
 
 /** The port through which Live Chat tells what happened, and through which whoever follows hears of it. */
 export interface ChatEvents {

@@ -1,0 +1,2 @@
+export { conversationRoutes } from './routes.ts';
+export { Conversations } from './service.ts';

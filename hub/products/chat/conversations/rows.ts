@@ -1,0 +1,87 @@
+import type { ChatMessage, Conversation, SenderType, Visitor } from '../../../../shared/contract/chat/shapes.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+
+/** Rows as statements bring them, and the one projection of each that visitors, tokens, webhooks and models see. */
+
+export interface ConversationRow {
+  id: string;
+  visitor_id: string | null;
+  name: string;
+  source: string;
+  status: Conversation['status'];
+  priority: Conversation['priority'];
+  assigned_user_id: string | null;
+  environment: 'live' | 'test';
+  unread_count: number;
+  last_seq: number;
+  last_event: string;
+  last_message_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export const conversationColumns =
+  'id, visitor_id, name, source, status, priority, assigned_user_id, environment, unread_count, last_seq, last_event, last_message_at, created_at, updated_at';
+
+export const presentConversation = (row: ConversationRow): Conversation => ({
+  id: row.id,
+  name: row.name,
+  source: row.source,
+  status: row.status,
+  priority: row.priority,
+  assignedUserId: row.assigned_user_id,
+  visitorId: row.visitor_id,
+  unreadCount: row.unread_count,
+  lastMessageAt: row.last_message_at?.toISOString() ?? null,
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+});
+
+export interface VisitorRow {
+  id: string;
+  external_id: string | null;
+  display_name: string | null;
+  email: string | null;
+  phone: string | null;
+  attributes: JsonObject;
+  last_seen_at: Date | null;
+  created_at: Date;
+}
+
+export const visitorColumns = 'id, external_id, display_name, email, phone, attributes, last_seen_at, created_at';
+
+export const presentVisitor = (row: VisitorRow): Visitor => ({
+  id: row.id,
+  display_name: row.display_name,
+  email: row.email,
+  phone: row.phone,
+  external_id: row.external_id,
+  attributes: row.attributes,
+  created_at: row.created_at.toISOString(),
+  last_seen_at: row.last_seen_at?.toISOString() ?? null,
+});
+
+export interface MessageRow {
+  id: string;
+  conversation_id: string;
+  seq: number;
+  content: string;
+  sender_type: SenderType;
+  sender_id: string | null;
+  client_id: string | null;
+  created_at: Date;
+}
+
+export const messageColumns = 'id, conversation_id, seq, content, sender_type, sender_id, client_id, created_at';
+
+export const presentMessage = (row: MessageRow): ChatMessage => ({
+  id: row.id,
+  conversationId: row.conversation_id,
+  seq: row.seq,
+  content: row.content,
+  senderType: row.sender_type,
+  senderId: row.sender_id,
+  attachments: [],
+  clientId: row.client_id,
+  createdAt: row.created_at.toISOString(),
+});

@@ -1,0 +1,288 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import type { chat as resource } from '../../../../shared/contract/chat/chat.ts';
+import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ChatEvents } from '../events/index.ts';
+import { listConversations } from './conversation-list.ts';
+import {
+  conversationColumns,
+  messageColumns,
+  presentConversation,
+  presentMessage,
+  presentVisitor,
+  visitorColumns,
+} from './rows.ts';
+import type { ConversationRow, MessageRow, VisitorRow } from './rows.ts';
+import { knowVisitor } from './visitors.ts';
+
+type MintBody = z.output<typeof resource.createChatSession.body>;
+type CreateBody = z.output<typeof resource.createChatConversation.body>;
+
+const linkHours = 24;
+
+/** Who does something in a chat, and whether it is one of a test. */
+export interface ChatActor {
+  /** `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
+  actor: string;
+  environment: 'live' | 'test';
+}
+
+/** What somebody writes. */
+export interface NewMessage {
+  content: string;
+  clientId?: string | undefined;
+  senderType: SenderType;
+  senderId: string | null;
+}
+
+export interface ConversationsDependencies {
+  db: Database;
+  cursors: Cursors;
+  events: ChatEvents;
+}
+
+/** Conversations, their messages, and the people who write. */
+export class Conversations {
+  readonly #deps: ConversationsDependencies;
+
+  constructor(dependencies: ConversationsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`. */
+  async mint(tenantId: string, body: MintBody, actor: ChatActor, baseUrl: string) {
+    const token = `cvt_${randomBytes(32).toString('base64url')}`;
+    const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const visitor = await knowVisitor(tx, tenantId, body, 'body.attributes');
+      const [found, siteKey] = await Promise.all([
+        tx.query<ConversationRow>(
+          'find_open_conversation',
+          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') ORDER BY moved_at DESC, id DESC LIMIT 1`,
+          [visitor.id],
+        ),
+        siteKeyOf(tx, tenantId),
+      ]);
+      const name = body.name ?? visitor.display_name ?? visitor.email ?? body.externalId;
+      const opened =
+        found.rows[0] === undefined
+          ? await this.#open(tx, tenantId, { name, source: body.source, priority: 'normal', visitor }, actor)
+          : { conversation: found.rows[0], committed: () => undefined };
+      const { rows } = await tx.query<{ expires_at: Date }>(
+        'mint_chat_link',
+        `WITH used AS (INSERT INTO usage_events (id, tenant_id, kind, subject_id, environment) VALUES ($7, $2, 'chat.session', $3, $8))
+         INSERT INTO chat_links (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, $4, $5, now() + make_interval(hours => $6)) RETURNING expires_at`,
+        [
+          newId(),
+          tenantId,
+          opened.conversation.id,
+          visitor.id,
+          createHash('sha256').update(token).digest(),
+          linkHours,
+          newId(),
+          actor.environment,
+        ],
+      );
+      const [link] = rows;
+      if (link === undefined) throw new Error('a link was not written');
+      return {
+        committed: opened.committed,
+        answer: {
+          conversationId: opened.conversation.id,
+          chatUrl: `${baseUrl}/chat?${new URLSearchParams({ siteKey, token }).toString()}`,
+          externalId: body.externalId,
+          visitorToken: token,
+          expiresAt: link.expires_at.toISOString(),
+          siteKey,
+        },
+      };
+    });
+    committed();
+    return answer;
+  }
+
+  list(tenantId: string, query: z.output<typeof resource.listChatConversations.query>) {
+    return listConversations(this.#deps, tenantId, query);
+  }
+
+  /** @throws AppError `validation_failed`. */
+  async create(tenantId: string, { visitor: known, ...body }: CreateBody, actor: ChatActor) {
+    const { conversation, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const visitor = known === undefined ? null : await knowVisitor(tx, tenantId, known, 'body.visitor.attributes');
+      return this.#open(tx, tenantId, { ...body, visitor }, actor);
+    });
+    committed();
+    return presentConversation(conversation);
+  }
+
+  /** Oldest first. @throws AppError `not_found`. */
+  async messages(tenantId: string, id: string, { limit, after = '0' }: { limit: number; after?: string | undefined }) {
+    const rows = await this.#deps.db.read(tenantId, async (tx) => {
+      const [conversation, messages] = await Promise.all([
+        tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
+        tx.query<MessageRow>(
+          'list_messages',
+          `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+          [id, Math.min(Number(after), 2_147_483_647), limit + 1],
+        ),
+      ]);
+      if (conversation.rowCount === 0) throw notFound('conversation', id);
+      return messages.rows;
+    });
+    const shown = rows.slice(0, limit);
+    return {
+      data: shown.map(presentMessage),
+      meta: { limit, nextCursor: rows.length > limit ? String(shown.at(-1)?.seq) : null },
+    };
+  }
+
+  /**
+   * Writes a message; the same `clientId` of the same sender again is the message that there is.
+   * @throws AppError `not_found`, `conversation_closed`.
+   */
+  async send(tenantId: string, id: string, message: NewMessage, actor: ChatActor) {
+    const { row, committed } = await this.#deps.db.workspace(tenantId, (tx) =>
+      this.#write(tx, tenantId, id, message, actor),
+    );
+    committed();
+    return presentMessage(row);
+  }
+
+  async visitors(tenantId: string, { externalId, ...query }: z.output<typeof resource.listChatVisitors.query>) {
+    const { db, cursors } = this.#deps;
+    if (externalId !== undefined) {
+      const { rows } = await db.read(tenantId, (tx) =>
+        tx.query<VisitorRow>(
+          'find_visitor',
+          `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND external_id = $2`,
+          [tenantId, externalId],
+        ),
+      );
+      return { data: rows.map(presentVisitor) };
+    }
+    const read = async (limit: number, before: string | undefined) =>
+      (
+        await db.read(tenantId, (tx) =>
+          tx.query<VisitorRow>(
+            'list_visitors',
+            `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+            [tenantId, before ?? null, limit],
+          ),
+        )
+      ).rows;
+    return readPage(cursors, `chat-visitors:${tenantId}`, query, read, presentVisitor);
+  }
+
+  async #open(
+    tx: Transaction,
+    tenantId: string,
+    given: { name: string; source: string; priority: string; visitor: VisitorRow | null },
+    { actor, environment }: ChatActor,
+  ): Promise<{ conversation: ConversationRow; committed: () => void }> {
+    const { rows } = await tx.query<ConversationRow>(
+      'open_conversation',
+      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 1) RETURNING ${conversationColumns}`,
+      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment],
+    );
+    const conversation = rows[0] as ConversationRow;
+    const committed = await this.#deps.events.emit(tx, 'conversation.created', {
+      tenantId,
+      sequence: 1,
+      environment,
+      actor,
+      conversation: presentConversation(conversation),
+      ...(given.visitor === null ? {} : { visitor: presentVisitor(given.visitor) }),
+    });
+    return { conversation, committed };
+  }
+
+  async #write(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    { content, clientId = undefined, senderType, senderId }: NewMessage,
+    { actor, environment }: ChatActor,
+  ): Promise<{ row: MessageRow; committed: () => void }> {
+    const [locked, known] = await Promise.all([
+      tx.query<{ status: string }>(
+        'lock_conversation',
+        'SELECT status FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
+        [id],
+      ),
+      // Looked for once the row is ours: whoever sent the same has committed by then.
+      tx.query<MessageRow>(
+        'find_sent_message',
+        `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND sender_type = $2 AND sender_id IS NOT DISTINCT FROM $3 AND client_id = $4 AND seq IS NOT NULL`,
+        [id, senderType, senderId, clientId ?? null],
+      ),
+    ]);
+    const status = locked.rows[0]?.status;
+    if (status === undefined) throw notFound('conversation', id);
+    const [sent] = known.rows;
+    if (sent !== undefined) return { row: sent, committed: () => undefined };
+    if (status === 'closed')
+      throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
+    const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
+      'write_message',
+      `WITH moved AS (
+         UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
+           unread_count = unread_count + CASE WHEN $5 = 'visitor' THEN 1 ELSE 0 END,
+           last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = now()
+         FROM (SELECT clock_timestamp() AS at) t WHERE id = $2 RETURNING chat_conversations.*
+       ), written AS (
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at)
+         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at FROM moved RETURNING ${messageColumns}
+       )
+       SELECT to_jsonb(w) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
+       FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`,
+      [newId(), id, tenantId, content, senderType, senderId, clientId ?? null],
+    );
+    const [written] = rows;
+    if (written === undefined) throw new Error('a message was not written');
+    const { message, conversation, visitor } = written;
+    const row = dated(message);
+    const committed = await this.#deps.events.emit(tx, 'message.created', {
+      tenantId,
+      sequence: Number(conversation.last_event),
+      environment,
+      actor,
+      conversation: presentConversation(dated(conversation)),
+      message: presentMessage(row),
+      ...(visitor === null ? {} : { visitor: presentVisitor(dated(visitor)) }),
+    });
+    return { row, committed };
+  }
+}
+
+/** A row that came as JSON, with its instants as such. */
+function dated<Row extends { created_at: Date }>(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      name.endsWith('_at') && value !== null ? new Date(value as unknown as string) : value,
+    ]),
+  ) as Row;
+}
+
+/** The site key of a workspace, made with its first link. */
+async function siteKeyOf(tx: Transaction, tenantId: string): Promise<string> {
+  const find = () =>
+    tx.query<{ site_key: string }>('find_site_key', 'SELECT site_key FROM chat_widgets WHERE tenant_id = $1', [
+      tenantId,
+    ]);
+  const [known] = (await find()).rows;
+  if (known !== undefined) return known.site_key;
+  await tx.query(
+    'make_widget',
+    'INSERT INTO chat_widgets (id, tenant_id, site_key) VALUES ($1, $2, $3) ON CONFLICT (tenant_id) DO NOTHING',
+    [newId(), tenantId, `wgt_${randomBytes(18).toString('base64url')}`],
+  );
+  // That of whoever was first.
+  return (await find()).rows[0]?.site_key as string;
+}

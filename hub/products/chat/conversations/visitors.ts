@@ -1,0 +1,56 @@
+import { maxAttributes, maxAttributesBytes } from '../../../../shared/contract/chat/shapes.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { visitorColumns } from './rows.ts';
+import type { VisitorRow } from './rows.ts';
+
+/** What a caller knows of a person. */
+export interface KnownVisitor {
+  externalId: string;
+  displayName?: string | undefined;
+  email?: string | undefined;
+  attributes?: JsonObject | undefined;
+}
+
+/**
+ * The visitor of an external id, made or brought up to date, and locked: whoever does so at the same moment comes afterwards.
+ * @param path where the attributes stand in the request.
+ * @throws AppError `validation_failed` when there would be too many attributes.
+ */
+export async function knowVisitor(
+  tx: Transaction,
+  tenantId: string,
+  known: KnownVisitor,
+  path: string,
+): Promise<VisitorRow> {
+  const patch = Object.entries(known.attributes ?? {});
+  const { rows } = await tx.query<VisitorRow & { keys: number; bytes: number }>(
+    'know_visitor',
+    `WITH known AS (
+       INSERT INTO chat_visitors AS v (id, tenant_id, external_id, display_name, email, attributes)
+       VALUES ($1, $2, $3, $4, $5, $6::jsonb)
+       ON CONFLICT (tenant_id, external_id) DO UPDATE SET display_name = coalesce(excluded.display_name, v.display_name),
+         email = coalesce(excluded.email, v.email), attributes = (v.attributes || excluded.attributes) - $7::text[], updated_at = now()
+       RETURNING ${visitorColumns})
+     SELECT *, (SELECT count(*)::int FROM jsonb_object_keys(attributes)) AS keys, octet_length(attributes::text) AS bytes FROM known`,
+    [
+      newId(),
+      tenantId,
+      known.externalId,
+      known.displayName ?? null,
+      known.email ?? null,
+      JSON.stringify(Object.fromEntries(patch.filter(([, value]) => value !== null))),
+      patch.filter(([, value]) => value === null).map(([key]) => key),
+    ],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('a visitor was not written');
+  const { keys, bytes, ...visitor } = row;
+  if (keys > maxAttributes || bytes > maxAttributesBytes) {
+    const message = `together with those that the visitor has, there would be ${keys} attributes in ${bytes} bytes; at most ${maxAttributes} in ${maxAttributesBytes} are kept, and null deletes one`;
+    throw new AppError('validation_failed', `${path}: ${message}.`, { details: [{ path, message }] });
+  }
+  return visitor;
+}

@@ -1,0 +1,181 @@
+import type { ConversationStatus, Priority, SenderType } from '../../../shared/contract/chat/shapes.ts';
+import type { JsonObject } from '../../../shared/json.ts';
+import {
+  bigint,
+  customType,
+  index,
+  integer,
+  pgTable,
+  sql,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from '../../platform/db/orm.ts';
+import {
+  bytea,
+  createdAt,
+  hotTenantId,
+  instant,
+  jsonb,
+  policies,
+  tenantId,
+  updatedAt,
+} from '../../platform/db/tenancy.ts';
+
+/** A transaction's id, which tells whether a snapshot sees what it wrote. */
+const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
+
+/** The site key under which a workspace's hosted page and widget are opened. */
+export const chatWidgets = pgTable(
+  'chat_widgets',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    siteKey: text('site_key').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('chat_widgets_site_key').on(table.siteKey),
+    unique('chat_widgets_tenant').on(table.tenantId),
+    ...policies(),
+  ],
+);
+
+/** People who write. Nothing but the external id that a token's holder gave identifies one; an email never does. */
+export const chatVisitors = pgTable(
+  'chat_visitors',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    externalId: text('external_id'),
+    displayName: text('display_name'),
+    email: text('email'),
+    phone: text('phone'),
+    attributes: jsonb('attributes').$type<JsonObject>().notNull(),
+    lastSeenAt: instant('last_seen_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    uniqueIndex('chat_visitors_external').on(table.tenantId, table.externalId),
+    index('chat_visitors_tenant').on(table.tenantId, table.id),
+    ...policies(),
+  ],
+);
+
+/**
+ * A conversation. Its row is locked by whoever writes into it, so that its counters count without a gap, and what `last_message_at`
+ * says is the time of message `last_seq`.
+ */
+export const chatConversations = pgTable(
+  'chat_conversations',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    visitorId: uuid('visitor_id').references(() => chatVisitors.id, { onDelete: 'cascade' }),
+    name: text('name').notNull(),
+    source: text('source').notNull(),
+    status: text('status').$type<ConversationStatus>().notNull().default('open'),
+    priority: text('priority').$type<Priority>().notNull().default('normal'),
+    assignedUserId: uuid('assigned_user_id'),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    unreadCount: integer('unread_count').notNull().default(0),
+    lastPosition: integer('last_position').notNull().default(0),
+    lastSeq: integer('last_seq').notNull().default(0),
+    /** Of the events that were told of it. */
+    lastEvent: bigint('last_event', { mode: 'number' }).notNull().default(0),
+    lastMessageAt: instant('last_message_at'),
+    /** By what lists are ordered: the last message, or the making where there is none. */
+    movedAt: instant('moved_at').notNull().defaultNow(),
+    /** The transaction that moved it last. */
+    movedBy: transactionId('moved_by')
+      .notNull()
+      .default(sql`pg_current_xact_id()`),
+    /** The transaction that made it. */
+    madeBy: transactionId('made_by')
+      .notNull()
+      .default(sql`pg_current_xact_id()`),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    index('chat_conversations_moved').on(table.tenantId, table.movedAt, table.id),
+    index('chat_conversations_status').on(table.tenantId, table.status, table.movedAt, table.id),
+    index('chat_conversations_source').on(table.tenantId, table.source, table.movedAt, table.id),
+    index('chat_conversations_mover').on(table.tenantId, table.movedBy),
+    index('chat_conversations_visitor').on(table.visitorId, table.movedAt),
+    ...policies(),
+  ],
+);
+
+export const chatMessages = pgTable(
+  'chat_messages',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: hotTenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    /** Among all that is written there, notes included. */
+    position: integer('position').notNull(),
+    /** Among what everybody sees; null for a note, which so no question for messages from some seq on can find. */
+    seq: integer('seq'),
+    content: text('content').notNull(),
+    senderType: text('sender_type').$type<SenderType>().notNull(),
+    senderId: text('sender_id'),
+    clientId: text('client_id'),
+    /** The transaction that wrote it. */
+    writtenBy: transactionId('written_by')
+      .notNull()
+      .default(sql`pg_current_xact_id()`),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('chat_messages_seq').on(table.conversationId, table.seq),
+    unique('chat_messages_position').on(table.conversationId, table.position),
+    uniqueIndex('chat_messages_client')
+      .on(table.conversationId, table.senderType, table.senderId, table.clientId)
+      .where(sql`${table.clientId} IS NOT NULL`),
+    ...policies(),
+  ],
+);
+
+/** Links to the hosted page, each of which opens one conversation; only the SHA-256 of a token is kept. */
+export const chatLinks = pgTable(
+  'chat_links',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    visitorId: uuid('visitor_id')
+      .notNull()
+      .references(() => chatVisitors.id, { onDelete: 'cascade' }),
+    tokenHash: bytea('token_hash').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('chat_links_token').on(table.tokenHash),
+    index('chat_links_expiry').on(table.expiresAt),
+    index('chat_links_conversation').on(table.conversationId),
+    index('chat_links_visitor').on(table.visitorId),
+    ...policies(),
+  ],
+);
+
+/** What a workspace used, for whoever bills it. */
+export const usageEvents = pgTable(
+  'usage_events',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    kind: text('kind').notNull(),
+    subjectId: uuid('subject_id').notNull(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('usage_events_tenant').on(table.tenantId, table.kind, table.id), ...policies()],
+);

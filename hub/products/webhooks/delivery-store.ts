@@ -1,0 +1,259 @@
+import type { ChatEventType } from '../../../shared/contract/chat/chat-events.ts';
+import type { Database, Transaction } from '../../platform/db/database.ts';
+
+/** Deliveries that may be under way to one address of a workspace, and how many of those may be further tries: first ones always have room. */
+export const lanesOfAddress = 4;
+const lanesOfRetries = 2;
+/** Attempts of a delivery that are kept. */
+export const keptAttempts = 50;
+
+/** A delivery that this process is to attempt. */
+export interface ClaimedDelivery {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event: ChatEventType;
+  body: string;
+  attempts: number;
+  conversation_id: string | null;
+  sequence: number;
+  url: string;
+  sealed_secret: string;
+  /** What signs as well, while it still does. */
+  sealed_previous_secret: string | null;
+  lease: string;
+}
+
+/** What came of an attempt. */
+export interface AttemptOutcome {
+  startedAt: Date;
+  status: 'delivered' | 'failed' | 'exhausted';
+  /** Until the next one, in seconds; null where there is none. */
+  retryAfterSeconds: number | null;
+  responseStatus: number | null;
+  responseMs: number;
+  error: string | null;
+  response: string;
+  /** Why the webhook is to be switched off by this answer; null where it is not. */
+  endsWebhook: string | null;
+}
+
+const claimText = `WITH hook AS (SELECT * FROM webhooks WHERE id = $1 AND active),
+  busy AS (
+    SELECT count(*)::int AS lanes, count(*) FILTER (WHERE d.attempts > 0)::int AS retries
+    FROM hook h JOIN webhooks same ON same.tenant_id = h.tenant_id AND same.url = h.url
+    JOIN webhook_deliveries d ON d.webhook_id = same.id AND d.lease IS NOT NULL AND d.next_attempt_at > now()
+  ), first AS (
+    SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND attempts = 0 AND next_attempt_at <= now() ORDER BY next_attempt_at, id LIMIT $2
+  ), again AS (
+    SELECT id, row_number() OVER (ORDER BY next_attempt_at, id) AS place FROM webhook_deliveries
+    WHERE webhook_id = $1 AND attempts > 0 AND next_attempt_at <= now() ORDER BY next_attempt_at, id LIMIT $3
+  ), picked AS (
+    -- One further try goes before the first ones where none is under way, so that neither kind waits for ever.
+    SELECT id FROM (
+      SELECT id, 1 AS rank FROM first
+      UNION ALL
+      SELECT id, CASE WHEN place = 1 AND b.retries = 0 THEN 0 ELSE 2 END FROM again CROSS JOIN busy b WHERE place <= $3 - b.retries
+    ) ranked ORDER BY rank, id LIMIT (SELECT greatest(0, least($2, $4 - lanes)) FROM busy)
+  )
+  UPDATE webhook_deliveries d SET lease = $5, next_attempt_at = now() + make_interval(secs => $6)
+  FROM picked p, hook h WHERE d.id = p.id AND h.id = d.webhook_id AND d.next_attempt_at <= now()
+  RETURNING d.id, d.webhook_id, d.event_id, d.event, d.body, d.attempts, d.conversation_id, d.sequence, d.lease, h.url, h.sealed_secret,
+    CASE WHEN h.previous_until > now() THEN h.sealed_previous_secret END AS sealed_previous_secret`;
+
+/**
+ * Leases what is due of a webhook, as far as its address has room; whoever else claims for that address waits meanwhile.
+ * @param lease `id` tells this claim from others; `seconds` is after how long its holder counts as dead.
+ */
+export async function claimDeliveries(
+  db: Database,
+  { tenantId, webhookId }: { tenantId: string; webhookId: string },
+  atMost: number,
+  lease: { id: string; seconds: number },
+): Promise<ClaimedDelivery[]> {
+  const { rows } = await db.workspace(
+    tenantId,
+    async (tx) => {
+      const [, claimed] = await Promise.all([
+        tx.query(
+          'lock_webhook_address',
+          'SELECT pg_advisory_xact_lock(hashtextextended(tenant_id::text || url, 0)) FROM webhooks WHERE id = $1',
+          [webhookId],
+        ),
+        // Its snapshot is taken once the lock is ours, so that it counts what others claimed before.
+        tx.query<ClaimedDelivery>('claim_webhook_deliveries', claimText, [
+          webhookId,
+          Math.min(atMost, lanesOfAddress),
+          lanesOfRetries,
+          lanesOfAddress,
+          lease.id,
+          lease.seconds,
+        ]),
+      ]);
+      return claimed;
+    },
+    { durable: false },
+  );
+  return rows;
+}
+
+/** Gives back what was leased and not attempted to its end. */
+export const giveBack = (db: Database, tenantId: string, { id, lease }: { id: string; lease: string }) =>
+  db.workspace(tenantId, (tx) =>
+    tx.query(
+      'give_back_webhook_delivery',
+      'UPDATE webhook_deliveries SET lease = NULL, next_attempt_at = now() WHERE id = $1 AND lease = $2',
+      [id, lease],
+    ),
+  );
+
+/**
+ * Records an attempt and lets the next event of its conversation go, unless somebody else has taken the delivery over meanwhile.
+ * @returns whether it was still this attempt's.
+ */
+export async function recordAttempt(
+  tx: Transaction,
+  { id, lease, webhook_id: webhookId, conversation_id: conversationId, sequence }: ClaimedDelivery,
+  outcome: AttemptOutcome,
+): Promise<boolean> {
+  const [recorded] = await Promise.all([
+    tx.query(
+      'record_webhook_attempt',
+      `WITH ended AS (
+         UPDATE webhook_deliveries SET status = $3, attempts = attempts + 1, lease = NULL, response_status = $5, response_ms = $6, last_error = $7,
+           next_attempt_at = now() + make_interval(secs => $4::float8)
+         WHERE id = $1 AND lease = $2 RETURNING id, tenant_id, attempts
+       ), noted AS (
+         INSERT INTO webhook_attempts (delivery_id, attempt, tenant_id, started_at, response_status, response_ms, error, response)
+         SELECT id, attempts, tenant_id, $8, $5, $6, $7, $9 FROM ended
+       ), trimmed AS (
+         DELETE FROM webhook_attempts a USING ended e WHERE a.delivery_id = e.id AND a.attempt <= e.attempts - $10
+       )
+       SELECT FROM ended`,
+      [
+        id,
+        lease,
+        outcome.status,
+        outcome.retryAfterSeconds,
+        outcome.responseStatus,
+        outcome.responseMs,
+        outcome.error,
+        outcome.startedAt,
+        outcome.response,
+        keptAttempts,
+      ],
+    ),
+    // A statement of its own: it sees the events that were written while the one before waited for them.
+    tx.query(
+      'advance_webhook_line',
+      `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE next_attempt_at IS NULL AND id = (
+         SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND conversation_id = $2 AND sequence > $3 AND attempts = 0 AND status = 'pending'
+         ORDER BY sequence LIMIT 1
+       ) AND EXISTS (SELECT FROM webhook_deliveries WHERE id = $4 AND attempts > 0)`,
+      [webhookId, conversationId, sequence, id],
+    ),
+  ]);
+  return recorded.rowCount === 1;
+}
+
+/** Notes that an address answered as it should. */
+export const noteSuccess = (tx: Transaction, webhookId: string) =>
+  tx.query(
+    'note_webhook_success',
+    'UPDATE webhooks SET failing_since = NULL, failures = 0 WHERE id = $1 AND failing_since IS NOT NULL',
+    [webhookId],
+  );
+
+const failingReason = 'No delivery succeeded for 5 days.';
+
+/**
+ * Notes that an attempt failed, and switches the webhook off where it is told to, or when nothing has succeeded for 5 days.
+ * @returns why it was switched off now; null when it was not.
+ */
+export async function noteFailure(
+  tx: Transaction,
+  webhookId: string,
+  endsWebhook: string | null,
+): Promise<string | null> {
+  const { rows } = await tx.query<{ reason: string | null }>(
+    'note_webhook_failure',
+    `WITH judged AS (
+       SELECT id, CASE WHEN active THEN coalesce($2, CASE WHEN failures >= 4 AND failing_since <= now() - interval '5 days' THEN $3 END) END AS reason
+       FROM webhooks WHERE id = $1 FOR NO KEY UPDATE
+     )
+     UPDATE webhooks w SET failing_since = coalesce(w.failing_since, now()), failures = w.failures + 1, active = w.active AND j.reason IS NULL,
+       disabled_reason = coalesce(j.reason, w.disabled_reason), mail_due_at = CASE WHEN j.reason IS NULL THEN w.mail_due_at ELSE now() END,
+       updated_at = CASE WHEN j.reason IS NULL THEN w.updated_at ELSE now() END
+     FROM judged j WHERE w.id = j.id RETURNING j.reason`,
+    [webhookId, endsWebhook, failingReason],
+  );
+  return rows[0]?.reason ?? null;
+}
+
+const noWebhook = '00000000-0000-0000-0000-000000000000';
+const webhooksAtOnce = 500;
+const nextOpen = (attempts: string, after: string) =>
+  `(SELECT d.webhook_id FROM webhook_deliveries d WHERE d.attempts ${attempts} AND d.next_attempt_at IS NOT NULL AND d.webhook_id > ${after} ORDER BY d.webhook_id LIMIT 1)`;
+const hasDue = (attempts: string) =>
+  `EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.attempts ${attempts} AND d.next_attempt_at <= now())`;
+
+// From webhook to webhook, however many deliveries each has.
+const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
+    SELECT least(${nextOpen('= 0', '$1::uuid')}, ${nextOpen('> 0', '$1::uuid')}), 1
+    UNION ALL
+    SELECT least(${nextOpen('= 0', 'o.webhook_id')}, ${nextOpen('> 0', 'o.webhook_id')}), o.n + 1 FROM open o WHERE o.webhook_id IS NOT NULL AND o.n < $2
+  )
+  SELECT o.webhook_id, w.tenant_id, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
+
+/** Every webhook that has something due. */
+export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; tenantId: string }[]> {
+  const due: { webhookId: string; tenantId: string }[] = [];
+  for (let after = noWebhook; ;) {
+    const rows = await db.systemStatement<{ webhook_id: string; tenant_id: string; is_due: boolean }>(
+      'list_due_webhooks',
+      dueText,
+      [after, webhooksAtOnce],
+    );
+    due.push(
+      ...rows.filter((row) => row.is_due).map((row) => ({ webhookId: row.webhook_id, tenantId: row.tenant_id })),
+    );
+    const last = rows.at(-1);
+    if (rows.length < webhooksAtOnce || last === undefined) return due;
+    after = last.webhook_id;
+  }
+}
+
+const lineBatch = 1_000;
+
+/**
+ * Lets the first of every line go that nobody let go: the event before it went with its retention, or with a process. Part of the sweep, in
+ * bounded batches.
+ */
+export async function repairLines(db: Database, stopping?: AbortSignal): Promise<void> {
+  let after: { webhook_id: string; conversation_id: string; sequence: number } = {
+    webhook_id: noWebhook,
+    conversation_id: noWebhook,
+    sequence: 0,
+  };
+  while (stopping?.aborted !== true) {
+    const rows = await db.systemStatement<typeof after & { n: number }>(
+      'repair_webhook_lines',
+      `WITH walked AS (
+         SELECT id, webhook_id, conversation_id, sequence, next_attempt_at, created_at FROM webhook_deliveries
+         WHERE attempts = 0 AND status = 'pending' AND (webhook_id, conversation_id, sequence) > ($1::uuid, $2::uuid, $3::int)
+         ORDER BY webhook_id, conversation_id, sequence LIMIT $4
+       ), placed AS (
+         SELECT *, lag(webhook_id, 1, $1::uuid) OVER line = webhook_id AND lag(conversation_id, 1, $2::uuid) OVER line = conversation_id AS is_behind
+         FROM walked WINDOW line AS (ORDER BY webhook_id, conversation_id, sequence)
+       ), freed AS (
+         UPDATE webhook_deliveries d SET next_attempt_at = now() FROM placed p
+         WHERE d.id = p.id AND NOT p.is_behind AND d.next_attempt_at IS NULL AND d.attempts = 0 AND p.created_at < now() - interval '1 minute'
+       )
+       SELECT webhook_id, conversation_id, sequence, (SELECT count(*)::int FROM walked) AS n FROM walked ORDER BY webhook_id DESC, conversation_id DESC, sequence DESC LIMIT 1`,
+      [after.webhook_id, after.conversation_id, after.sequence, lineBatch],
+    );
+    const [last] = rows;
+    if (last === undefined || last.n < lineBatch) return;
+    after = last;
+  }
+}

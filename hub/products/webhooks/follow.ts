@@ -1,0 +1,52 @@
+import type { Transaction } from '../../platform/db/database.ts';
+import { newId } from '../../platform/ids.ts';
+import type { ChatEvent } from '../../product.ts';
+import { deliveryBody } from './body.ts';
+
+/**
+ * Writes a delivery of an event for each webhook that asked for it, in the transaction of its cause, with the bytes that will be sent.
+ * @returns the webhooks.
+ */
+export async function writeDeliveries(tx: Transaction, event: ChatEvent): Promise<string[]> {
+  const { conversation, sequence, environment } = event.payload as {
+    conversation: { id: string };
+    sequence: number;
+    environment: string;
+  };
+  // The last event before that is still to be tried for the first time is locked: the end of that attempt waits until this one is written,
+  // and finds it. Nor does a webhook go away meanwhile.
+  const { rows } = await tx.query<{ id: string; waits: boolean }>(
+    'list_following_webhooks',
+    `SELECT w.id, before.id IS NOT NULL AS waits FROM webhooks w LEFT JOIN LATERAL (
+       SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.conversation_id = $4 AND d.attempts = 0 AND d.status = 'pending'
+       ORDER BY d.sequence DESC LIMIT 1 FOR SHARE
+     ) before ON true
+     WHERE w.tenant_id = $1 AND w.active AND w.environment = $2 AND $3 = ANY(w.events) ORDER BY w.id FOR KEY SHARE OF w`,
+    [event.tenantId, environment, event.type, conversation.id],
+  );
+  if (rows.length === 0) return [];
+  const body = deliveryBody({
+    event: event.type,
+    eventId: event.eventId,
+    payload: event.payload,
+    timestamp: new Date().toISOString(),
+  });
+  await tx.query(
+    'write_webhook_deliveries',
+    `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body, next_attempt_at)
+     SELECT d.id, $1, d.webhook_id, $2, $3, $4, $5, $6, CASE WHEN NOT d.waits THEN now() END
+     FROM unnest($7::uuid[], $8::uuid[], $9::boolean[]) AS d(id, webhook_id, waits)`,
+    [
+      event.tenantId,
+      conversation.id,
+      sequence,
+      event.eventId,
+      event.type,
+      body,
+      rows.map(() => newId()),
+      rows.map(({ id }) => id),
+      rows.map(({ waits }) => waits),
+    ],
+  );
+  return rows.map(({ id }) => id);
+}

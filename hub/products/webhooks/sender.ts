@@ -1,0 +1,217 @@
+import type { Database } from '../../platform/db/database.ts';
+import { throughOutages } from '../../platform/db/outage.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import type { Events } from '../../platform/events/events.ts';
+import { newId } from '../../platform/ids.ts';
+import { logRecovery } from '../../platform/log-repeats.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { recordAudit } from '../core/audit/index.ts';
+import { attemptDelivery, attemptTimeoutMs } from './attempt.ts';
+import {
+  claimDeliveries,
+  giveBack,
+  lanesOfAddress,
+  listDueWebhooks,
+  noteFailure,
+  noteSuccess,
+  recordAttempt,
+} from './delivery-store.ts';
+import type { AttemptOutcome, ClaimedDelivery } from './delivery-store.ts';
+import { secretPurpose } from './signature.ts';
+import { dueTopic } from './wake.ts';
+import type { Woken } from './wake.ts';
+
+/** Attempts that a process has under way, and how many of them may be one workspace's: a slow one leaves room for others. */
+const maxUnderWay = 512;
+const maxOfWorkspace = 32;
+/** How often a process looks for what is due, in milliseconds: retries, and what others left. */
+const lookMs = 2_000;
+/** Whoever has not recorded an attempt for so long counts as dead: two of them, with the old secret after the new one, and time to write it down. */
+const leaseSeconds = (2 * attemptTimeoutMs) / 1000 + 10;
+
+export interface SenderDependencies {
+  db: Database;
+  egress: Egress;
+  events: Events;
+  logger: Logger;
+  secrets: Secrets;
+  /** Told what came of each attempt that this process recorded. */
+  onAttempt: (outcome: string) => void;
+}
+
+/**
+ * Sends what is due, each webhook in turn, until it is disposed. It holds nothing that is not in the database: what it leased and did not
+ * record is due again when its lease is over, for whichever process looks.
+ */
+export class WebhookSender implements AsyncDisposable {
+  readonly #deps: SenderDependencies;
+  readonly #stopMs: number;
+  /** Webhooks that may have something due, in their turn, with their workspaces. */
+  readonly #waiting = new Map<string, string>();
+  readonly #claiming = new Set<string>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #places = new Map<string, number>();
+  #placesTaken = 0;
+  #isStopping = false;
+  readonly #stop = new AbortController();
+  readonly #subscription: Disposable;
+  readonly #timer: NodeJS.Timeout;
+  #look: Promise<void> | null = null;
+
+  /** @param stopMs how long attempts under way may go on after the process was asked to end. */
+  constructor(dependencies: SenderDependencies, stopMs: number) {
+    this.#deps = dependencies;
+    this.#stopMs = stopMs;
+    this.#subscription = dependencies.events.subscribe(dueTopic, ({ tenantId, webhookIds }) => {
+      if (typeof tenantId === 'string' && Array.isArray(webhookIds))
+        this.wake({ tenantId, webhookIds: webhookIds.filter((id) => typeof id === 'string') });
+    });
+    this.#timer = setInterval(() => this.#lookForDue(), lookMs);
+    this.#lookForDue();
+  }
+
+  /** Takes it that these webhooks have something due. */
+  wake({ tenantId, webhookIds }: Woken): void {
+    for (const id of webhookIds) this.#waiting.set(id, tenantId);
+    this.#pump();
+  }
+
+  /** Ends attempts under way in time; those that do not end are given back, and made anew elsewhere. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#timer);
+    this.#subscription[Symbol.dispose]();
+    const late = setTimeout(() => this.#stop.abort(new Error('the hub stops')), this.#stopMs);
+    await this.#look;
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    clearTimeout(late);
+  }
+
+  #lookForDue(): void {
+    this.#look ??= (async () => {
+      const { db, logger } = this.#deps;
+      try {
+        for (const { webhookId, tenantId } of await listDueWebhooks(db)) this.#waiting.set(webhookId, tenantId);
+        logRecovery(logger, 'look for due webhooks');
+        this.#pump();
+      } catch (error) {
+        logger.warn({ err: error, part: 'look for due webhooks' }, 'a look for due webhooks failed; it comes again');
+      } finally {
+        this.#look = null;
+      }
+    })();
+  }
+
+  #pump(): void {
+    for (const [webhookId, tenantId] of this.#waiting) {
+      if (this.#isStopping || this.#placesTaken >= maxUnderWay) return;
+      const room = Math.min(
+        lanesOfAddress,
+        maxUnderWay - this.#placesTaken,
+        maxOfWorkspace - (this.#places.get(tenantId) ?? 0),
+      );
+      if (room <= 0 || this.#claiming.has(webhookId)) continue;
+      this.#waiting.delete(webhookId);
+      this.#claiming.add(webhookId);
+      this.#take(tenantId, room);
+      this.#track(this.#serve(tenantId, webhookId, room));
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  #take(tenantId: string, count: number): void {
+    const places = (this.#places.get(tenantId) ?? 0) + count;
+    if (places === 0) this.#places.delete(tenantId);
+    else this.#places.set(tenantId, places);
+    this.#placesTaken += count;
+  }
+
+  async #serve(tenantId: string, webhookId: string, room: number): Promise<void> {
+    const { db, logger } = this.#deps;
+    let claimed: ClaimedDelivery[] = [];
+    try {
+      claimed = await claimDeliveries(db, { tenantId, webhookId }, room, { id: newId(), seconds: leaseSeconds });
+      logRecovery(logger, 'claim of webhook deliveries');
+    } catch (error) {
+      // The next look finds it again.
+      logger.warn({ err: error, part: 'claim of webhook deliveries', webhookId }, 'deliveries could not be claimed');
+    }
+    this.#take(tenantId, claimed.length - room);
+    this.#claiming.delete(webhookId);
+    for (const delivery of claimed)
+      this.#track(
+        this.#deliver(tenantId, delivery).finally(() => {
+          this.#take(tenantId, -1);
+          this.#waiting.set(webhookId, tenantId);
+          this.#pump();
+        }),
+      );
+    this.#pump();
+  }
+
+  async #deliver(tenantId: string, delivery: ClaimedDelivery): Promise<void> {
+    const { db, egress, logger, secrets } = this.#deps;
+    try {
+      const previous = delivery.sealed_previous_secret;
+      const outcome = await attemptDelivery(
+        egress,
+        {
+          url: delivery.url,
+          eventId: delivery.event_id,
+          body: delivery.body,
+          attempts: delivery.attempts,
+          secrets: {
+            secret: secrets.open(secretPurpose, delivery.sealed_secret),
+            previous: previous === null ? null : secrets.open(secretPurpose, previous),
+          },
+        },
+        this.#stop.signal,
+      );
+      const isRecorded = await throughOutages(this.#stop.signal, () => this.#record(tenantId, delivery, outcome));
+      if (isRecorded) this.#deps.onAttempt(outcome.status);
+      logRecovery(logger, 'webhook deliveries');
+    } catch (error) {
+      if (this.#stop.signal.aborted) {
+        await giveBack(db, tenantId, delivery).catch(() => undefined);
+        return;
+      }
+      // Its lease ends, and it is attempted again.
+      logger.warn(
+        { err: error, part: 'webhook deliveries', deliveryId: delivery.id },
+        'a delivery could not be attempted or recorded; it comes again',
+      );
+    }
+  }
+
+  /** Writes down what came of an attempt; the disk is not waited for, since what a crash loses is attempted again. */
+  #record(tenantId: string, delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<boolean> {
+    const webhookId = delivery.webhook_id;
+    return this.#deps.db.workspace(
+      tenantId,
+      async (tx) => {
+        if (outcome.status === 'delivered') {
+          const [isRecorded] = await Promise.all([recordAttempt(tx, delivery, outcome), noteSuccess(tx, webhookId)]);
+          return isRecorded;
+        }
+        if (!(await recordAttempt(tx, delivery, outcome))) return false;
+        const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
+        if (reason !== null)
+          await recordAudit(tx, {
+            tenantId,
+            actor: 'system',
+            action: 'webhook.switched_off',
+            targetType: 'webhook',
+            targetId: webhookId,
+            details: { reason },
+          });
+        return true;
+      },
+      { durable: false },
+    );
+  }
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { id, idParams, listQuery, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import {
+  attributesPatch,
+  chatText,
+  clientId,
+  conversation,
+  conversationStatuses,
+  externalId,
+  maxMessageLength,
+  message,
+  priorities,
+  source,
+  visitor,
+} from './shapes.ts';
+
+const token = { tag: 'Live Chat', callers: ['token'] } as const;
+
+const displayName = chatText(1, 200).describe('Shown to agents');
+const email = z.email('must be an email address').max(254, 'must have at most 254 characters');
+const conversationName = chatText(1, 200);
+
+/** What a caller knows of a person. */
+const knownVisitor = {
+  externalId,
+  displayName: displayName.optional(),
+  email: email.optional(),
+  attributes: attributesPatch.optional(),
+};
+
+export const chat = defineResource({
+  createChatSession: {
+    ...token,
+    method: 'POST',
+    path: '/v1/chat/sessions',
+    permission: 'chat:write',
+    summary: 'Mint a hosted chat link for a person',
+    description:
+      'The same `externalId` is the same person: their open or pending conversation with the newest message is used again, else a new one begins. The link lasts 24 hours and opens that conversation alone; give it to nobody but this person.',
+    body: z.strictObject({
+      ...knownVisitor,
+      name: conversationName
+        .optional()
+        .describe('Title of a conversation that is made; display name, email or external id when left out'),
+      source: source.default('api'),
+    }),
+    response: named(
+      'ChatSession',
+      z.object({
+        conversationId: id,
+        chatUrl: z.url(),
+        externalId: z.string(),
+        visitorToken: z.string(),
+        expiresAt: timestamp,
+        siteKey: z.string(),
+      }),
+    ),
+  },
+  listChatConversations: {
+    ...token,
+    method: 'GET',
+    path: '/v1/chat/conversations',
+    permission: 'chat:read',
+    summary: 'List conversations',
+    description:
+      'By the time of their last message, newest first. A walk through the pages shows each conversation once, at the place that it had when the walk began, also while messages arrive.',
+    query: listQuery.extend({
+      cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
+      status: z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`).optional(),
+      source: source.optional(),
+    }),
+    response: page(conversation),
+  },
+  createChatConversation: {
+    ...token,
+    method: 'POST',
+    path: '/v1/chat/conversations',
+    permission: 'chat:write',
+    summary: 'Create a conversation',
+    body: z.strictObject({
+      name: conversationName,
+      priority: z.enum(priorities, `must be one of ${priorities.join(', ')}`).default('normal'),
+      source: source.default('api'),
+      visitor: z.strictObject(knownVisitor).optional(),
+    }),
+    response: conversation,
+  },
+  listChatMessages: {
+    ...token,
+    method: 'GET',
+    path: '/v1/chat/conversations/{id}/messages',
+    permission: 'chat:read',
+    summary: 'List the messages of a conversation',
+    description: 'Oldest first, and never a private note.',
+    params: idParams,
+    query: z.strictObject({
+      limit: listQuery.shape.limit,
+      after: text(1, 20)
+        .regex(/^(0|[1-9]\d{0,9})$/, 'must be meta.nextCursor of the page before, or the seq of a message')
+        .optional()
+        .describe('`meta.nextCursor` of the page before, or the `seq` of a message: only later ones'),
+    }),
+    response: page(message),
+  },
+  sendChatMessage: {
+    ...token,
+    method: 'POST',
+    path: '/v1/chat/conversations/{id}/messages',
+    permission: 'chat:write',
+    summary: 'Send a message as the API',
+    params: idParams,
+    body: z.strictObject({ content: chatText(1, maxMessageLength), clientId: clientId.optional() }),
+    response: message,
+    errors: ['conversation_closed'],
+  },
+  listChatVisitors: {
+    ...token,
+    method: 'GET',
+    path: '/v1/chat/visitors',
+    permission: 'visitors:read',
+    summary: 'List visitors, or look one up',
+    description: 'Newest first. With `externalId` the one visitor of that id, or none, and no `meta`.',
+    query: listQuery.extend({ externalId: externalId.optional() }),
+    response: named(
+      'ChatVisitors',
+      z.object({
+        data: z.array(visitor),
+        meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }).optional(),
+      }),
+    ),
+  },
+});

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { isStorableText, jsonObject } from '../../json.ts';
+import { id, named, timestamp } from '../common.ts';
+
+/** What Live Chat is about. Texts are counted in code points, as people count characters. */
+
+/** How many code points a text has; counts no further than `atMost` and one. */
+export function codePoints(value: string, atMost: number): number {
+  let count = 0;
+  for (let at = 0; at < value.length && count <= atMost; at += (value.codePointAt(at) as number) > 0xffff ? 2 : 1)
+    count += 1;
+  return count;
+}
+
+/** Text that can be stored, its length in code points bounded. */
+export const chatText = (least: number, most: number) =>
+  z
+    .string()
+    .refine((value) => codePoints(value, most) <= most, `must have at most ${most.toLocaleString('en')} characters`)
+    .refine(
+      (value) => value.length >= least,
+      least === 1 ? 'must not be empty' : `must have at least ${least} characters`,
+    )
+    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair')
+    .meta({ minLength: least, maxLength: most });
+
+export const maxMessageLength = 10_000;
+export const maxAttributes = 50;
+export const maxAttributesBytes = 16 * 1024;
+
+export const conversationStatuses = ['open', 'pending', 'resolved', 'closed'] as const;
+export type ConversationStatus = (typeof conversationStatuses)[number];
+export const priorities = ['low', 'normal', 'high', 'urgent'] as const;
+export type Priority = (typeof priorities)[number];
+/** `visitor` and `agent` are people, `api` a token, `ai` the agent of the workspace, `system` the hub itself. */
+export const senderTypes = ['visitor', 'agent', 'api', 'ai', 'system'] as const;
+export type SenderType = (typeof senderTypes)[number];
+
+export const conversation = named(
+  'Conversation',
+  z.object({
+    id,
+    name: z.string(),
+    source: z.string(),
+    status: z.enum(conversationStatuses),
+    priority: z.enum(priorities),
+    assignedUserId: id.nullable(),
+    visitorId: id.nullable(),
+    unreadCount: z.int().describe("The visitor's messages that no agent has read"),
+    lastMessageAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+export type Conversation = z.output<typeof conversation>;
+
+/** Spelled in snake_case, unlike everything else. */
+export const visitor = named(
+  'Visitor',
+  z.object({
+    id,
+    display_name: z.string().nullable(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    external_id: z.string().nullable(),
+    attributes: jsonObject,
+    created_at: timestamp,
+    last_seen_at: timestamp.nullable(),
+  }),
+);
+export type Visitor = z.output<typeof visitor>;
+
+export const attachment = named(
+  'ChatAttachment',
+  z.object({ id, name: z.string(), contentType: z.string(), bytes: z.int() }),
+);
+
+/** A message as everybody but agents sees it: private notes are none of them. */
+export const message = named(
+  'ChatMessage',
+  z.object({
+    id,
+    conversationId: id,
+    seq: z.int().describe('Counts the messages of a conversation, without a gap'),
+    content: z.string(),
+    senderType: z.enum(senderTypes),
+    senderId: z.string().nullable(),
+    attachments: z.array(attachment),
+    clientId: z.string().nullable(),
+    createdAt: timestamp,
+  }),
+);
+export type ChatMessage = z.output<typeof message>;
+
+/** What a visitor's attributes may become: merged one level deep, where null deletes a key. */
+export const attributesPatch = jsonObject.describe(
+  `Merged one level deep into the visitor's attributes, null deletes a key; at most ${maxAttributes} keys and 16 KiB in all`,
+);
+
+export const externalId = chatText(1, 200).describe('Your own stable id of this person');
+export const clientId = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(64, 'must have at most 64 characters')
+  .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair')
+  .describe('Your own id of this message: the same one again is the same message');
+export const source = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,49}$/, 'must be 1 to 50 characters of a-z, 0-9, ".", "_" and "-", such as api');

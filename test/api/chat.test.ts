@@ -1,0 +1,320 @@
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let chat: TestWorkspace['api'];
+let key: string;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  workspace = await hub.workspace();
+  ({ key } = await workspace.createKey({ product: 'chat' }));
+  chat = hub.client(key);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const other = async () => {
+  const stranger = await hub.workspace();
+  return hub.client((await stranger.createKey({ product: 'chat' })).key);
+};
+const post = (path: string, body: unknown) => send(hub.url, 'POST', path, { headers: { 'x-api-key': key }, body });
+
+describe('minting a session', () => {
+  test('answers a link that carries site key and token, and the same person has one conversation', async () => {
+    const first = await chat.call('createChatSession', {
+      body: { externalId: 'ann', displayName: 'Ann', email: 'ann@example.org', attributes: { plan: 'pro', seats: 3 } },
+    });
+    const url = new URL(first.chatUrl);
+    expect({ path: url.pathname, ...Object.fromEntries(url.searchParams) }).toEqual({
+      path: '/chat',
+      siteKey: first.siteKey,
+      token: first.visitorToken,
+    });
+    expect(first.siteKey).toMatch(/^wgt_/);
+    expect(Math.abs(Date.parse(first.expiresAt) - Date.now() - 24 * 3_600_000)).toBeLessThan(60_000);
+    const second = await chat.call('createChatSession', {
+      body: { externalId: 'ann', attributes: { seats: null, team: 'x' } },
+    });
+    expect(second).toMatchObject({ conversationId: first.conversationId, siteKey: first.siteKey });
+    expect(second.visitorToken).not.toBe(first.visitorToken);
+    const { data } = await chat.call('listChatVisitors', { query: { externalId: 'ann' } });
+    expect(data).toMatchObject([
+      { display_name: 'Ann', email: 'ann@example.org', external_id: 'ann', attributes: { plan: 'pro', team: 'x' } },
+    ]);
+    expect(Object.keys(data[0]?.attributes ?? {})).toEqual(['plan', 'team']);
+    const stored = await hub.database.query('SELECT * FROM chat_links');
+    expect(JSON.stringify(stored)).not.toContain(first.visitorToken);
+  });
+
+  test('fifty at once for one person make one visitor, one conversation, one widget and fifty usage events', async () => {
+    const own = await hub.workspace();
+    const api = hub.client((await own.createKey({ product: 'chat' })).key);
+    const minted = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        api.call('createChatSession', { body: { externalId: 'crowd', displayName: 'Crowd' } }),
+      ),
+    );
+    expect(new Set(minted.map(({ conversationId }) => conversationId)).size).toBe(1);
+    expect(new Set(minted.map(({ siteKey }) => siteKey)).size).toBe(1);
+    expect(new Set(minted.map(({ visitorToken }) => visitorToken)).size).toBe(50);
+    const counts = await hub.database.query(
+      `SELECT (SELECT count(*)::int FROM chat_visitors WHERE tenant_id = $1) AS visitors, (SELECT count(*)::int FROM chat_conversations WHERE tenant_id = $1) AS conversations,
+         (SELECT count(*)::int FROM chat_widgets WHERE tenant_id = $1) AS widgets, (SELECT count(*)::int FROM usage_events WHERE tenant_id = $1 AND kind = 'chat.session') AS used`,
+      [own.tenantId],
+    );
+    expect(counts).toEqual([{ visitors: 1, conversations: 1, widgets: 1, used: 50 }]);
+  });
+
+  test('opens a new conversation where the last one is resolved or closed, and takes the one with the newest message else', async () => {
+    const open = async () => (await chat.call('createChatSession', { body: { externalId: 'again' } })).conversationId;
+    const first = await open();
+    await hub.database.query(`UPDATE chat_conversations SET status = 'closed' WHERE id = $1`, [first]);
+    const second = await open();
+    expect(second).not.toBe(first);
+    const third = (
+      await chat.call('createChatConversation', { body: { name: 'third', visitor: { externalId: 'again' } } })
+    ).id;
+    expect(await open()).toBe(third);
+    await chat.call('sendChatMessage', { params: { id: second }, body: { content: 'newest' } });
+    expect(await open()).toBe(second);
+  });
+
+  test.each([
+    [{}, 'body.externalId'],
+    [{ externalId: '' }, 'body.externalId'],
+    [{ externalId: '😀'.repeat(201) }, 'body.externalId'],
+    [{ externalId: 'x', email: 'no' }, 'body.email'],
+    [{ externalId: 'x', source: 'Not A Source' }, 'body.source'],
+    [
+      { externalId: 'x', attributes: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, 1])) },
+      'body.attributes',
+    ],
+    [{ externalId: 'x', attributes: { long: 'x'.repeat(17_000) } }, 'body.attributes'],
+    [{ externalId: 'x', unknown: 1 }, 'body'],
+  ])('refuses %j and names %s', async (body, path) => {
+    const answer = await post('/v1/chat/sessions', body);
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body)).toContain(path);
+  });
+
+  test('counts code points: two hundred characters beyond the basic plane fit', async () => {
+    const { externalId } = await chat.call('createChatSession', { body: { externalId: '😀'.repeat(200) } });
+    expect([...externalId]).toHaveLength(200);
+  });
+
+  test('adds no attribute beyond the limit to those that there are, and changes nothing then', async () => {
+    const many = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${from + n}`, n]));
+    await chat.call('createChatSession', { body: { externalId: 'full', attributes: many(0, 50) } });
+    const answer = await post('/v1/chat/sessions', { externalId: 'full', displayName: 'New', attributes: { more: 1 } });
+    expect(answer.status).toBe(400);
+    const swapped = await post('/v1/chat/sessions', { externalId: 'full', attributes: { more: 1, k0: null } });
+    expect(swapped.status).toBe(200);
+    const { data } = await chat.call('listChatVisitors', { query: { externalId: 'full' } });
+    expect(data[0]).toMatchObject({ display_name: null });
+    expect(Object.keys(data[0]?.attributes ?? {})).toHaveLength(50);
+  });
+});
+
+describe('messages', () => {
+  const conversation = async () => (await chat.call('createChatConversation', { body: { name: 'talk' } })).id;
+
+  test('of many senders at once are counted without a gap, and come back oldest first in pages', async () => {
+    const id = await conversation();
+    await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        chat.call('sendChatMessage', { params: { id }, body: { content: `message ${n}` } }),
+      ),
+    );
+    const seen: number[] = [];
+    let after: string | undefined;
+    do {
+      const page = await chat.call('listChatMessages', {
+        params: { id },
+        query: { limit: 7, ...(after === undefined ? {} : { after }) },
+      });
+      seen.push(...page.data.map(({ seq }) => seq));
+      after = page.meta.nextCursor ?? undefined;
+    } while (after !== undefined);
+    expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => n + 1));
+  });
+
+  test('that are sent twice with one client id are one message, also at once', async () => {
+    const id = await conversation();
+    const sent = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        chat.call('sendChatMessage', { params: { id }, body: { content: `try ${n}`, clientId: 'mine' } }),
+      ),
+    );
+    expect(new Set(sent.map((message) => JSON.stringify(message))).size).toBe(1);
+    const { key: second } = await workspace.createKey({ product: 'chat' });
+    const theirs = await hub
+      .client(second)
+      .call('sendChatMessage', { params: { id }, body: { content: 'other', clientId: 'mine' } });
+    expect(theirs.seq).toBe(2);
+  });
+
+  test('are refused in a closed conversation, empty, too long, and where there is none', async () => {
+    const id = await conversation();
+    const path = `/v1/chat/conversations/${id}/messages`;
+    for (const content of ['', 'x'.repeat(10_001)]) expect((await post(path, { content })).status).toBe(400);
+    expect((await post(path, { content: '😀'.repeat(10_000) })).status).toBe(200);
+    await hub.database.query(`UPDATE chat_conversations SET status = 'closed' WHERE id = $1`, [id]);
+    expect((await post(path, { content: 'late' })).body).toMatchObject({
+      statusCode: 409,
+      code: 'conversation_closed',
+    });
+    const stranger = await other();
+    await expect(stranger.call('sendChatMessage', { params: { id }, body: { content: 'x' } })).rejects.toMatchObject({
+      status: 404,
+    });
+    await expect(stranger.call('listChatMessages', { params: { id } })).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('tell workflows that follow them, with the sequence of their conversation', async () => {
+    const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'follow',
+        triggerJson: {
+          type: 'event',
+          event: { type: 'message.created', filter: { 'conversation.source': 'followed' } },
+        } as never,
+        stepsJson: [{ type: 'log', message: '{{payload.sequence}} {{payload.message.content}} {{payload.actor}}' }],
+      },
+    });
+    const { id } = await chat.call('createChatConversation', { body: { name: 'talk', source: 'followed' } });
+    for (const content of ['one', 'two']) await chat.call('sendChatMessage', { params: { id }, body: { content } });
+    await expect
+      .poll(async () => {
+        const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId } });
+        const runs = await Promise.all(
+          data.map((run) => workspace.api.call('getAutomationRun', { params: { id: run.id } })),
+        );
+        return runs
+          .map(({ payload }) => payload as { sequence: number; message: { content: string } })
+          .map(({ sequence, message }) => [sequence, message.content])
+          .toSorted();
+      })
+      .toEqual([
+        [2, 'one'],
+        [3, 'two'],
+      ]);
+  });
+});
+
+describe('the list of conversations', () => {
+  test('shows each conversation once in a walk, whatever moves meanwhile', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(11), { minLength: 12, maxLength: 30 }),
+        fc.array(fc.record({ after: fc.nat(5), to: fc.nat(11), makes: fc.boolean() }), { maxLength: 12 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (before, moves, limit) => {
+          const own = await hub.workspace();
+          const api = hub.client((await own.createKey({ product: 'chat' })).key);
+          const ids: string[] = [];
+          for (let n = 0; n < 12; n += 1)
+            ids.push((await api.call('createChatConversation', { body: { name: `c${n}` } })).id);
+          const write = (n: number) =>
+            api.call('sendChatMessage', { params: { id: ids[n] as string }, body: { content: 'x' } });
+          for (const n of before) await write(n);
+          const expected = (await api.call('listChatConversations', { query: { limit: 100 } })).data.map(
+            ({ id }) => id,
+          );
+          const seen: string[] = [];
+          let cursor: string | undefined;
+          for (let page = 0; page < 20; page += 1) {
+            const answer = await api.call('listChatConversations', {
+              query: { limit, ...(cursor === undefined ? {} : { cursor }) },
+            });
+            seen.push(...answer.data.map(({ id }) => id));
+            cursor = answer.meta.nextCursor ?? undefined;
+            for (const move of moves.filter(({ after }) => after === page)) {
+              if (move.makes) await api.call('createChatConversation', { body: { name: 'new' } });
+              else await write(move.to);
+            }
+            if (cursor === undefined) break;
+          }
+          expect(seen).toEqual(expected);
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  test('also shows one whose message was under way when the walk began where it was before', async () => {
+    const own = await hub.workspace();
+    const api = hub.client((await own.createKey({ product: 'chat' })).key);
+    const ids: string[] = [];
+    for (let n = 0; n < 4; n += 1) ids.push((await api.call('createChatConversation', { body: { name: `c${n}` } })).id);
+    const client = new Client({ connectionString: hub.database.url });
+    await client.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(
+        `UPDATE chat_conversations SET moved_at = clock_timestamp(), last_message_at = clock_timestamp(), moved_by = pg_current_xact_id(), last_seq = 1, last_position = 1 WHERE id = $1`,
+        [ids[0]],
+      );
+      await client.query(
+        `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type) VALUES (gen_random_uuid(), $1, $2, 1, 1, 'slow', 'api')`,
+        [own.tenantId, ids[0]],
+      );
+      const first = await api.call('listChatConversations', { query: { limit: 2 } });
+      await client.query('COMMIT');
+      const second = await api.call('listChatConversations', {
+        query: { limit: 2, cursor: first.meta.nextCursor as string },
+      });
+      expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
+    } finally {
+      await client.end();
+    }
+  });
+
+  test('filters, refuses unknown values, and takes no cursor of another list or workspace', async () => {
+    const own = await hub.workspace();
+    const ownKey = (await own.createKey({ product: 'chat' })).key;
+    const api = hub.client(ownKey);
+    for (const source of ['mail', 'mail', 'widget'])
+      await api.call('createChatConversation', { body: { name: source, source } });
+    expect((await api.call('listChatConversations', { query: { source: 'mail' } })).data).toHaveLength(2);
+    expect((await api.call('listChatConversations', { query: { status: 'closed' } })).data).toEqual([]);
+    const { meta } = await api.call('listChatConversations', { query: { limit: 1 } });
+    const get = (query: string, headers = { 'x-api-key': ownKey }) =>
+      send(hub.url, 'GET', `/v1/chat/conversations?${query}`, { headers });
+    expect((await get(`cursor=${meta.nextCursor}`)).status).toBe(200);
+    for (const query of ['status=new', 'limit=0', 'limit=101', 'cursor=abc', `source=mail&cursor=${meta.nextCursor}`])
+      expect((await get(query)).status).toBe(400);
+    expect((await get(`cursor=${meta.nextCursor}`, { 'x-api-key': key })).status).toBe(400);
+  });
+});
+
+test('a visitor is found by the external id of the same workspace alone, and the list pages', async () => {
+  const own = await hub.workspace();
+  const api = hub.client((await own.createKey({ product: 'chat' })).key);
+  for (const externalId of ['a', 'b', 'c']) await api.call('createChatSession', { body: { externalId } });
+  const first = await api.call('listChatVisitors', { query: { limit: 2 } });
+  expect(first.data.map(({ external_id }) => external_id)).toEqual(['c', 'b']);
+  expect(first.meta).toMatchObject({ limit: 2 });
+  const second = await api.call('listChatVisitors', { query: { limit: 2, cursor: first.meta?.nextCursor as string } });
+  expect(second.data.map(({ external_id }) => external_id)).toEqual(['a']);
+  const found = await api.call('listChatVisitors', { query: { externalId: 'b' } });
+  expect(found).toEqual({ data: [expect.objectContaining({ external_id: 'b' })] });
+  expect((await (await other()).call('listChatVisitors', { query: { externalId: 'b' } })).data).toEqual([]);
+});
+
+test('links whose day is over go with the sweep, and others stay', async () => {
+  const mint = async (externalId: string) =>
+    (await chat.call('createChatSession', { body: { externalId } })).conversationId;
+  const [over, open] = [await mint('over'), await mint('open')];
+  await hub.database.query(`UPDATE chat_links SET expires_at = now() - interval '2 hours' WHERE conversation_id = $1`, [
+    over,
+  ]);
+  await hub.app.sweep();
+  expect(
+    await hub.database.query('SELECT conversation_id FROM chat_links WHERE conversation_id = ANY($1)', [[over, open]]),
+  ).toEqual([{ conversation_id: open }]);
+});

@@ -1,0 +1,717 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import type { MailServer } from '../fixtures/mail-server.ts';
+import { isSigned, isStandardSigned, startReceiver } from '../fixtures/receiver.ts';
+import type { Receiver } from '../fixtures/receiver.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+
+let mail: MailServer;
+let hub: TestHub;
+beforeAll(async () => {
+  mail = await startMailServer();
+  hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    EGRESS_ALLOW_HOSTS: '127.0.0.1,localhost',
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'hub@example.org',
+  });
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await mail[Symbol.asyncDispose]();
+});
+
+type Event = (typeof chatEventTypes)[number];
+
+/** A workspace with a receiver and a webhook to it. */
+async function scene({ events = ['message.created'], path = '/hook' }: { events?: Event[]; path?: string } = {}) {
+  const workspace = await hub.workspace();
+  const api = hub.client(workspace.keys.chat as string);
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver[Symbol.asyncDispose]());
+  const { tenantId } = workspace;
+  const webhook = await api.call('createWebhook', {
+    params: { tenantId },
+    body: { url: `${receiver.url}${path}`, events },
+  });
+  const params = { tenantId, id: webhook.id };
+  return {
+    workspace,
+    tenantId,
+    api,
+    receiver,
+    webhook,
+    params,
+    conversation: async () => (await api.call('createChatConversation', { body: { name: 'talk' } })).id,
+    write: (id: string, content = 'hello') => api.call('sendChatMessage', { params: { id }, body: { content } }),
+    deliveries: async (query: { status?: 'pending' | 'delivered' | 'failed' | 'exhausted'; event?: Event } = {}) =>
+      (await api.call('listWebhookDeliveries', { params, query })).data,
+    /** Makes every retry of this webhook due now. */
+    becomeDue: () =>
+      hub.database.query(
+        `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1 AND status = 'failed' AND lease IS NULL`,
+        [webhook.id],
+      ),
+  };
+}
+
+const eventIdOf = ({ body }: { body: string }) => (JSON.parse(body) as { eventId: string }).eventId;
+const contentOf = ({ body }: { body: string }) =>
+  (JSON.parse(body) as { payload: { message: { content: string } } }).payload.message.content;
+const answerWith = (receiver: Receiver, status: number, headers: Record<string, string> = {}) => {
+  receiver.answer = (_received, response) => void response.writeHead(status, headers).end(`answer ${status}`);
+};
+
+describe('a webhook', () => {
+  test('gets what happens, signed both ways, with the objects that the reads show', async () => {
+    const { api, receiver, webhook, conversation, write, tenantId } = await scene({
+      events: ['message.created', 'conversation.created'],
+    });
+    const id = await conversation();
+    const message = await write(id);
+    await expect.poll(() => receiver.received.length).toBe(2);
+    const bodies = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    expect(Object.keys(bodies[0] as object)).toEqual(['event', 'eventId', 'payload', 'timestamp']);
+    expect(bodies.map(({ event }) => event)).toEqual(['conversation.created', 'message.created']);
+    const [shown] = (await api.call('listChatConversations', {})).data;
+    expect(bodies[1]?.['payload']).toMatchObject({
+      tenantId,
+      sequence: 2,
+      environment: 'live',
+      actor: expect.stringMatching(/^token:/) as string,
+      message,
+      conversation: shown,
+    });
+    for (const received of receiver.received) {
+      expect(await isSigned(received, webhook.secret)).toBe(true);
+      expect(await isStandardSigned(received, webhook.secret)).toBe(true);
+      expect(await isSigned({ ...received, body: `${received.body} ` }, webhook.secret)).toBe(false);
+      expect(received.headers['webhook-id']).toBe(eventIdOf(received));
+      expect(received.headers['content-type']).toBe('application/json');
+    }
+  });
+
+  test('counts what became of its deliveries for Prometheus', async () => {
+    const { conversation, write, deliveries } = await scene();
+    const count = async () =>
+      Number(
+        /outrigger_webhook_attempts_total\{outcome="delivered"\} (\d+)/.exec(
+          (await send(hub.url, 'GET', '/metrics')).text,
+        )?.[1] ?? 0,
+      );
+    const before = await count();
+    await write(await conversation());
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
+    await expect.poll(count).toBe(before + 1);
+  });
+
+  test('is listed, changed and deleted, and shows its secret once', async () => {
+    const { api, workspace, webhook, params, tenantId } = await scene();
+    expect(webhook.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(webhook).toMatchObject({ active: true, includePrivate: false, environment: 'live', disabledReason: null });
+    const { data } = await api.call('listWebhooks', { params: { tenantId } });
+    expect(data.map(({ id }) => id)).toEqual([webhook.id]);
+    expect(JSON.stringify(data)).not.toContain(webhook.secret);
+    expect(webhook.secret.endsWith(webhook.secretHint.slice(-5))).toBe(true);
+    const changed = await workspace.session.call('updateWebhook', {
+      params,
+      body: { description: 'to the ledger', events: ['visitor.created', 'visitor.created', 'csat.submitted'] },
+    });
+    expect(changed).toMatchObject({ description: 'to the ledger', events: ['visitor.created', 'csat.submitted'] });
+    const tables = await hub.database.query(
+      `SELECT row_to_json(w)::text AS row FROM webhooks w UNION ALL SELECT row_to_json(a)::text FROM audit_log a`,
+    );
+    expect(JSON.stringify(tables)).not.toContain(webhook.secret.slice(6));
+    expect(await api.call('deleteWebhook', { params })).toEqual({ id: webhook.id, deleted: true });
+    await expect(api.call('deleteWebhook', { params })).rejects.toMatchObject({ status: 404 });
+    const { data: audit } = await workspace.session.call('listAuditLog', {
+      params: { tenantId },
+      query: { targetType: 'webhook' },
+    });
+    expect(audit.map(({ action }) => action)).toEqual(['webhook.deleted', 'webhook.updated', 'webhook.created']);
+  });
+
+  test('is for keys that may manage them and for admins, of its own workspace alone', async () => {
+    const { workspace, tenantId, params } = await scene();
+    const stranger = await hub.workspace();
+    const get = (key: string, path: string) =>
+      send(hub.url, 'GET', path, { headers: { authorization: `Bearer ${key}` } });
+    const list = `/tenants/${tenantId}/webhooks`;
+    const reader = await workspace.createKey({ product: 'chat', permissions: ['chat:read'] });
+    const answers = [
+      await get(reader.key, list),
+      await get(stranger.keys.chat as string, list),
+      await get(stranger.jwt, list),
+      await get(stranger.keys.chat as string, `/tenants/${stranger.tenantId}/webhooks/${params.id}/deliveries`),
+      await get(workspace.jwt, list),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 404, 404, 404, 200]);
+    // Also a key that is known from before.
+    expect((await get(stranger.keys.chat as string, list)).body).toMatchObject({ statusCode: 404, code: 'not_found' });
+  });
+
+  test.each([
+    ['http://example.org/hook', 'https'],
+    ['ftp://example.org/hook', 'https'],
+    ['not an address', 'https'],
+    ['https://user:pass@example.org/', 'user name'],
+    ['https://10.0.0.1/', 'private'],
+    ['https://[::1]/', 'private'],
+    ['http://10.0.0.1/', 'https'],
+  ])('to %s is refused', async (url, reason) => {
+    const workspace = await hub.workspace();
+    const answer = await send(hub.url, 'POST', `/tenants/${workspace.tenantId}/webhooks`, {
+      headers: { 'x-api-key': workspace.keys.chat as string },
+      body: { url, events: ['message.created'] },
+    });
+    expect(answer.body).toMatchObject({ statusCode: 400, details: [{ path: 'body.url' }] });
+    expect(answer.body.message).toContain(reason);
+  });
+
+  test('with nothing to send, unknown events, private notes or the environment of another key is refused', async () => {
+    const workspace = await hub.workspace();
+    const post = (body: object) =>
+      send(hub.url, 'POST', `/tenants/${workspace.tenantId}/webhooks`, {
+        headers: { 'x-api-key': workspace.keys.chat as string },
+        body: { url: 'https://example.org/', events: ['message.created'], ...body },
+      });
+    for (const body of [{ events: [] }, { events: ['call.ended'] }, { includePrivate: true }, { environment: 'test' }])
+      expect((await post(body)).status, JSON.stringify(body)).toBe(400);
+    for (let count = 0; count < 20; count += 1) expect((await post({})).status).toBe(200);
+    expect((await post({})).body).toMatchObject({ statusCode: 409, code: 'workspace_limit_reached' });
+  });
+
+  test('gets the events of its environment alone', async () => {
+    const { workspace, receiver, conversation, write } = await scene();
+    const testing = await workspace.createKey({ product: 'chat', environment: 'test' });
+    const other = await startReceiver();
+    onTestFinished(() => other[Symbol.asyncDispose]());
+    const made = await hub.client(testing.key).call('createWebhook', {
+      params: { tenantId: workspace.tenantId },
+      body: { url: other.url, events: ['message.created'] },
+    });
+    expect(made.environment).toBe('test');
+    const id = await conversation();
+    await write(id, 'live');
+    await hub.client(testing.key).call('sendChatMessage', { params: { id }, body: { content: 'test' } });
+    await write(id, 'live again');
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['live', 'live again']);
+    await expect.poll(() => other.received.map(contentOf)).toEqual(['test']);
+  });
+
+  test('that is off gets nothing new, and keeps what waited', async () => {
+    const { workspace, api, receiver, params, conversation, write, deliveries } = await scene();
+    answerWith(receiver, 500);
+    const id = await conversation();
+    await write(id, 'before');
+    await expect.poll(async () => (await deliveries()).map(({ status }) => status)).toEqual(['failed']);
+    await api.call('updateWebhook', { params, body: { active: false } });
+    await write(id, 'meanwhile');
+    await hub.database.query('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [
+      params.id,
+    ]);
+    for (const what of ['test', 'replay'])
+      expect(
+        (
+          await send(hub.url, 'POST', `/tenants/${params.tenantId}/webhooks/${params.id}/${what}`, {
+            headers: { authorization: `Bearer ${workspace.jwt}` },
+            body: what === 'test' ? {} : { since: new Date(0).toISOString() },
+          })
+        ).body,
+      ).toMatchObject({ statusCode: 409, code: 'conflict' });
+    answerWith(receiver, 200);
+    expect(receiver.received).toHaveLength(1);
+    await api.call('updateWebhook', { params, body: { active: true } });
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['before', 'before']);
+    await write(id, 'after');
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['before', 'before', 'after']);
+    expect(await deliveries()).toHaveLength(2);
+  });
+});
+
+describe('a delivery that fails', () => {
+  test('is tried again with the same bytes and a new signature, by the schedule, until it is exhausted', async () => {
+    const { api, receiver, webhook, params, conversation, write, deliveries, becomeDue } = await scene();
+    answerWith(receiver, 500);
+    await write(await conversation());
+    const planned = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+    for (const [index, seconds] of planned.entries()) {
+      await expect
+        .poll(async () => (await deliveries())[0], { timeout: 10_000 })
+        .toMatchObject({
+          status: 'failed',
+          attempts: index + 1,
+          responseStatus: 500,
+          lastError: 'The address answered 500.',
+        });
+      const [row] = await hub.database.query<{ seconds: number }>(
+        `SELECT extract(epoch FROM d.next_attempt_at - a.started_at)::float8 AS seconds FROM webhook_deliveries d
+         JOIN webhook_attempts a ON a.delivery_id = d.id AND a.attempt = d.attempts WHERE d.webhook_id = $1`,
+        [webhook.id],
+      );
+      expect(row?.seconds).toBeGreaterThanOrEqual(seconds);
+      expect(row?.seconds).toBeLessThan(seconds * 1.1 + 10);
+      await becomeDue();
+    }
+    await expect
+      .poll(async () => (await deliveries())[0], { timeout: 10_000 })
+      .toMatchObject({ status: 'exhausted', attempts: 10, nextAttemptAt: null });
+    expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
+    for (const received of receiver.received) expect(await isSigned(received, webhook.secret)).toBe(true);
+    const id = (await deliveries())[0]?.id as string;
+    const detail = await api.call('getWebhookDelivery', { params: { ...params, deliveryId: id } });
+    expect(detail.body).toBe(receiver.received[0]?.body);
+    expect(detail.history.map(({ attempt, response, responseStatus }) => [attempt, response, responseStatus])).toEqual(
+      Array.from({ length: 10 }, (_, n) => [n + 1, 'answer 500', 500]),
+    );
+    // By hand it goes once more.
+    answerWith(receiver, 204);
+    await api.call('redeliverWebhookDelivery', { params: { ...params, deliveryId: id } });
+    await expect
+      .poll(async () => (await deliveries())[0])
+      .toMatchObject({ status: 'delivered', attempts: 11, lastError: null });
+  });
+
+  test.each([
+    ['100', 100],
+    ['999999', 86_400],
+  ])('waits as long as Retry-After: %s asks, up to a day', async (header, seconds) => {
+    const { receiver, webhook, conversation, write, deliveries } = await scene();
+    answerWith(receiver, 503, { 'retry-after': header });
+    await write(await conversation());
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('failed');
+    const [row] = await hub.database.query<{ seconds: number }>(
+      'SELECT extract(epoch FROM next_attempt_at - created_at)::float8 AS seconds FROM webhook_deliveries WHERE webhook_id = $1',
+      [webhook.id],
+    );
+    expect(row?.seconds).toBeGreaterThanOrEqual(seconds);
+    expect(row?.seconds).toBeLessThan(seconds + 60);
+  });
+
+  test('with a redirect is not taken elsewhere', async () => {
+    const { receiver, conversation, write, deliveries } = await scene();
+    const elsewhere = await startReceiver();
+    onTestFinished(() => elsewhere[Symbol.asyncDispose]());
+    answerWith(receiver, 302, { location: elsewhere.url });
+    await write(await conversation());
+    await expect
+      .poll(async () => (await deliveries())[0])
+      .toMatchObject({
+        status: 'failed',
+        responseStatus: 302,
+        lastError: expect.stringContaining('redirect') as string,
+      });
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  test('because nobody listens is a failure without a status', async () => {
+    const { receiver, conversation, write, deliveries } = await scene();
+    await receiver[Symbol.asyncDispose]();
+    await write(await conversation());
+    await expect
+      .poll(async () => (await deliveries())[0])
+      .toMatchObject({
+        status: 'failed',
+        responseStatus: null,
+        lastError: expect.stringContaining('could not be reached') as string,
+      });
+  });
+
+  test(
+    'because its answer takes longer than 15 s in all, however it drips, is a failure',
+    { timeout: 60_000 },
+    async () => {
+      const { receiver, conversation, write, deliveries } = await scene();
+      receiver.answer = (_received, response) => {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write('.'), 500);
+        response.once('close', () => clearInterval(timer));
+      };
+      await write(await conversation());
+      await expect
+        .poll(async () => (await deliveries())[0], { timeout: 40_000 })
+        .toMatchObject({ status: 'failed', attempts: 1, lastError: expect.stringContaining('15 s') as string });
+    },
+  );
+
+  test('does not because its answer has no end: of that the first 2 KiB are kept', async () => {
+    const { api, receiver, params, conversation, write, deliveries } = await scene();
+    receiver.answer = (_received, response) => {
+      response.writeHead(200);
+      const flood = () => {
+        while (!response.destroyed && response.write('é'.repeat(10_000)));
+      };
+      response.on('drain', flood);
+      flood();
+    };
+    await write(await conversation());
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
+    const id = (await deliveries())[0]?.id as string;
+    const { history } = await api.call('getWebhookDelivery', { params: { ...params, deliveryId: id } });
+    expect(history[0]?.response).toBe('é'.repeat(1024));
+  });
+
+  test('with 410 switches its webhook off at once, and its admins are told', async () => {
+    const { workspace, api, receiver, params, tenantId, conversation, write, deliveries } = await scene();
+    answerWith(receiver, 410);
+    await write(await conversation());
+    await expect
+      .poll(async () => (await api.call('listWebhooks', { params: { tenantId } })).data[0])
+      .toMatchObject({ active: false, disabledReason: 'The address answered 410 Gone.' });
+    expect((await deliveries())[0]).toMatchObject({ status: 'failed', attempts: 1 });
+    await hub.app.sweep();
+    await expect
+      .poll(() => mail.mails.filter(({ to }) => to.includes(workspace.email)).map(({ raw }) => raw))
+      .toEqual([expect.stringContaining('410 Gone')]);
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId },
+      query: { targetId: params.id },
+    });
+    expect(data[0]).toMatchObject({ actor: 'system', action: 'webhook.switched_off' });
+    const on = await api.call('updateWebhook', { params, body: { active: true } });
+    expect(on).toMatchObject({ active: true, disabledReason: null });
+  });
+
+  test('for five days on end, five times and more, switches its webhook off; one success begins the count anew', async () => {
+    const { api, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
+    const state = async () => (await api.call('listWebhooks', { params: { tenantId } })).data[0];
+    const failingSince = (interval: string) =>
+      hub.database.query(`UPDATE webhooks SET failing_since = now() - $2::interval WHERE id = $1`, [
+        webhook.id,
+        interval,
+      ]);
+    answerWith(receiver, 500);
+    await write(await conversation());
+    for (let attempts = 1; attempts <= 4; attempts += 1) {
+      await expect.poll(async () => (await deliveries())[0]?.attempts, { timeout: 10_000 }).toBe(attempts);
+      await failingSince('6 days');
+      if (attempts < 4) await becomeDue();
+    }
+    // Four failures are too few.
+    expect(await state()).toMatchObject({ active: true });
+    await failingSince('4 days');
+    await becomeDue();
+    await expect.poll(async () => (await deliveries())[0]?.attempts, { timeout: 10_000 }).toBe(5);
+    // Four days are too short.
+    expect(await state()).toMatchObject({ active: true });
+    await failingSince('6 days');
+    answerWith(receiver, 200);
+    await becomeDue();
+    await expect.poll(async () => (await deliveries())[0]?.status, { timeout: 10_000 }).toBe('delivered');
+    expect(
+      await hub.database.query('SELECT failing_since, failures FROM webhooks WHERE id = $1', [webhook.id]),
+    ).toEqual([{ failing_since: null, failures: 0 }]);
+    answerWith(receiver, 500);
+    await write(await conversation());
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('failed');
+    await hub.database.query(
+      `UPDATE webhooks SET failing_since = now() - interval '5 days', failures = 4 WHERE id = $1`,
+      [webhook.id],
+    );
+    await becomeDue();
+    await expect
+      .poll(state, { timeout: 10_000 })
+      .toMatchObject({ active: false, disabledReason: expect.stringContaining('5 days') as string });
+  });
+});
+
+describe('the order', () => {
+  test('of a conversation is kept while its address is slow, and others do not wait for it', async () => {
+    const { receiver, conversation, write } = await scene();
+    const [slow, quick] = [await conversation(), await conversation()];
+    const gate = Promise.withResolvers<void>();
+    receiver.answer = async (received, response) => {
+      if (contentOf(received) === 'slow 1') await gate.promise;
+      response.end();
+    };
+    for (const n of [1, 2, 3]) await write(slow, `slow ${n}`);
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['slow 1']);
+    for (const n of [1, 2]) await write(quick, `quick ${n}`);
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['slow 1', 'quick 1', 'quick 2']);
+    gate.resolve();
+    await expect.poll(() => receiver.received.slice(3).map(contentOf)).toEqual(['slow 2', 'slow 3']);
+  });
+
+  test('goes on when the first attempt before ends while the next event is still being written', async () => {
+    const { api, receiver, tenantId, conversation, write, deliveries } = await scene();
+    const gate = Promise.withResolvers<void>();
+    receiver.answer = async (_received, response) => {
+      if (receiver.received.length === 1) await gate.promise;
+      response.end();
+    };
+    const id = await conversation();
+    await write(id);
+    await expect.poll(() => receiver.received.length).toBe(1);
+    const [shown] = (await api.call('listChatConversations', {})).data;
+    const committed = await hub.app.db.workspace(tenantId, async (tx) => {
+      const tell = await hub.app.chatEvents.emit(tx, 'message.created', {
+        tenantId,
+        sequence: 3,
+        environment: 'live',
+        actor: 'system',
+        conversation: shown as never,
+        message: { id },
+      });
+      gate.resolve();
+      await expect.poll(() => receiver.open).toBe(0);
+      // Time to record the attempt, if nothing held that back.
+      await delay(300);
+      return tell;
+    });
+    committed();
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
+  });
+
+  test('goes on after a first attempt that failed: a retry overtakes nothing and blocks nothing', async () => {
+    const { receiver, conversation, write, becomeDue } = await scene();
+    receiver.answer = (received, response) => {
+      const isFirst = receiver.received.filter(({ body }) => body === received.body).length === 1;
+      response.writeHead(contentOf(received) === 'one' && isFirst ? 500 : 200).end();
+    };
+    const id = await conversation();
+    for (const content of ['one', 'two', 'three']) await write(id, content);
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['one', 'two', 'three']);
+    await becomeDue();
+    await expect
+      .poll(() => receiver.received.map(contentOf), { timeout: 10_000 })
+      .toEqual(['one', 'two', 'three', 'one']);
+  });
+
+  test('of many messages at once in many conversations is that of their sequence, each delivered once', async () => {
+    const { receiver, conversation, write } = await scene();
+    const ids = await Promise.all(Array.from({ length: 8 }, () => conversation()));
+    await Promise.all(ids.flatMap((id) => Array.from({ length: 15 }, (_, n) => write(id, `${n}`))));
+    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(120);
+    for (const id of ids) {
+      const sequences = receiver.received
+        .map(
+          ({ body }) => (JSON.parse(body) as { payload: { sequence: number; conversation: { id: string } } }).payload,
+        )
+        .filter((payload) => payload.conversation.id === id)
+        .map(({ sequence }) => sequence);
+      expect(sequences).toEqual(Array.from({ length: 15 }, (_, n) => n + 2));
+    }
+    expect(receiver.mostOpen).toBeLessThanOrEqual(4);
+  });
+
+  test('lets one workspace whose address hangs hold up no other', async () => {
+    const hanging = await scene();
+    hanging.receiver.answer = () => undefined;
+    for (let n = 0; n < 8; n += 1) await hanging.write(await hanging.conversation());
+    await expect.poll(() => hanging.receiver.open).toBe(4);
+    const other = await scene();
+    await other.write(await other.conversation());
+    await expect.poll(() => other.receiver.received.length).toBe(1);
+    expect(hanging.receiver.mostOpen).toBe(4);
+    await hanging.receiver[Symbol.asyncDispose]();
+  });
+});
+
+describe('a new secret', () => {
+  test('signs beside the old one, and no delivery is lost while the receiver switches', async () => {
+    const { api, receiver, webhook, params, conversation, write, deliveries } = await scene();
+    const known = { secret: webhook.secret };
+    receiver.answer = async (received, response) => {
+      response.writeHead((await isSigned(received, known.secret)) ? 200 : 401).end();
+    };
+    const id = await conversation();
+    const writing = (async () => {
+      for (let n = 0; n < 40; n += 1) {
+        await write(id, `${n}`);
+        await delay(10);
+      }
+    })();
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(3);
+    const rotated = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 1 } });
+    expect(rotated.secret).not.toBe(webhook.secret);
+    const before = receiver.received.length;
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(before + 6);
+    known.secret = rotated.secret;
+    await writing;
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 20_000 }).toBe(40);
+    expect((await deliveries()).every(({ attempts }) => attempts === 1)).toBe(true);
+    const last = receiver.received.at(-1);
+    if (last === undefined) throw new Error('nothing came');
+    expect(await isSigned(last, rotated.secret)).toBe(true);
+    expect(await isSigned(last, webhook.secret, 'x-service-signature-previous')).toBe(true);
+    expect([await isStandardSigned(last, rotated.secret), await isStandardSigned(last, webhook.secret)]).toEqual([
+      true,
+      true,
+    ]);
+    const stored = await hub.database.query<{ row: string }>(
+      'SELECT row_to_json(w)::text AS row FROM webhooks w WHERE id = $1',
+      [webhook.id],
+    );
+    for (const secret of [webhook.secret, rotated.secret]) expect(stored[0]?.row).not.toContain(secret.slice(6));
+  });
+
+  test('is the only one at once when nothing is to overlap, and when that is over', async () => {
+    const { api, receiver, webhook, params, conversation, write } = await scene();
+    const id = await conversation();
+    const first = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 0 } });
+    await write(id);
+    await expect.poll(() => receiver.received.length).toBe(1);
+    expect(receiver.received[0]?.headers).not.toHaveProperty('x-service-signature-previous');
+    expect(await isSigned(receiver.received[0] as never, first.secret)).toBe(true);
+    await api.call('rotateWebhookSecret', { params });
+    await hub.database.query(`UPDATE webhooks SET previous_until = now() - interval '1 second' WHERE id = $1`, [
+      webhook.id,
+    ]);
+    await write(id);
+    await expect.poll(() => receiver.received.length).toBe(2);
+    expect(receiver.received[1]?.headers).not.toHaveProperty('x-service-signature-previous');
+  });
+});
+
+describe('deliveries', () => {
+  test('are listed newest first, in pages and by status and event, and sent again by hand or by their time', async () => {
+    const { api, receiver, params, conversation, write, deliveries } = await scene({
+      events: ['message.created', 'conversation.created'],
+    });
+    receiver.answer = (received, response) =>
+      void response.writeHead(received.body.includes('"broken"') ? 500 : 200).end();
+    const id = await conversation();
+    for (const content of ['fine', 'broken', 'fine too']) await write(id, content);
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(3);
+    expect((await deliveries()).map(({ event }) => event)).toEqual([
+      'message.created',
+      'message.created',
+      'message.created',
+      'conversation.created',
+    ]);
+    expect(await deliveries({ status: 'failed' })).toHaveLength(1);
+    expect(await deliveries({ status: 'delivered', event: 'message.created' })).toHaveLength(2);
+    const page = await api.call('listWebhookDeliveries', { params, query: { limit: 3 } });
+    const rest = await api.call('listWebhookDeliveries', {
+      params,
+      query: { limit: 3, cursor: page.meta.nextCursor as string },
+    });
+    expect([...page.data, ...rest.data]).toEqual(await deliveries());
+    answerWith(receiver, 200);
+    const since = new Date(Date.now() - 60_000).toISOString();
+    expect(await api.call('replayWebhook', { params, body: { since } })).toEqual({ replayed: 1 });
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(4);
+    expect(await api.call('replayWebhook', { params, body: { since, until: since } })).toEqual({ replayed: 0 });
+    expect(await api.call('replayWebhook', { params, body: { since, status: 'delivered' } })).toEqual({ replayed: 4 });
+    await expect.poll(() => receiver.received.length).toBe(9);
+    expect(new Set(receiver.received.map(eventIdOf)).size).toBe(4);
+    await expect(
+      api.call('redeliverWebhookDelivery', { params: { ...params, deliveryId: missingId } }),
+    ).rejects.toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    'message.created',
+    'conversation.closed',
+    'conversation.assigned',
+    'csat.submitted',
+    'visitor.created',
+  ] as const)('of a test show an example of %s, marked as one', async (event) => {
+    const { api, receiver, webhook, params, tenantId } = await scene({ events: ['conversation.created'] });
+    const made = await api.call('testWebhook', { params, body: { event } });
+    expect(made).toMatchObject({ event, status: 'pending', attempts: 0 });
+    await expect.poll(() => receiver.received.length).toBe(1);
+    expect(JSON.parse(receiver.received[0]?.body as string)).toMatchObject({
+      event,
+      eventId: made.eventId,
+      payload: { test: true, tenantId },
+    });
+    expect(await isSigned(receiver.received[0] as never, webhook.secret)).toBe(true);
+  });
+
+  test('have at most 64 KiB: a message that is too long for that is cut, and says so', async () => {
+    const { api, receiver, write } = await scene();
+    const { conversationId: id } = await api.call('createChatSession', {
+      body: { externalId: 'long', attributes: { about: 'x'.repeat(16_000) } },
+    });
+    // Each of these becomes six bytes in JSON.
+    const content = '\u0001'.repeat(10_000);
+    await write(id, 'short');
+    await write(id, content);
+    await expect.poll(() => receiver.received.length).toBe(2);
+    const [short, long] = receiver.received.map(
+      ({ body }) =>
+        (JSON.parse(body) as { payload: { message: { content: string; contentTruncated?: true } } }).payload.message,
+    );
+    expect(short).not.toHaveProperty('contentTruncated');
+    const bytes = Buffer.byteLength(receiver.received[1]?.body as string);
+    expect([bytes > 65_500, bytes <= 65_536]).toEqual([true, true]);
+    expect(content.startsWith(long?.content as string)).toBe(true);
+    expect(long?.contentTruncated).toBe(true);
+  });
+
+  test('that somebody else took over are recorded by them alone', async () => {
+    const { api, receiver, params, conversation, write, deliveries } = await scene();
+    const gate = Promise.withResolvers<void>();
+    receiver.answer = async (_received, response) => {
+      if (receiver.received.length === 1) await gate.promise;
+      response.end(`answer ${receiver.received.length}`);
+    };
+    const id = await conversation();
+    await write(id);
+    await write(id, 'next');
+    await expect.poll(() => receiver.received.length).toBe(1);
+    // As if this process had stood still until its lease was over, and another one had begun.
+    const takeOver = (due: string) =>
+      hub.database.query(
+        `UPDATE webhook_deliveries SET lease = gen_random_uuid(), next_attempt_at = now() + $2::interval WHERE webhook_id = $1 AND next_attempt_at IS NOT NULL`,
+        [params.id, due],
+      );
+    await takeOver('1 hour');
+    gate.resolve();
+    await expect.poll(() => receiver.open).toBe(0);
+    await delay(300);
+    expect((await deliveries()).map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['pending', 0],
+      ['pending', 0],
+    ]);
+    await takeOver('-1 second');
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 10_000 }).toBe(2);
+    expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
+    const first = (await deliveries())[1]?.id as string;
+    const { history } = await api.call('getWebhookDelivery', { params: { ...params, deliveryId: first } });
+    expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
+  });
+
+  test('that nobody let go are let go by the sweep', async () => {
+    const { webhook, receiver, conversation, write } = await scene();
+    answerWith(receiver, 200);
+    const id = await conversation();
+    await hub.database.query(
+      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body, created_at)
+       SELECT gen_random_uuid(), tenant_id, id, $2, n, gen_random_uuid(), 'message.created', json_build_object('eventId', n, 'payload', json_build_object('message', json_build_object('content', n::text)))::text, now() - interval '5 minutes'
+       FROM webhooks, generate_series(2, 4) n WHERE id = $1`,
+      [webhook.id, id],
+    );
+    await delay(50);
+    expect(receiver.received).toEqual([]);
+    await hub.app.sweep();
+    await expect.poll(() => receiver.received.map(contentOf), { timeout: 10_000 }).toEqual(['2', '3', '4']);
+    await write(id, 'new');
+    await expect.poll(() => receiver.received.length).toBe(4);
+  });
+
+  test('are not written when the event did not happen after all', async () => {
+    const { conversation, deliveries, tenantId, api } = await scene();
+    const id = await conversation();
+    const [shown] = (await api.call('listChatConversations', {})).data;
+    await expect(
+      hub.app.db.workspace(tenantId, async (tx) => {
+        await hub.app.chatEvents.emit(tx, 'message.created', {
+          tenantId,
+          sequence: 9,
+          environment: 'live',
+          actor: 'system',
+          conversation: shown as never,
+          message: { id },
+        });
+        throw new Error('not after all');
+      }),
+    ).rejects.toThrow('not after all');
+    expect(await deliveries()).toEqual([]);
+  });
+});
