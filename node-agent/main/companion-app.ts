@@ -15,6 +15,7 @@ import { createHostHandlers, readOffer } from './host-handlers.ts';
 import { whenIdle } from './idle.ts';
 import { findAutostart, openUpdater, startInstead } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
+import { PromptNotice } from './prompt-notice.ts';
 import { Recorder } from './recorder.ts';
 import { RuntimeKeeper } from './runtime-keeper.ts';
 import { startRuntimeProcess } from './runtime-process.ts';
@@ -35,6 +36,7 @@ export class CompanionApp {
   readonly #recorder: Recorder;
   readonly #keeper: RuntimeKeeper;
   readonly #window: CompanionWindow;
+  readonly #notice = new PromptNotice({ show: () => this.#window.showAside(), open: () => this.#window.show() });
   #tray: CompanionTray | null = null;
   #link: PairingLink | null = null;
   #shortcut: string | null = null;
@@ -70,6 +72,7 @@ export class CompanionApp {
         this.#window.send(event);
         if (event.event !== 'state') return;
         this.#showInTray();
+        this.#notice.see(event.state.prompts);
         const { paused, capture } = event.state.settings;
         // Nothing is seen or heard any more, not only not sent.
         if (paused || !(capture.screen || capture.camera || capture.audio)) this.#recorder.close();
