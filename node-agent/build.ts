@@ -63,6 +63,7 @@ function copyPlaywright(): void {
 rmSync(outDir, { recursive: true, force: true });
 await build(bundle('main.js', 'main/main.ts', 'es', 'node20'));
 await build(bundle('runtime.js', 'runtime/host.ts', 'es', 'node20'));
+await build(bundle('cli.js', 'runtime/cli.ts', 'es', 'node20'));
 await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
 await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
 await build({ configFile: join(here, 'renderer/vite.config.ts'), logLevel: 'error' });
