@@ -27,6 +27,7 @@ import { serveWindow } from './window-scheme.ts';
 
 const pauseKeys = 'Control+Alt+Shift+P';
 const trayLookMs = 5_000;
+const askMs = 5_000;
 
 /** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
 export class CompanionApp {
@@ -161,10 +162,11 @@ export class CompanionApp {
     this.#window.show();
   }
 
-  /** Ends what runs and lets nothing begin, also where no companion answers. */
+  /** Ends what runs and lets nothing begin, also where no companion answers or the one that runs hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
-    this.#change('pause');
+    this.#write('pause');
+    this.#keeper.call('change', { change: 'pause' }, askMs).catch(() => undefined);
   }
 
   /** Ends all of it; resolves when it may end. */
@@ -222,15 +224,17 @@ export class CompanionApp {
     this.#publish();
   }
 
-  #change(change: 'pause' | 'resume'): void {
-    this.#keeper.call('change', { change }, 5_000).catch(() => {
-      // The file counts, whoever reads it next.
-      try {
-        changeSettings(this.#folder, { change });
-      } catch (error) {
-        this.#log.write(`could not ${change}`, (error as Error).message);
-      }
-    });
+  #resume(): void {
+    this.#keeper.call('change', { change: 'resume' }, askMs).catch(() => this.#write('resume'));
+  }
+
+  /** The file counts, whoever reads it next. */
+  #write(change: 'pause' | 'resume'): void {
+    try {
+      changeSettings(this.#folder, { change });
+    } catch (error) {
+      this.#log.write(`could not ${change} in the file`, (error as Error).message);
+    }
   }
 
   #setLink(link: PairingLink | null): void {
@@ -253,7 +257,7 @@ export class CompanionApp {
         {
           open: () => this.#window.show(),
           pause: () => this.pause('the tray'),
-          resume: () => this.#change('resume'),
+          resume: () => this.#resume(),
           quit: () => app.quit(),
         },
         describeForTray(this.#keeper.runtime, this.#keeper.state),
