@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { isPairingLink } from './pairing-link.ts';
 
 /** What asks the command line about itself, and needs no command. */
@@ -29,9 +27,9 @@ export function commandWords(words: readonly string[], hasAppPath: boolean): str
 }
 
 /** Runs the command line in this process, and ends it with its exit code. */
-export async function runCommandLine(words: readonly string[], distFolder: string): Promise<never> {
+export async function runCommandLine(words: readonly string[]): Promise<never> {
   // As its reader expects them of a program of Electron: with the path of the app only where that was given.
-  process.argv = [process.execPath, ...(process.defaultApp ? [distFolder] : []), ...words];
-  await import(/* @vite-ignore */ pathToFileURL(join(distFolder, 'cli.js')).href);
+  process.argv = [process.execPath, ...(process.defaultApp ? [import.meta.filename] : []), ...words];
+  await import('../runtime/cli.ts');
   process.exit(process.exitCode ?? 0);
 }

@@ -21,7 +21,7 @@ const quitDeadlineMs = 15_000;
 
 // A command needs no screen: as long as this file is awaited, Electron does not look for one.
 const command = commandWords(process.argv.slice(1), process.defaultApp);
-if (command !== null) await runCommandLine(command, import.meta.dirname);
+if (command !== null) await runCommandLine(command);
 
 // A start of the app: what must be settled before Electron is ready, and one app for each data folder.
 const asked = readArguments(process.argv.slice(1), process.env);
