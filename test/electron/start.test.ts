@@ -49,6 +49,22 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect((await app.companion())?.settings.paused).toBe(false);
   });
 
+  test('with --pause has it in the file at once, also where the companion hangs', async () => {
+    await using other = await startApp(desktop);
+    const { pid } = (await other.companion()) as { pid: number };
+    process.kill(pid, 'SIGSTOP');
+    let hasAnswered = false;
+    void other.companion().then(
+      () => (hasAnswered = true),
+      () => undefined,
+    );
+    expect(await other.again('--pause')).toBe(0);
+    await expect
+      .poll(() => readFile(join(other.dataFolder, 'settings.json'), 'utf8').catch(() => ''), { timeout: 3_000 })
+      .toContain('"paused": true');
+    expect(hasAnswered).toBe(false);
+  });
+
   test('with --pause while none runs leaves its word for the next one', async () => {
     const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
     const dataFolder = join(home, 'data');
