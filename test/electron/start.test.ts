@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
@@ -53,6 +53,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     await using other = await startApp(desktop);
     const { pid } = (await other.companion()) as { pid: number };
     process.kill(pid, 'SIGSTOP');
+    // One that is stopped does not see that its app has gone.
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
     let hasAnswered = false;
     void other.companion().then(
       () => (hasAnswered = true),
