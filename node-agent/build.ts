@@ -15,6 +15,9 @@ const root = join(here, '..');
 const outDir = join(here, 'dist');
 /** A package that finds files of its own beside itself can't be bundled; it lies whole in a folder of the bundle. */
 const besideIt = 'playwright-core';
+/** The command line runs as soon as it is read: the app reads it only when it is asked for. */
+const commandLine = 'runtime/cli.ts';
+const isCommandLine = (id: string) => id.replaceAll('\\', '/').endsWith(`/${commandLine}`);
 const isExternal = (id: string) => ['electron', besideIt].includes(id) || isBuiltin(id);
 
 const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: string): InlineConfig => ({
@@ -35,12 +38,12 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
     sourcemap: false,
     rolldownOptions: {
       input: join(here, entry),
-      external: isExternal,
+      external: (id) => isExternal(id) || (entry !== commandLine && isCommandLine(id)),
       output: {
         format,
         entryFileNames: name,
         codeSplitting: false,
-        paths: { [besideIt]: `./${besideIt}/index.mjs` },
+        paths: (id) => (id === besideIt ? `./${besideIt}/index.mjs` : isCommandLine(id) ? './cli.js' : id),
         // Libraries in the older module format call it.
         ...(format === 'es'
           ? {
@@ -63,6 +66,7 @@ function copyPlaywright(): void {
 rmSync(outDir, { recursive: true, force: true });
 await build(bundle('main.js', 'main/main.ts', 'es', 'node20'));
 await build(bundle('runtime.js', 'runtime/host.ts', 'es', 'node20'));
+await build(bundle('cli.js', commandLine, 'es', 'node20'));
 await build(bundle('preload.cjs', 'preload/preload.ts', 'cjs', 'chrome130'));
 await build(bundle('recorder.cjs', 'preload/recorder.ts', 'cjs', 'chrome130'));
 await build({ configFile: join(here, 'renderer/vite.config.ts'), logLevel: 'error' });

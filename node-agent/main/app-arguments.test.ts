@@ -22,6 +22,9 @@ test('a start is read from its words, whatever Chromium and a desktop add to the
     link: 'OUTRIGGER://pair?hub=x&code=y',
     waitMs: 2_000,
   });
+  expect(readArguments(['--hidden', '--data-folder', '/d'], { OUTRIGGER_COMPANION_HOME: '/other' }).dataFolder).toBe(
+    '/d',
+  );
   expect(readArguments(['--pause'], { OUTRIGGER_COMPANION_HOME: '/other' })).toMatchObject({
     dataFolder: '/other',
     pause: true,

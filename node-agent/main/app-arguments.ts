@@ -26,9 +26,11 @@ export const readSecondStart = (said: unknown): AppArguments =>
 /** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
 export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
   const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+  const after = words.indexOf('--data-folder') + 1;
+  const dataFolder = valueOf('--data-folder') ?? (after === 0 ? undefined : words[after]);
   const waitMs = Number(valueOf('--wait-ms') ?? 0);
   return {
-    dataFolder: (valueOf('--data-folder') ?? env['OUTRIGGER_COMPANION_HOME']) || null,
+    dataFolder: (dataFolder ?? env['OUTRIGGER_COMPANION_HOME']) || null,
     pause: words.includes('--pause'),
     unpair: words.includes('--unpair'),
     hidden: words.includes('--hidden'),

@@ -15,6 +15,7 @@ import { createHostHandlers, readOffer } from './host-handlers.ts';
 import { whenIdle } from './idle.ts';
 import { findAutostart, openUpdater, startInstead } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
+import { PromptNotice } from './prompt-notice.ts';
 import { Recorder } from './recorder.ts';
 import { RuntimeKeeper } from './runtime-keeper.ts';
 import { startRuntimeProcess } from './runtime-process.ts';
@@ -26,6 +27,7 @@ import { serveWindow } from './window-scheme.ts';
 
 const pauseKeys = 'Control+Alt+Shift+P';
 const trayLookMs = 5_000;
+const askMs = 5_000;
 
 /** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
 export class CompanionApp {
@@ -35,6 +37,7 @@ export class CompanionApp {
   readonly #recorder: Recorder;
   readonly #keeper: RuntimeKeeper;
   readonly #window: CompanionWindow;
+  readonly #notice = new PromptNotice({ show: () => this.#window.showAside(), open: () => this.#window.show() });
   #tray: CompanionTray | null = null;
   #link: PairingLink | null = null;
   #shortcut: string | null = null;
@@ -70,6 +73,7 @@ export class CompanionApp {
         this.#window.send(event);
         if (event.event !== 'state') return;
         this.#showInTray();
+        this.#notice.see(event.state.prompts);
         const { paused, capture } = event.state.settings;
         // Nothing is seen or heard any more, not only not sent.
         if (paused || !(capture.screen || capture.camera || capture.audio)) this.#recorder.close();
@@ -158,10 +162,11 @@ export class CompanionApp {
     this.#window.show();
   }
 
-  /** Ends what runs and lets nothing begin, also where no companion answers. */
+  /** Ends what runs and lets nothing begin, also where no companion answers or the one that runs hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
-    this.#change('pause');
+    this.#write('pause');
+    this.#keeper.call('change', { change: 'pause' }, askMs).catch(() => undefined);
   }
 
   /** Ends all of it; resolves when it may end. */
@@ -219,15 +224,17 @@ export class CompanionApp {
     this.#publish();
   }
 
-  #change(change: 'pause' | 'resume'): void {
-    this.#keeper.call('change', { change }, 5_000).catch(() => {
-      // The file counts, whoever reads it next.
-      try {
-        changeSettings(this.#folder, { change });
-      } catch (error) {
-        this.#log.write(`could not ${change}`, (error as Error).message);
-      }
-    });
+  #resume(): void {
+    this.#keeper.call('change', { change: 'resume' }, askMs).catch(() => this.#write('resume'));
+  }
+
+  /** The file counts, whoever reads it next. */
+  #write(change: 'pause' | 'resume'): void {
+    try {
+      changeSettings(this.#folder, { change });
+    } catch (error) {
+      this.#log.write(`could not ${change} in the file`, (error as Error).message);
+    }
   }
 
   #setLink(link: PairingLink | null): void {
@@ -250,7 +257,7 @@ export class CompanionApp {
         {
           open: () => this.#window.show(),
           pause: () => this.pause('the tray'),
-          resume: () => this.#change('resume'),
+          resume: () => this.#resume(),
           quit: () => app.quit(),
         },
         describeForTray(this.#keeper.runtime, this.#keeper.state),

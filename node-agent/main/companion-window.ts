@@ -20,6 +20,7 @@ export class CompanionWindow {
   readonly #options: WindowOptions;
   readonly #window: BrowserWindow;
   #isQuitting = false;
+  #unseen: WindowEvent | null = null;
   #waitMs: number | null = null;
   #loadedAt = 0;
 
@@ -52,6 +53,13 @@ export class CompanionWindow {
       if (options.hasTray()) this.#window.hide();
       else this.#window.minimize();
     });
+    // What happened while nobody could see it; and nothing calls for attention any more.
+    this.#window.on('show', () => this.#sendUnseen());
+    this.#window.on('restore', () => this.#sendUnseen());
+    this.#window.on('focus', () => {
+      this.#sendUnseen();
+      this.#window.flashFrame(false);
+    });
     this.#window.on('page-title-updated', (event) => event.preventDefault());
     this.#window.webContents.on('render-process-gone', (_gone, { reason }) => {
       if (this.#isQuitting) return;
@@ -78,12 +86,32 @@ export class CompanionWindow {
     this.#window.focus();
   }
 
+  /** Brings it to where it is seen, and takes no key from what the person types elsewhere. */
+  showAside(): void {
+    if (this.#window.isFocused()) return;
+    if (!this.#window.isVisible()) this.#window.showInactive();
+    this.#window.flashFrame(true);
+  }
+
   /** Begins without a window where a tray leads to it. */
   showMinimized(): void {
     this.#window.minimize();
   }
 
+  /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
   send(event: WindowEvent): void {
+    if (event.event === 'state' && !this.#window.isDestroyed() && !this.#window.isVisible()) this.#unseen = event;
+    else this.#send(event);
+  }
+
+  #sendUnseen(): void {
+    if (this.#unseen === null) return;
+    this.#send(this.#unseen);
+    this.#unseen = null;
+  }
+
+  #send(event: WindowEvent): void {
+    if (event.event === 'state') this.#unseen = null;
     if (!this.#window.isDestroyed() && !this.#window.webContents.isCrashed())
       this.#window.webContents.send('companion:event', event);
   }

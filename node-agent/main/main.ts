@@ -6,6 +6,7 @@ import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
 import { readArguments, readSecondStart } from './app-arguments.ts';
 import { AppLog } from './app-log.ts';
+import { commandWords, runCommandLine } from './command-line.ts';
 import { CompanionApp } from './companion-app.ts';
 import { restartOnFault } from './faults.ts';
 import { guardEveryPage, lockDefaultSession, removeDrivingSwitches } from './guards.ts';
@@ -17,6 +18,10 @@ import { hasScreen, leaveHub } from './unpair.ts';
 import { declareWindowScheme } from './window-scheme.ts';
 
 const quitDeadlineMs = 15_000;
+
+// A command needs no screen: as long as this file is awaited, Electron does not look for one.
+const command = commandWords(process.argv.slice(1), process.defaultApp);
+if (command !== null) await runCommandLine(command);
 
 // A start of the app: what must be settled before Electron is ready, and one app for each data folder.
 const asked = readArguments(process.argv.slice(1), process.env);
@@ -30,10 +35,19 @@ declareWindowScheme();
 await delay(asked.waitMs);
 await chooseKeyStore();
 
-/** Without an app that runs: whichever companion does is told, and the file says it to the next one. */
-async function pauseWithoutApp(): Promise<void> {
-  const told = await askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
-  if (told === null) changeSettings(folder, { change: 'pause' });
+/** Without an app that runs: the file says it to each companion, and whichever runs is told besides; false where neither worked. */
+async function pauseWithoutApp(): Promise<boolean> {
+  const told = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
+  // At once: it holds also where the one that runs hangs.
+  try {
+    changeSettings(folder, { change: 'pause' });
+  } catch (error) {
+    if ((await told) !== null) return true;
+    process.stderr.write(`outrigger-companion: ${(error as Error).message}\n`);
+    return false;
+  }
+  await told;
+  return true;
 }
 
 function live(): void {
@@ -78,8 +92,7 @@ if (asked.unpair) {
   if (!hasScreen()) await over;
 } else if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
 else if (asked.pause) {
-  await pauseWithoutApp();
-  app.exit(0);
+  app.exit((await pauseWithoutApp()) ? 0 : 1);
 } else {
   const instead = settleUpdate(folder.path);
   if (instead === null) live();

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AppState } from '../../shared/companion/app.ts';
 import type { ControlEvent, ControlMethodName, ControlParams, ControlResult } from '../../shared/companion/control.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
-import { ControlClient } from '../runtime/control/client.ts';
+import { ControlClient, ControlRefusal } from '../runtime/control/client.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
 import { AppError } from './call-router.ts';
 import type { CompanionProcess } from './companion-process.ts';
@@ -19,15 +19,32 @@ interface KeeperOptions {
   onEvent: (event: ControlEvent) => void;
   log: (event: string, detail?: string) => void;
   delays?: RestartDelays;
+  look?: LookTimes;
+}
+
+/** How often a companion is asked how it stands, and how long its answer may take, in milliseconds. */
+interface LookTimes {
+  everyMs: number;
+  deadlineMs: number;
+}
+
+const lookTimes: LookTimes = { everyMs: 15_000, deadlineMs: 10_000 };
+/** So many looks in a row without an answer, and it hangs; one may be a machine that slept. */
+const maxMisses = 2;
+
+/** How it ended that a companion was followed. */
+interface Loss {
+  hangs: boolean;
+  detail: string;
 }
 
 const connectDeadlineMs = 30_000;
-const lookEveryMs = 100;
+const connectEveryMs = 100;
 const stopDeadlineMs = 10_000;
 
 /**
  * Keeps a companion at work on a data folder: the one that runs there already, else one of its own, which is started again with growing delays
- * whenever it ends by itself. Whoever asks speaks with whichever it is.
+ * whenever it ends by itself, or hangs. Whoever asks speaks with whichever it is.
  */
 export class RuntimeKeeper {
   readonly #options: KeeperOptions;
@@ -94,11 +111,7 @@ export class RuntimeKeeper {
       let detail: string;
       try {
         const running = await ControlClient.open(this.#options.folder, signal);
-        if (running !== null) {
-          await this.#follow(running, 'attached');
-          continue;
-        }
-        detail = await this.#runOwn();
+        detail = running === null ? await this.#runOwn() : (await this.#follow(running, 'attached')).detail;
       } catch (error) {
         detail = (error as Error).message;
       }
@@ -119,11 +132,22 @@ export class RuntimeKeeper {
       over.abort(new Error(reason));
       return reason;
     });
+    const isOver = AbortSignal.any([over.signal, this.#stopping.signal]);
+    let waitMs: number | null = null;
     try {
-      while (!over.signal.aborted && !this.#stopping.signal.aborted) {
+      while (!isOver.aborted) {
         const client = await this.#connect(over.signal);
         if (client === null) break;
-        await this.#follow(client, 'running');
+        const followedAt = performance.now();
+        const { hangs, detail } = await this.#follow(client, 'running');
+        if (hangs) {
+          child.kill();
+          await ended;
+          return detail;
+        }
+        waitMs = nextDelay(waitMs, performance.now() - followedAt, this.#options.delays ?? restartDelays);
+        if (!isOver.aborted) this.#tell('restarting', `${detail} It is asked again in ${Math.ceil(waitMs / 1000)} s.`);
+        await delay(waitMs, undefined, { signal: isOver }).catch(() => undefined);
       }
       if (!over.signal.aborted && !this.#stopping.signal.aborted) {
         child.kill();
@@ -140,13 +164,14 @@ export class RuntimeKeeper {
     while (!signal.aborted) {
       const client = await ControlClient.open(this.#options.folder, signal).catch(() => null);
       if (client !== null) return client;
-      await delay(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      await delay(connectEveryMs, undefined, { signal }).catch(() => undefined);
     }
     return null;
   }
 
-  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<void> {
+  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<Loss> {
     this.#client = client;
+    const over = new AbortController();
     try {
       const hear = (event: ControlEvent) => {
         if (event.event === 'state') this.#state = event.state;
@@ -154,14 +179,37 @@ export class RuntimeKeeper {
       };
       hear({ event: 'state', state: await client.subscribe(hear) });
       this.#tell(as, null);
-      await client.closed;
+      const hangs = await Promise.race([client.closed.then(() => false), this.#hangs(client, over.signal)]);
+      if (!hangs) return { hangs, detail: 'The companion ended.' };
+      this.#options.log('the companion hangs');
+      return { hangs, detail: 'The companion did not answer any more.' };
     } catch (error) {
       this.#options.log('the companion was lost', (error as Error).message);
+      return { hangs: false, detail: (error as Error).message };
     } finally {
+      over.abort();
       client[Symbol.dispose]();
       this.#client = undefined;
       this.#state = null;
     }
+  }
+
+  /** Asks it again and again how it stands; resolves when it does not answer any more, or nobody wants to know. */
+  async #hangs(client: ControlClient, signal: AbortSignal): Promise<boolean> {
+    const { everyMs, deadlineMs } = this.#options.look ?? lookTimes;
+    let misses = 0;
+    while (misses < maxMisses) {
+      await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return false;
+      try {
+        await client.call('state', {}, { timeoutMs: deadlineMs, signal });
+        misses = 0;
+      } catch (error) {
+        // A refusal is an answer.
+        misses = error instanceof ControlRefusal ? 0 : misses + 1;
+      }
+    }
+    return !signal.aborted;
   }
 
   #tell(state: RuntimeState['state'], detail: string | null): void {

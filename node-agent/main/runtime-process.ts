@@ -1,9 +1,11 @@
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { utilityProcess } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { CompanionProcess } from './companion-process.ts';
 import { answerHost } from './host-answers.ts';
 import type { HostHandlers } from './host-answers.ts';
+import { readRuntimeLine } from './runtime-line.ts';
 
 interface RuntimeOptions {
   distFolder: string;
@@ -25,17 +27,14 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
   const tell = (message: object) => child.postMessage(message);
   tell({ offer: options.offer, dataFolder: options.dataFolder });
   let reason = '';
-  const note = (chunk: Buffer) => {
-    for (const line of chunk
-      .toString()
-      .split('\n')
-      .filter((text) => text.trim() !== '')) {
-      reason = reasonOf(line) ?? reason;
-      log('runtime says', line);
-    }
-  };
-  child.stdout?.on('data', note);
-  child.stderr?.on('data', note);
+  for (const output of [child.stdout, child.stderr])
+    if (output !== null)
+      createInterface({ input: output }).on('line', (line) => {
+        if (line.trim() === '') return;
+        const said = readRuntimeLine(line);
+        reason = said.reason ?? reason;
+        log('runtime', said.text);
+      });
   child.on('message', (message: unknown) => {
     void answerHost(options.handlers, message, (method, error) =>
       log('the runtime was refused', `${method}: ${(error as Error).message}`),
@@ -59,14 +58,4 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
       if (child.pid !== undefined) process.kill(child.pid, 'SIGKILL');
     },
   };
-}
-
-/** The last word of a runtime that ends, out of a line of its output; null for any other line. */
-function reasonOf(line: string): string | null {
-  try {
-    const { event, reason } = JSON.parse(line) as { event?: unknown; reason?: unknown };
-    return event === 'ended' && typeof reason === 'string' ? reason.slice(0, 500) : null;
-  } catch {
-    return null;
-  }
 }

@@ -10,6 +10,7 @@ const companion = (changes: object) =>
     connection: { isUp: true },
     problem: null,
     running: [],
+    prompts: [],
     ...changes,
   }) as unknown as CompanionState;
 
@@ -17,6 +18,8 @@ test.each([
   [{}, 'connected', 'Connected to hub.example.org:8443'],
   [{ running: [{}] }, 'connected', 'A command runs'],
   [{ running: [{}, {}] }, 'connected', '2 commands run'],
+  [{ prompts: [{}], running: [{}] }, 'waiting', 'A program waits for your word'],
+  [{ prompts: [{}, {}] }, 'waiting', '2 programs wait for your word'],
   [{ connection: { isUp: false } }, 'offline', 'Not connected to hub.example.org:8443'],
   [{ paired: null }, 'offline', 'Not paired'],
   [{ problem: 'x', connection: { isUp: false } }, 'offline', 'Needs your attention'],

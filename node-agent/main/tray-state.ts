@@ -13,7 +13,7 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
       line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
       isPaused: false,
     };
-  const { settings, paired, connection, problem, running } = companion;
+  const { settings, paired, connection, problem, running, prompts } = companion;
   const state = (mark: TrayState['mark'], line: string): TrayState => ({
     mark,
     line: visibleLine(line).slice(0, 120),
@@ -23,6 +23,10 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
   if (problem !== null) return state('offline', 'Needs your attention');
   if (paired === null) return state('offline', 'Not paired');
   if (!connection.isUp) return state('offline', `Not connected to ${hostOf(paired.hub)}`);
+  if (prompts.length > 0) {
+    const word = prompts.length === 1 ? 'A program waits' : `${prompts.length} programs wait`;
+    return state('waiting', `${word} for your word`);
+  }
   if (running.length > 0)
     return state('connected', running.length === 1 ? 'A command runs' : `${running.length} commands run`);
   return state('connected', `Connected to ${hostOf(paired.hub)}`);

@@ -13,7 +13,7 @@ interface Project {
  * @throws Error when the bundle is not whole.
  */
 export function stageApp(project: string, bundle: string, to: string): void {
-  for (const name of ['main.js', 'runtime.js', 'preload.cjs'])
+  for (const name of ['main.js', 'runtime.js', 'cli.js', 'preload.cjs'])
     if (!existsSync(join(bundle, name)))
       throw new Error(`${join(bundle, name)} is missing; make the bundle with: node node-agent/build.ts`);
   const { version, description, license } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Project;

@@ -99,6 +99,40 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
       expect(existsSync(mark)).toBe(false);
     });
 
+    test('is the command line of the companion too, without a screen', async () => {
+      const folder = join(home, 'command line');
+      // It names no screen.
+      const env = { ...inheritedEnv(), HOME: home };
+      const asked = (...words: string[]) =>
+        new Promise<{ code: unknown; out: string; said: string[] }>((done) =>
+          execFile(
+            join(unpacked(), 'outrigger-companion'),
+            [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...words],
+            { env, timeout: 30_000 },
+            (error, out, said) =>
+              done({
+                code: error === null ? 0 : error.code,
+                out,
+                // Chromium's own lines, such as of a bus that is missing, begin so.
+                said: said.split('\n').filter((line) => line !== '' && !line.startsWith('[')),
+              }),
+          ),
+        );
+      const settings = () => JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8')) as { paused: boolean };
+      expect(await asked('--data-folder', folder, 'pause')).toEqual({
+        code: 0,
+        out: 'Paused: every command is refused until you resume.\n',
+        said: [],
+      });
+      expect(settings().paused).toBe(true);
+      expect(await asked(`--data-folder=${folder}`, 'resume', '--json')).toMatchObject({ code: 0 });
+      expect(settings().paused).toBe(false);
+      expect(await asked('--data-folder', folder, 'prompts')).toMatchObject({ code: 1, out: '' });
+      expect(await asked('--version')).toEqual({ code: 0, out: `${version}\n`, said: [] });
+      expect((await asked('--help')).out).toContain('Usage: outrigger-companion');
+      expect(await asked('nonsense')).toEqual({ code: 2, out: '', said: ["error: unknown command 'nonsense'"] });
+    });
+
     test.skipIf(!hasScreen)(
       'starts from its archive, and its companion answers its owner (needs xvfb-run)',
       async () => {

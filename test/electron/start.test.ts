@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
@@ -47,6 +47,24 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     expect(await app.isVisible()).toBe(false);
     await app.call('change', { change: 'resume' });
     expect((await app.companion())?.settings.paused).toBe(false);
+  });
+
+  test('with --pause has it in the file at once, also where the companion hangs', async () => {
+    await using other = await startApp(desktop);
+    const { pid } = (await other.companion()) as { pid: number };
+    process.kill(pid, 'SIGSTOP');
+    // One that is stopped does not see that its app has gone.
+    onTestFinished(() => void process.kill(pid, 'SIGKILL'));
+    let hasAnswered = false;
+    void other.companion().then(
+      () => (hasAnswered = true),
+      () => undefined,
+    );
+    expect(await other.again('--pause')).toBe(0);
+    await expect
+      .poll(() => readFile(join(other.dataFolder, 'settings.json'), 'utf8').catch(() => ''), { timeout: 3_000 })
+      .toContain('"paused": true');
+    expect(hasAnswered).toBe(false);
   });
 
   test('with --pause while none runs leaves its word for the next one', async () => {

@@ -1,9 +1,16 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aPrompt } from '../fixtures/companion-stand-in.ts';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
+import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
+import { startOwnerCompanion } from './owner-companion.ts';
+import type { OwnerCompanion } from './owner-companion.ts';
 import { startTrayHost } from './tray-host.ts';
 import type { TrayHost } from './tray-host.ts';
 
@@ -56,6 +63,101 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
     await using hidden = await startApp(desktop, { args: ['--hidden'] });
     await expect.poll(() => tray.count()).toBeGreaterThan(items);
     expect(await hidden.isVisible()).toBe(false);
+  });
+
+  describe('with a companion that asks its owner', () => {
+    let home: string;
+    let companion: OwnerCompanion;
+    let asking: TestApp;
+    beforeAll(async () => {
+      home = await mkdtemp(join(tmpdir(), 'outrigger-asking-'));
+      companion = await startOwnerCompanion(join(home, 'data'));
+      const items = tray.count();
+      asking = await startApp(desktop, { args: ['--hidden'], dataFolder: join(home, 'data') });
+      await until(
+        () => tray.count() > items,
+        () => 'nothing came into the tray',
+      );
+    });
+    afterAll(async () => {
+      await asking?.[Symbol.asyncDispose]();
+      await companion?.[Symbol.asyncDispose]();
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    });
+    const heard = () =>
+      asking.page.evaluate(() => (globalThis as unknown as { heard: string[] | undefined }).heard?.splice(0) ?? null);
+
+    test('tells a window that nobody sees nothing until it is shown, and then the last state', async () => {
+      await asking.page.evaluate(() => {
+        const texts: string[] = [];
+        Object.assign(globalThis, { heard: texts });
+        (
+          globalThis as unknown as {
+            companion: { onEvent(listener: (event: { event: string; state: { problem: string } }) => void): void };
+          }
+        ).companion.onEvent(({ event, state }) => event === 'state' && texts.push(state.problem));
+      });
+      for (const problem of ['first', 'second'])
+        companion.tell((state) => {
+          state.problem = problem;
+        });
+      await expect.poll(labels).toContain('Needs your attention');
+      companion.tell((state) => {
+        state.problem = null;
+        state.connection.isUp = false;
+      });
+      await expect.poll(labels).toContain('Not connected to hub.example.org');
+      expect(await heard()).toEqual([]);
+      await tray.click('Open');
+      await expect.poll(() => asking.isVisible()).toBe(true);
+      await expect.poll(heard).toEqual([null]);
+      companion.tell((state) => {
+        state.problem = 'seen';
+        state.connection.isUp = true;
+      });
+      await expect.poll(heard).toEqual(['seen']);
+    });
+
+    test('shows the window for each new prompt, without the keyboard, and says that a program waits', async () => {
+      const takesIn = async () => {
+        await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+        await expect.poll(() => asking.isVisible()).toBe(false);
+      };
+      await takesIn();
+      await asking.electron.evaluate(({ BrowserWindow }) => {
+        const [own] = BrowserWindow.getAllWindows();
+        if (own === undefined) return;
+        const calls: string[] = [];
+        Object.assign(globalThis, { calls });
+        for (const name of ['show', 'focus', 'showInactive', 'flashFrame'] as const) {
+          const before = own[name].bind(own) as (on: boolean) => void;
+          own[name] = (on?: boolean) => {
+            calls.push(name);
+            before(on as boolean);
+          };
+        }
+      });
+      companion.tell((state) => {
+        state.problem = null;
+        state.prompts = [aPrompt()];
+      });
+      await expect.poll(() => asking.isVisible()).toBe(true);
+      await expect.poll(labels).toContain('A program waits for your word');
+      expect(await asking.electron.evaluate(() => (globalThis as unknown as { calls: string[] }).calls)).toEqual([
+        'showInactive',
+        'flashFrame',
+      ]);
+      // The same one does not come again; another one does.
+      await takesIn();
+      companion.tell((state) => {
+        state.running = [];
+      });
+      companion.tell((state) => {
+        state.prompts = [...state.prompts, aPrompt()];
+      });
+      await expect.poll(labels).toContain('2 programs wait for your word');
+      await expect.poll(() => asking.isVisible()).toBe(true);
+    });
   });
 
   test('quits', async () => {

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { commandWords } from './command-line.ts';
+
+test.each([
+  [[], null],
+  [['--hidden', '--wait-ms=5', '--no-sandbox', ''], null],
+  [['outrigger://pair?hub=x&code=y'], null],
+  [['--data-folder', '/d', '--hidden'], null],
+  [['--data-folder', '/d', 'Outrigger://pair'], null],
+  [['pause'], ['pause']],
+  [
+    ['--no-sandbox', '--data-folder', '/d', 'allow', 'screen', '--for', '8h'],
+    ['--data-folder', '/d', 'allow', 'screen', '--for', '8h'],
+  ],
+  [
+    ['--data-folder=/d', 'pair', 'AAAA-BBBB', '--hub', 'https://x'],
+    ['--data-folder=/d', 'pair', 'AAAA-BBBB', '--hub', 'https://x'],
+  ],
+  [['nonsense'], ['nonsense']],
+  [['--no-sandbox', '--help'], ['--help']],
+  [['--version'], ['--version']],
+  [
+    ['pause', '--help'],
+    ['pause', '--help'],
+  ],
+  [['--data-folder'], ['--data-folder']],
+])('%j is a start of the command line with %j', (words, expected) => {
+  expect(commandWords(words, false)).toEqual(expected);
+});
+
+test('the path of an app that Electron is started with is no command', () => {
+  expect(commandWords(['--no-sandbox', '/project'], true)).toBeNull();
+  expect(commandWords(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
+  expect(commandWords(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);
+});

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { readRuntimeLine } from './runtime-line.ts';
+
+const time = '2026-01-01T00:00:00.000Z';
+
+test.each([
+  [{ time, event: 'connected', hub: 'https://hub.example.org', by: 'channel' }, 'connected to https://hub.example.org'],
+  [{ time, event: 'settings', paused: true }, 'paused'],
+  [{ time, event: 'disconnected', reason: 'x', retryInSeconds: 2 }, 'not connected: x; trying again in 2 s'],
+  [{ time, event: 'of_tomorrow', who: 'ann', count: 2 }, 'of_tomorrow, who "ann", count 2'],
+  [{ time, event: 'command', outcome: 'succeeded' }, 'command, outcome "succeeded"'],
+])('an event of the runtime is told in words, with one time: %j', (event, text) => {
+  expect(readRuntimeLine(JSON.stringify(event))).toEqual({ text, reason: null });
+});
+
+test('the last word of a runtime is why it ended', () => {
+  expect(readRuntimeLine(JSON.stringify({ time, event: 'ended', reason: 'no disk' }))).toEqual({
+    text: 'ended: no disk',
+    reason: 'no disk',
+  });
+});
+
+test.each(['(node:1) Warning: x', '{"a":1}', 'null', '{"event":5}', '{"event":'])(
+  'any other line stays: %s',
+  (line) => {
+    expect(readRuntimeLine(line)).toEqual({ text: line, reason: null });
+  },
+);

@@ -1,0 +1,40 @@
+import { ControlServer } from '../../node-agent/runtime/control/server.ts';
+import type { ControlConnection, ControlHandlers } from '../../node-agent/runtime/control/server.ts';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { CompanionStandIn } from '../fixtures/companion-stand-in.ts';
+
+/** A companion of a test on a data folder, which the app finds there and follows; its state is what the test says. */
+export interface OwnerCompanion extends AsyncDisposable {
+  /** Changes its state, and tells who listens. */
+  tell(change: (state: CompanionState) => void): void;
+}
+
+export async function startOwnerCompanion(dataFolder: string): Promise<OwnerCompanion> {
+  const standIn = new CompanionStandIn();
+  const listeners = new Set<ControlConnection>();
+  const refuse = () => Promise.reject(new Error('this companion only says how it stands'));
+  const handlers: ControlHandlers = {
+    state: async () => standIn.current(),
+    subscribe: async (_params, connection) => {
+      listeners.add(connection);
+      connection.signal.addEventListener('abort', () => listeners.delete(connection));
+      return standIn.current();
+    },
+    history: async () => ({ entries: [] }),
+    picture: refuse,
+    change: async () => standIn.current(),
+    answerPrompt: refuse,
+    pair: refuse,
+    unpair: refuse,
+    test: refuse,
+  };
+  const server = await ControlServer.listen(new DataFolder(dataFolder), handlers);
+  return {
+    tell(change) {
+      change(standIn.state);
+      for (const listener of listeners) listener.tell({ event: 'state', state: standIn.current() });
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
