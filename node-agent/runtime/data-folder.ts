@@ -111,6 +111,15 @@ export class DataFolder {
     return inForce(this.readSettings(), Date.now());
   }
 
+  /** Whether its owner wants pictures that were sent to be kept; not where the settings can't be read. */
+  get keepsPictures(): boolean {
+    try {
+      return this.readSettings().capture.keepPictures;
+    } catch {
+      return false;
+    }
+  }
+
   /** Changes the settings; of several programs that do so at once, one after the other. */
   changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
     using _lock = lockFile(join(this.path, 'settings.lock'));

@@ -177,7 +177,7 @@ export class Dispatcher implements AsyncDisposable {
       // What was done is reported all the same; it only would not outlive this process.
       line.message = `${line.message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
     }
-    if (finished.artifacts.length > 0 && this.#keepsPictures)
+    if (finished.artifacts.length > 0 && this.#options.folder.keepsPictures)
       this.#options.pictures?.keep(command.id, finished.artifacts);
     this.#options.onOutcome(line);
     this.#options.onChange();
@@ -290,14 +290,6 @@ export class Dispatcher implements AsyncDisposable {
         status: 'failed',
         error: { code: failure.code, message: toStorableText(failure.message).slice(0, 4000) || 'It failed.' },
       };
-    }
-  }
-
-  get #keepsPictures(): boolean {
-    try {
-      return this.#options.folder.readSettings().capture.keepPictures;
-    } catch {
-      return false;
     }
   }
 }

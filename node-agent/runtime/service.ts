@@ -11,8 +11,11 @@ import { CompanionError } from './data-folder.ts';
 /** A companion without a window that the user's systemd starts at login, and again when it fails. */
 
 const deadlineMs = 20_000;
-/** What the unit starts, whose launcher finds the Node of this package. */
-export const serviceProgram = [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))];
+/** What the unit starts: the app, which carries the command line, or the launcher, which finds the Node of this package. */
+export const serviceProgram =
+  process.versions['electron'] === undefined
+    ? [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))]
+    : [process.env['APPIMAGE'] ?? process.execPath];
 
 interface Unit {
   name: string;

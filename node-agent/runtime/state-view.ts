@@ -1,7 +1,8 @@
 import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
-import type { PowerState } from '../../shared/companion/state.ts';
+import type { CompanionState, PowerState } from '../../shared/companion/state.ts';
 import type { HubSwitches } from './companion.ts';
+import type { Pairing } from './data-folder.ts';
 import type { SystemPermissions } from './permissions.ts';
 
 /** Each power with the three that must agree about it. */
@@ -22,4 +23,11 @@ export async function describePowers(
       system: system[power],
     };
   });
+}
+
+/** How a machine is paired, without its secret. */
+export function describePairing(pairing: Pairing | null): CompanionState['paired'] {
+  if (pairing === null) return null;
+  const { hub, nodeId, name = null, pairedAt, sealedSecret } = pairing;
+  return { hub, nodeId, name, pairedAt, secretIn: sealedSecret === undefined ? 'file' : 'key_store' };
 }

@@ -23,7 +23,7 @@ import { Prompts } from './prompts.ts';
 import { runSelfTest } from './self-test.ts';
 import { SentPictures } from './sent-pictures.ts';
 import { localSettings } from './settings.ts';
-import { describePowers } from './state-view.ts';
+import { describePairing, describePowers } from './state-view.ts';
 
 export interface SupervisorOptions {
   folder: DataFolder;
@@ -247,16 +247,7 @@ export class Supervisor {
       pid: process.pid,
       dataFolder: folder.path,
       keyStore: { name: this.#secrets.keyStore },
-      paired:
-        pairing === null
-          ? null
-          : {
-              hub: pairing.hub,
-              nodeId: pairing.nodeId,
-              name: pairing.name ?? null,
-              pairedAt: pairing.pairedAt,
-              secretIn: pairing.sealedSecret === undefined ? 'file' : 'key_store',
-            },
+      paired: describePairing(pairing),
       connection: { isUp: view?.isUp ?? false, by: view?.by ?? 'poll', lastError: view?.lastError ?? null },
       problem: broken ?? unreadable ?? this.#problem,
       running: view?.running ?? [],
