@@ -1,10 +1,12 @@
 import { Tabs } from '@base-ui/react/tabs';
-import { useState } from 'react';
+import { memo, useLayoutEffect, useState } from 'react';
+import type { Prompt } from '../../shared/companion/state.ts';
 import { Away } from './away.tsx';
-import { useData, useMedia } from './companion-context.tsx';
+import { useMedia, useSelected } from './companion-context.tsx';
 import { Line, Notice } from './controls.tsx';
 import { ActivityIcon, CheckIcon, LinkIcon, Mark, OverviewIcon, PermissionsIcon, SettingsIcon } from './icons.tsx';
 import { CoveredContext } from './modal.tsx';
+import { inOwnersWords } from './outcome-words.ts';
 import { ActivityPage } from './pages/activity.tsx';
 import { CheckPage } from './pages/check.tsx';
 import { OverviewPage } from './pages/overview.tsx';
@@ -17,12 +19,42 @@ import { StatusBar } from './status-bar.tsx';
 
 export type PageName = 'overview' | 'activity' | 'permissions' | 'check' | 'settings';
 
+interface PageProps {
+  name: PageName;
+  isPaired: boolean;
+  onShow: (page: PageName) => void;
+}
+
+const Page = memo(function Page({ name, isPaired, onShow }: PageProps) {
+  switch (name) {
+    case 'overview':
+      return isPaired ? <OverviewPage onShow={onShow} /> : <PairingPage />;
+    case 'activity':
+      return <ActivityPage />;
+    case 'permissions':
+      return <PermissionsPage />;
+    case 'check':
+      return <CheckPage />;
+    case 'settings':
+      return <SettingsPage />;
+  }
+});
+
+const none: readonly Prompt[] = [];
+
 /** The whole window. */
 export function App() {
-  const { state, app, unreachable } = useData();
+  const hasSpoken = useSelected(({ state }) => state !== null);
+  const isPaired = useSelected(({ state }) => state?.paired !== null);
+  const problem = useSelected(({ state }) => state?.problem ?? null);
+  const prompts = useSelected(({ state, unreachable }) => (unreachable === null ? state?.prompts : undefined) ?? none);
+  const isAttached = useSelected(({ app }) => app?.runtime.state === 'attached');
   const [page, setPage] = useState<PageName>('overview');
   const isNarrow = useMedia('(max-width: 719px)');
-  const isPaired = state?.paired !== null;
+  // Each page begins at its top, wherever the one before was left.
+  useLayoutEffect(() => {
+    window.scrollTo(0, 0);
+  }, [page]);
   const pages = [
     ['overview', isPaired ? 'Overview' : 'Pair', isPaired ? OverviewIcon : LinkIcon],
     ['activity', 'Activity', ActivityIcon],
@@ -30,7 +62,7 @@ export function App() {
     ['check', 'Check', CheckIcon],
     ['settings', 'Settings', SettingsIcon],
   ] as const;
-  const isPrompting = state !== null && unreachable === null && state.prompts.length > 0;
+  const isPrompting = prompts.length > 0;
   return (
     <CoveredContext value={isPrompting}>
       <Tabs.Root
@@ -59,18 +91,18 @@ export function App() {
         <main className="page">
           <StatusBar isLarge={page === 'overview'} />
           <div className="content">
-            {app?.runtime.state === 'attached' && (
+            {isAttached && (
               <Notice tone="plain" title="This window looks at a companion that runs without it">
                 Quitting the app does not stop it.
               </Notice>
             )}
-            {state !== null && state.problem !== null && (
+            {problem !== null && (
               <Notice tone="bad" title="The companion does not work">
-                <Line text={state.problem} />
+                <Line text={inOwnersWords(problem)} />
               </Notice>
             )}
-            {state === null && <Away />}
-            {state !== null &&
+            {!hasSpoken && <Away />}
+            {hasSpoken &&
               pages.map(([name]) => (
                 <Tabs.Panel
                   key={name}
@@ -79,18 +111,14 @@ export function App() {
                   // What was typed there is still there for whoever looks at another page and comes back.
                   keepMounted={name === 'permissions' || (name === 'overview' && !isPaired)}
                 >
-                  {name === 'overview' && (isPaired ? <OverviewPage onShow={setPage} /> : <PairingPage />)}
-                  {name === 'activity' && <ActivityPage />}
-                  {name === 'permissions' && <PermissionsPage />}
-                  {name === 'check' && <CheckPage />}
-                  {name === 'settings' && <SettingsPage />}
+                  <Page name={name} isPaired={isPaired} onShow={setPage} />
                 </Tabs.Panel>
               ))}
           </div>
         </main>
       </Tabs.Root>
-      {state !== null && <PairingLinkDialog />}
-      {isPrompting && <Prompts prompts={state.prompts} />}
+      {hasSpoken && <PairingLinkDialog />}
+      {isPrompting && <Prompts prompts={prompts} />}
     </CoveredContext>
   );
 }

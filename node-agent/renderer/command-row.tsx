@@ -1,12 +1,19 @@
-import type { HistoryEntry } from '../../shared/companion/state.ts';
+import { memo } from 'react';
 import { Badge, Line } from './controls.tsx';
-import { PingIcon, powerIcons } from './icons.tsx';
+import { PingIcon, SettingsIcon, TickIcon, powerIcons } from './icons.tsx';
+import { describeOutcome, inOwnersWords, isOwnDoing } from './outcome-words.ts';
+import type { PastEntry } from './outcome-words.ts';
 import { Thumbnail } from './pictures.tsx';
-import { describeOutcome, describeType, durationOf, powerOfType, timeOf } from './words.ts';
+import { describeType, durationOf, powerOfType, timeOf } from './words.ts';
+
+const ownIcons = new Map([
+  ['owner.change', SettingsIcon],
+  ['owner.answer', TickIcon],
+]);
 
 export function TypeIcon({ type }: { type: string }) {
   const power = powerOfType(type);
-  const Icon = power === null ? PingIcon : powerIcons[power];
+  const Icon = ownIcons.get(type) ?? (power === null ? PingIcon : powerIcons[power]);
   return (
     <span className="type-icon">
       <Icon />
@@ -15,8 +22,8 @@ export function TypeIcon({ type }: { type: string }) {
 }
 
 /** What became of a command, in words and with its code. */
-function Outcome({ entry }: { entry: HistoryEntry }) {
-  const [words, tone] = describeOutcome(entry.outcome);
+function Outcome({ entry }: { entry: PastEntry }) {
+  const [words, tone] = describeOutcome(entry);
   return (
     <span className="outcome">
       <Badge tone={tone}>{words}</Badge>
@@ -29,8 +36,15 @@ function Outcome({ entry }: { entry: HistoryEntry }) {
   );
 }
 
-/** One command that is over. */
-export function CommandRow({ entry, isShort = false }: { entry: HistoryEntry; isShort?: boolean }) {
+interface CommandRowProps {
+  entry: PastEntry;
+  /** On one line, without its message and its picture. */
+  isShort?: boolean;
+}
+
+/** One command that is over, or one thing that the owner did. */
+export const CommandRow = memo(function CommandRow({ entry, isShort = false }: CommandRowProps) {
+  const isOwn = isOwnDoing(entry);
   return (
     <li className="command-row">
       <TypeIcon type={entry.type} />
@@ -39,21 +53,22 @@ export function CommandRow({ entry, isShort = false }: { entry: HistoryEntry; is
           <strong>
             <Line text={describeType(entry.type)} />
           </strong>
-          <Outcome entry={entry} />
+          {!(isOwn && entry.outcome === 'done') && <Outcome entry={entry} />}
         </div>
         {entry.summary !== '' && (
-          <div className={`summary ${isShort ? 'short' : ''}`}>
+          <div className={`${isOwn ? 'message' : 'summary'} ${isShort ? 'short' : ''}`}>
             <Line text={entry.summary} />
           </div>
         )}
         {entry.message !== null && !isShort && (
           <div className="message">
-            <Line text={entry.message} />
+            <Line text={inOwnersWords(entry.message)} />
           </div>
         )}
         <div className="details">
           <time dateTime={entry.time}>{timeOf(entry.time)}</time>
-          <span>{durationOf(entry.durationMs)}</span>
+          {/* What never began took no time worth telling. */}
+          {!isOwn && entry.began !== false && <span>{durationOf(entry.durationMs)}</span>}
           {entry.approvedBy !== null && (
             <span>
               approved by <Line text={entry.approvedBy} />
@@ -61,7 +76,7 @@ export function CommandRow({ entry, isShort = false }: { entry: HistoryEntry; is
           )}
         </div>
       </div>
-      {entry.hasPicture && <Thumbnail entry={entry} />}
+      {entry.hasPicture && !isShort && <Thumbnail entry={entry} />}
     </li>
   );
-}
+});

@@ -1,6 +1,8 @@
 import { createContext, useCallback, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { ReactNode } from 'react';
+import type { CompanionState } from '../../shared/companion/state.ts';
 import type { CompanionStore, WindowData } from './companion-store.ts';
+import { inOwnersWords } from './outcome-words.ts';
 
 const StoreContext = createContext<CompanionStore | null>(null);
 
@@ -14,17 +16,18 @@ export function useStore(): CompanionStore {
   return store;
 }
 
-/** All that the window knows, read again whenever it changed. */
-export function useData(): WindowData {
+/** A part of what the window knows, read again only when that part changed: what is answered must be a part, never a new object. */
+export function useSelected<Part>(select: (data: WindowData) => Part): Part {
   const store = useStore();
-  return useSyncExternalStore(store.subscribe, store.read);
+  return useSyncExternalStore(store.subscribe, () => select(store.read()));
 }
 
-/** What the companion says of itself, for what is only shown once it has spoken. */
-export function useCompanionState() {
-  const { state } = useData();
-  if (state === null) throw new Error('The companion has not spoken yet.');
-  return state;
+/** A part of what the companion says of itself, for what is only shown once it has spoken. */
+export function useCompanionState<Part>(select: (state: CompanionState) => Part): Part {
+  return useSelected(({ state }) => {
+    if (state === null) throw new Error('The companion has not spoken yet.');
+    return select(state);
+  });
 }
 
 export interface Action {
@@ -48,7 +51,7 @@ export function useAction(): Action {
         setError(null);
         return true;
       } catch (thrown) {
-        setError(thrown instanceof Error ? thrown.message : String(thrown));
+        setError(inOwnersWords(thrown instanceof Error ? thrown.message : String(thrown)));
         return false;
       } finally {
         setBusy(false);

@@ -25,7 +25,7 @@ export class CompanionError extends Error {
   }
 }
 
-/** All that the window knows; null is what it has not heard yet. */
+/** All that the window knows, of which what did not change stays the same object; null is what it has not heard yet. */
 export interface WindowData {
   state: CompanionState | null;
   app: AppState | null;
@@ -81,11 +81,11 @@ export class CompanionStore {
   }
 
   setState(state: CompanionState): void {
-    this.#set({ state, unreachable: null });
+    this.#set({ state: shared(this.#data.state, state), unreachable: null });
   }
 
   setApp(app: AppState): void {
-    this.#set({ app });
+    this.#set({ app: shared(this.#data.app, app) });
   }
 
   setResults(results: readonly TestResult[]): void {
@@ -127,6 +127,8 @@ export class CompanionStore {
   }
 
   #set(part: Partial<WindowData>): void {
+    const isSame = Object.entries(part).every(([name, value]) => this.#data[name as keyof WindowData] === value);
+    if (isSame) return;
     this.#data = { ...this.#data, ...part };
     for (const listener of this.#listeners) listener();
   }
@@ -134,8 +136,28 @@ export class CompanionStore {
 
 const isRunning = (app: AppState | null) => app?.runtime.state === 'running' || app?.runtime.state === 'attached';
 
+/** The same as `next`, made of the parts of `known` that did not change, so that whoever looks at one of those need not look again. */
+function shared<Value>(known: unknown, next: Value): Value {
+  if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next;
+  if (Array.isArray(known) !== Array.isArray(next)) return next;
+  const before = new Map(Object.entries(known));
+  const parts = Object.entries(next).map(([name, value]) => [name, shared(before.get(name), value)] as const);
+  if (parts.length === before.size && parts.every(([name, part]) => before.has(name) && before.get(name) === part))
+    return known as Value;
+  return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
+}
+
+const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
+
 /** Newest first, each command once. */
 function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
+  // One at a time comes while commands run; it nearly always is the newest.
+  const [only] = more;
+  if (more.length === 1 && only !== undefined) {
+    const others = known.filter(({ commandId }) => commandId !== only.commandId);
+    const place = others.findIndex((entry) => !isNewer(entry, only));
+    return others.toSpliced(place === -1 ? others.length : place, 0, only).slice(0, historyLimit);
+  }
   const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
   return [...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, historyLimit);
 }

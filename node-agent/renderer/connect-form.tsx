@@ -17,7 +17,8 @@ export interface Consents {
 
 /** What the owner must agree to before this machine connects, and whether they did. */
 export function useConsents(needsInsecure: boolean): { given: Consents; isComplete: boolean; questions: ReactNode } {
-  const { keyStore, paired } = useCompanionState();
+  const keyStore = useCompanionState((state) => state.keyStore);
+  const paired = useCompanionState((state) => state.paired);
   const [insecure, setInsecure] = useState(false);
   const [secretInFile, setSecretInFile] = useState(false);
   const [force, setForce] = useState(false);

@@ -121,10 +121,16 @@ export function ActionError({ action, title = 'That did not work' }: { action: A
   );
 }
 
-type FieldProps = InputHTMLAttributes<HTMLInputElement> & { label: string; hint?: ReactNode };
+type FieldProps = InputHTMLAttributes<HTMLInputElement> & {
+  label: string;
+  hint?: ReactNode;
+  /** What is wrong with what was typed. */
+  problem?: string | null;
+};
 
-export function Field({ label, hint, ...rest }: FieldProps) {
+export function Field({ label, hint, problem = null, ...rest }: FieldProps) {
   const id = useId();
+  const described = [hint === undefined ? [] : `${id}-hint`, problem === null ? [] : `${id}-problem`].flat();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
@@ -133,12 +139,18 @@ export function Field({ label, hint, ...rest }: FieldProps) {
         className="input"
         autoComplete="off"
         spellCheck={false}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-describedby={described.length === 0 ? undefined : described.join(' ')}
+        aria-invalid={problem !== null}
         {...rest}
       />
       {hint !== undefined && (
         <div id={`${id}-hint`} className="hint">
           {hint}
+        </div>
+      )}
+      {problem !== null && (
+        <div id={`${id}-problem`} className="field-problem" role="alert">
+          {problem}
         </div>
       )}
     </div>

@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PairingLink } from '../../shared/companion/app.ts';
 import { CompanionStandIn, aPrompt } from '../../test/fixtures/companion-stand-in.ts';
@@ -51,17 +52,69 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       ]);
       expect(await dialog.locator('.argv mark').allTextContents()).toEqual(['⟨U+202E⟩']);
       expect(await dialog.locator('.argv').last().locator('li').allTextContents()).toEqual(['A="b c"', 'EMPTY=""']);
-      expect(await dialog.locator('.stdin').textContent()).toMatch(/^first⟨U\+200B⟩ line\nx{3988}$/);
+      expect(await dialog.locator('.stdin').textContent()).toMatch(/^first⟨U\+200B⟩ line\nx{5000}$/);
       const text = await dialog.textContent();
       for (const part of [
         '/usr/bin/tar',
         '/home/ann/Documents',
-        '5,012 characters, of which the first 4,000 are shown',
-        'ann@example.org says the hub',
+        '5,012 characters',
+        'Approved at the hubby ann@example.org',
+        'Time limit1 min',
+        'a'.repeat(64),
         'This program has changed',
       ])
         expect(text).toContain(part);
       expect(await dialog.getByRole('timer').textContent()).toMatch(/^[12]:\d\d left, then it is refused$/);
+    });
+
+    test.each([
+      { width: 980, height: 720 },
+      { width: 480, height: 800 },
+    ])(
+      'keeps its clock and its answers in sight at $width x $height, and allows nothing before all was seen',
+      async (viewport) => {
+        const prompt = aPrompt({
+          argv: ['sh', ...Array.from({ length: 60 }, (_, index) => `word ${index}`)],
+          stdin: `echo hello\n${'\n'.repeat(5_000)}rm -rf ~`,
+          reason: 'program_changed',
+        });
+        companion.state.prompts = [prompt];
+        await using opened = await host.open(companion, { viewport });
+        const { page } = opened;
+        const isInSight = async (locator: Locator) => {
+          const box = await locator.boundingBox();
+          return box !== null && box.y >= 0 && box.y + box.height <= viewport.height;
+        };
+        const allow = page.getByRole('button', { name: 'Allow once' });
+        const seen = page.getByRole('button', { name: 'I have seen all of it' });
+        await expect.poll(() => seen.getAttribute('aria-disabled')).toBe('false');
+        for (const part of [page.getByRole('timer'), page.getByRole('button', { name: 'Deny' }), allow, seen])
+          expect(await isInSight(part)).toBe(true);
+        expect(await allow.getAttribute('aria-disabled')).toBe('true');
+        await allow.click({ force: true });
+        const toEnd = (selector: string) =>
+          page.locator(selector).evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        await toEnd('.prompt-body');
+        await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+        expect(await allow.getAttribute('aria-disabled')).toBe('true');
+        await toEnd('.stdin');
+        await seen.waitFor({ state: 'detached' });
+        expect(companion.of('answerPrompt')).toEqual([]);
+        await allow.click();
+        await expect.poll(() => companion.of('answerPrompt')).toEqual([{ promptId: prompt.id, answer: 'once' }]);
+      },
+    );
+
+    test('takes the word of a person that they have seen a long input, of which every character is named that hides', async () => {
+      companion.state.prompts = [aPrompt({ stdin: 'a\u200B⟨'.repeat(40_000) })];
+      await using opened = await host.open(companion);
+      const { page } = opened;
+      const seen = page.getByRole('button', { name: 'I have seen all of it' });
+      await expect.poll(() => seen.getAttribute('aria-disabled')).toBe('false');
+      expect(await page.locator('.stdin').textContent()).toBe('a⟨U+200B⟩⟨U+27E8⟩'.repeat(40_000));
+      await seen.click();
+      await page.getByRole('button', { name: 'Allow once' }).click();
+      await expect.poll(() => companion.of('answerPrompt')).toHaveLength(1);
     });
 
     test.each([
@@ -217,7 +270,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     test('offers no way to connect by a link that has a problem', async () => {
       companion.app.pairingLink = aLink({ problem: 'The link names no hub.' });
       await using opened = await host.open(companion);
-      const dialog = opened.page.getByRole('alertdialog');
+      const dialog = opened.page.getByRole('alertdialog', { name: "This link can't be used" });
       await dialog.getByText('The link names no hub.').waitFor();
       expect(await dialog.getByRole('button').allTextContents()).toEqual(['Close']);
     });
@@ -268,6 +321,13 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
     expect(await page.getByLabel('Name of this machine (optional)').inputValue()).toBe('desk');
     companion.failures.clear();
     await page.getByLabel('Address of the hub').fill('hub.example.org');
+    await page.getByLabel('Pairing code').fill('ABCD');
+    await pair.click();
+    await page.getByText('Begin with https://').waitFor();
+    await page.getByText('A code has 8 letters and digits').waitFor();
+    expect(companion.of('pair')).toHaveLength(1);
+    await page.getByLabel('Address of the hub').fill('https://hub.example.org');
+    await page.getByLabel('Pairing code').fill('ABCD-EFGH');
     await pair.click();
     await page.getByText('What the hub may do').waitFor();
     expect(companion.of('pair')).toEqual([

@@ -46,23 +46,39 @@ interface DecisionProps {
   /** Lies over every other dialog. */
   isUrgent?: boolean;
   isWide?: boolean;
+  /** With it, head and foot stay in sight however long the rest is, which scrolls between the two. */
+  frame?: { head: ReactNode; foot: ReactNode };
   children: ReactNode;
 }
 
 /** A dialog that asks for a decision: it begins at its title, where no key decides anything, and a click beside it does not close it. */
-export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = false, children }: DecisionProps) {
+export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = false, frame, children }: DecisionProps) {
   const isCovered = useContext(CoveredContext);
   const titleElement = useRef<HTMLHeadingElement>(null);
+  const titleLine = (
+    <AlertDialog.Title ref={titleElement} tabIndex={-1} className="popup-title">
+      {title}
+    </AlertDialog.Title>
+  );
   return (
     <AlertDialog.Root open={isOpen && (isUrgent || !isCovered)} onOpenChange={(open) => !open && onClose?.()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
         <AlertDialog.Viewport className="viewport">
-          <AlertDialog.Popup className={`popup ${isWide ? 'wide' : ''}`} initialFocus={titleElement}>
-            <AlertDialog.Title ref={titleElement} tabIndex={-1} className="popup-title">
-              {title}
-            </AlertDialog.Title>
+          <AlertDialog.Popup
+            className={`popup ${isWide ? 'wide' : ''} ${frame === undefined ? '' : 'framed'}`}
+            initialFocus={titleElement}
+          >
+            {frame === undefined ? (
+              titleLine
+            ) : (
+              <div className="frame-head">
+                {titleLine}
+                {frame.head}
+              </div>
+            )}
             {children}
+            {frame !== undefined && <div className="frame-foot">{frame.foot}</div>}
           </AlertDialog.Popup>
         </AlertDialog.Viewport>
       </AlertDialog.Portal>

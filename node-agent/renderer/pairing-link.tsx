@@ -1,5 +1,5 @@
 import type { PairingLink } from '../../shared/companion/app.ts';
-import { useAction, useArmed, useData, useStore } from './companion-context.tsx';
+import { useAction, useArmed, useSelected, useStore } from './companion-context.tsx';
 import { useConsents } from './connect-form.tsx';
 import { ActionError, Button, Line, Notice } from './controls.tsx';
 import { Decision } from './modal.tsx';
@@ -17,11 +17,21 @@ function LinkDecision({ link }: { link: PairingLink }) {
       await dismiss();
     });
   return (
-    <Decision isOpen title="Connect this machine to a hub?" onClose={() => void action.run(dismiss)}>
-      <p>A link asks for it. Connect only if you know this address and expected the link.</p>
-      <div className="origin">
-        <Line text={link.hub} />
-      </div>
+    <Decision
+      isOpen
+      title={link.problem === null ? 'Connect this machine to a hub?' : "This link can't be used"}
+      onClose={() => void action.run(dismiss)}
+    >
+      <p>
+        {link.problem === null
+          ? 'A link asks for it. Connect only if you know this address and expected the link.'
+          : 'A link asked to connect this machine to a hub. Nothing was connected.'}
+      </p>
+      {link.hub !== '' && (
+        <div className="origin">
+          <Line text={link.hub} />
+        </div>
+      )}
       {link.looksLike !== null && (
         <Notice tone="warning" title="Look twice at this name">
           It has letters of other alphabets. A browser shows it as <Line text={link.looksLike} />, so that it may pass
@@ -41,7 +51,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
           {consents.questions}
         </>
       ) : (
-        <Notice tone="bad" title="This link can't be used">
+        <Notice tone="bad">
           <Line text={link.problem} />
         </Notice>
       )}
@@ -69,7 +79,6 @@ function LinkDecision({ link }: { link: PairingLink }) {
 
 /** Asks about a pairing link that was opened; nothing connects before the owner says so. */
 export function PairingLinkDialog() {
-  const { app } = useData();
-  const link = app?.pairingLink ?? null;
+  const link = useSelected(({ app }) => app?.pairingLink ?? null);
   return link === null ? null : <LinkDecision key={`${link.hub} ${link.code}`} link={link} />;
 }

@@ -1,13 +1,59 @@
+import { memo, useCallback, useEffect, useState } from 'react';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { useAction, useArmed, useNow, useStore } from './companion-context.tsx';
 import { ActionError, Badge, Button, Line, Notice } from './controls.tsx';
 import { ExactText } from './exact-text.tsx';
 import { Decision } from './modal.tsx';
-import { count, countdownOf } from './words.ts';
+import { count, countdownOf, durationOf } from './words.ts';
 
-const shownStdin = 4_000;
+/** Pixels that rounding may leave below the end of what was scrolled to it. */
+const endSlack = 4;
 
-function WhatRuns({ prompt }: { prompt: Prompt }) {
+/** Whether a box was ever seen to its end, be it because all of it fits; for good once it was. The box is the element that the answered function is given. */
+function useSeenToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
+  const [isSeen, setSeen] = useState(false);
+  const [element, setElement] = useState<HTMLElement | null>(null);
+  useEffect(() => {
+    if (element === null || isSeen) return undefined;
+    const look = () => {
+      const { scrollHeight, scrollTop, clientHeight } = element;
+      if (clientHeight > 0 && scrollHeight - scrollTop - clientHeight <= endSlack) setSeen(true);
+    };
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', look);
+    };
+  }, [element, isSeen]);
+  return [isSeen, setElement];
+}
+
+const shortHash = (hash: string) => (hash.length > 24 ? `${hash.slice(0, 12)}…${hash.slice(-8)}` : hash);
+
+interface WhatRunsProps {
+  prompt: Prompt;
+  onInputSeen: () => void;
+}
+
+function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
+  const [isSeen, box] = useSeenToEnd();
+  useEffect(() => {
+    if (isSeen) onSeen();
+  }, [isSeen, onSeen]);
+  return (
+    <>
+      <div className="hint">{stdin.length === 1 ? '1 character' : `${count(stdin.length)} characters`}</div>
+      <pre className="stdin" ref={box} tabIndex={0} aria-label="Input of the program">
+        <ExactText text={stdin} isMultiLine />
+      </pre>
+    </>
+  );
+}
+
+/** Drawn once, since the clock beside it ticks and an input may be long. */
+const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) {
   const { argv, env, stdin } = prompt;
   const variables = Object.entries(env);
   return (
@@ -15,6 +61,12 @@ function WhatRuns({ prompt }: { prompt: Prompt }) {
       <dt>Program</dt>
       <dd>
         <ExactText text={prompt.program} />
+        <details className="hash">
+          <summary title={prompt.programSha256}>
+            SHA-256 <code>{shortHash(prompt.programSha256)}</code>
+          </summary>
+          <ExactText text={prompt.programSha256} />
+        </details>
       </dd>
       <dt>Command line</dt>
       <dd>
@@ -45,86 +97,104 @@ function WhatRuns({ prompt }: { prompt: Prompt }) {
           </ul>
         )}
       </dd>
-      <dt>Input</dt>
-      <dd>
-        {stdin === null ? (
-          <span className="hint">None.</span>
-        ) : (
-          <>
-            <div className="hint">
-              {count(stdin.length)} characters
-              {stdin.length > shownStdin && `, of which the first ${count(shownStdin)} are shown`}
-            </div>
-            <pre className="stdin" tabIndex={0} aria-label="Input of the program">
-              <ExactText text={stdin.slice(0, shownStdin)} isMultiLine />
-            </pre>
-          </>
-        )}
-      </dd>
-      <dt>Approved by</dt>
+      <dt>Time limit</dt>
+      <dd>{durationOf(prompt.timeoutMs)}, then it is ended</dd>
+      <dt>Approved at the hub</dt>
       <dd>
         {prompt.approvedBy === null ? (
-          <span className="hint">The hub names nobody.</span>
+          <span className="hint">The hub does not say by whom.</span>
         ) : (
           <>
-            <Line text={prompt.approvedBy} /> <span className="hint">says the hub</span>
+            by <Line text={prompt.approvedBy} />
           </>
         )}
       </dd>
+      <dt>Input</dt>
+      <dd>{stdin === null ? <span className="hint">None.</span> : <Input stdin={stdin} onSeen={onInputSeen} />}</dd>
     </dl>
   );
-}
+});
 
 function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }) {
   const store = useStore();
   const action = useAction();
   const isArmed = useArmed();
   const now = useNow(250);
+  const [isBodySeen, body] = useSeenToEnd();
+  const [isInputSeen, setInputSeen] = useState(prompt.stdin === null);
+  const [isSaidSeen, setSaidSeen] = useState(false);
+  const seeInput = useCallback(() => setInputSeen(true), []);
+  const isSeen = isSaidSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
   const answer = (given: PromptAnswer) =>
     void action.run(async () => {
       store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer: given }));
     });
-  /** Says yes, so neither by a key or click that was under way when the dialog came up. */
+  /** Says yes, so neither by a key or click that was under way when the dialog came up, nor to what was not in sight. */
   const allow = (given: PromptAnswer) => ({
-    'aria-disabled': !isArmed || action.isBusy,
+    'aria-disabled': !isArmed || !isSeen || action.isBusy,
     onClick: () => {
-      if (isArmed) answer(given);
+      if (isArmed && isSeen) answer(given);
     },
   });
-  return (
-    <Decision isOpen isUrgent isWide title="May this program run?" onClose={() => isArmed && answer('deny')}>
-      <div className="prompt-head">
-        <span className={`countdown ${left < 15_000 ? 'soon' : ''}`} role="timer">
-          {countdownOf(left)} left, then it is refused
-        </span>
-        {waiting > 0 && <Badge>{waiting === 1 ? '1 more waits' : `${count(waiting)} more wait`}</Badge>}
-      </div>
-      {prompt.reason === 'program_changed' && (
-        <Notice tone="warning" title="This program has changed">
-          You decided about it before, but its file has other contents now.
-        </Notice>
-      )}
-      <div className="prompt-body">
-        <WhatRuns prompt={prompt} />
-      </div>
+  const head = (
+    <div className="prompt-head">
+      <span className={`countdown ${left < 15_000 ? 'soon' : ''}`} role="timer">
+        {countdownOf(left)} left, then it is refused
+      </span>
+      {waiting > 0 && <Badge>{waiting === 1 ? '1 more waits' : `${count(waiting)} more wait`}</Badge>}
+    </div>
+  );
+  const foot = (
+    <>
       <ActionError action={action} title="Your answer did not arrive" />
-      <div className="prompt-end">
-        <div className="prompt-answers">
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
-            Deny
-          </Button>
-          <Button look="main" size="big" {...allow('once')}>
-            Allow once
+      {!isSeen && (
+        <div className="prompt-seen">
+          <span>To allow it, scroll to the end of all that would run.</span>
+          <Button
+            size="small"
+            aria-disabled={!isArmed}
+            onClick={() => {
+              if (isArmed) setSaidSeen(true);
+            }}
+          >
+            I have seen all of it
           </Button>
         </div>
-        <div className="prompt-answers more">
-          <Button disabled={action.isBusy} onClick={() => answer('never')}>
-            Never allow this
-          </Button>
-          <Button {...allow('30_minutes')}>Allow for 30 minutes</Button>
-          <Button {...allow('always')}>Always allow exactly this</Button>
-        </div>
+      )}
+      <div className="prompt-answers">
+        <Button look="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
+          Deny
+        </Button>
+        <Button look="main" size="big" {...allow('once')}>
+          Allow once
+        </Button>
+      </div>
+      <div className="prompt-answers more">
+        <Button disabled={action.isBusy} onClick={() => answer('never')}>
+          Never allow this
+        </Button>
+        <Button {...allow('30_minutes')}>Allow for 30 minutes</Button>
+        <Button {...allow('always')}>Always allow exactly this</Button>
+      </div>
+    </>
+  );
+  return (
+    <Decision
+      isOpen
+      isUrgent
+      isWide
+      title="May this program run?"
+      frame={{ head, foot }}
+      onClose={() => isArmed && answer('deny')}
+    >
+      <div className="prompt-body" ref={body} tabIndex={0} role="region" aria-label="What would run">
+        {prompt.reason === 'program_changed' && (
+          <Notice tone="warning" title="This program has changed">
+            You decided about it before, but its file has other contents now.
+          </Notice>
+        )}
+        <WhatRuns prompt={prompt} onInputSeen={seeInput} />
       </div>
     </Decision>
   );

@@ -1,7 +1,7 @@
-import { useAction, useData, useStore } from './companion-context.tsx';
-import type { WindowData } from './companion-store.ts';
+import { useAction, useSelected, useStore } from './companion-context.tsx';
 import { ActionError, Button, Line } from './controls.tsx';
 import { PauseIcon, PlayIcon } from './icons.tsx';
+import { inOwnersWords } from './outcome-words.ts';
 import { hostOf } from './words.ts';
 
 interface Status {
@@ -18,30 +18,49 @@ const runtimeWords = {
   attached: 'Waiting for the companion',
 } as const;
 
-function statusOf({ state, app, unreachable }: WindowData): Status {
-  if (state === null || unreachable !== null)
+/** A sentence with its end. */
+const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+function useStatus(): Status {
+  const runtime = useSelected(({ app }) => app?.runtime ?? null);
+  const unreachable = useSelected((data) => data.unreachable);
+  const hasSpoken = useSelected(({ state }) => state !== null);
+  const isPaused = useSelected(({ state }) => state?.settings.paused === true);
+  const paired = useSelected(({ state }) => state?.paired ?? null);
+  const problem = useSelected(({ state }) => state?.problem ?? null);
+  const connection = useSelected(({ state }) => state?.connection ?? null);
+  if (!hasSpoken || connection === null || unreachable !== null)
     return {
-      tone: unreachable === null || app?.runtime.state === 'starting' ? 'plain' : 'bad',
-      title: runtimeWords[app?.runtime.state ?? 'starting'],
-      detail: unreachable ?? app?.runtime.detail ?? '',
+      tone: unreachable === null || runtime?.state === 'starting' ? 'plain' : 'bad',
+      title: runtimeWords[runtime?.state ?? 'starting'],
+      detail: unreachable ?? runtime?.detail ?? '',
     };
-  if (state.settings.paused)
-    return { tone: 'warning', title: 'Paused', detail: 'The hub may do nothing here until you resume.' };
-  if (state.paired === null) return { tone: 'plain', title: 'Not paired', detail: 'No hub can reach this machine.' };
-  const hub = hostOf(state.paired.hub);
-  if (!state.connection.isUp)
-    return { tone: 'bad', title: 'Not connected', detail: state.connection.lastError ?? `Trying to reach ${hub}.` };
-  const way = state.connection.by === 'channel' ? 'by channel' : 'by polls';
+  if (isPaused) return { tone: 'warning', title: 'Paused', detail: 'The hub may do nothing here until you resume.' };
+  if (paired === null) return { tone: 'plain', title: 'Not paired', detail: 'No hub can reach this machine.' };
+  const hub = hostOf(paired.hub);
+  if (problem !== null) return { tone: 'bad', title: 'Not working', detail: `Paired with ${hub}` };
+  if (!connection.isUp) {
+    const { lastError } = connection;
+    return {
+      tone: 'bad',
+      title: 'Not connected',
+      detail:
+        lastError === null
+          ? `Trying to reach ${hub}.`
+          : `${sentence(inOwnersWords(lastError))} It tries again by itself.`,
+    };
+  }
+  const way = connection.by === 'channel' ? 'by channel' : 'by polls';
   return { tone: 'good', title: 'Connected', detail: `${hub} ${way}` };
 }
 
 /** How the companion stands, and the one button that stops all of it; at the same place on every page. */
 export function StatusBar({ isLarge }: { isLarge: boolean }) {
-  const data = useData();
   const store = useStore();
   const action = useAction();
-  const { tone, title, detail } = statusOf(data);
-  const isPaused = data.state?.settings.paused === true;
+  const { tone, title, detail } = useStatus();
+  const hasSpoken = useSelected(({ state }) => state !== null);
+  const isPaused = useSelected(({ state }) => state?.settings.paused === true);
   return (
     <header className={`status-bar ${isLarge ? 'large' : ''} ${tone}`}>
       <div className="status-row">
@@ -54,7 +73,7 @@ export function StatusBar({ isLarge }: { isLarge: boolean }) {
             </span>
           </span>
         </div>
-        {data.state !== null && (
+        {hasSpoken && (
           <Button
             look={isPaused ? 'main' : 'plain'}
             size={isLarge ? 'big' : 'normal'}

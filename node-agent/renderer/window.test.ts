@@ -101,6 +101,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
           }
           companion.tell((state) => (state.prompts = [aPrompt({ stdin: 'x' })]));
           await opened.page.getByRole('alertdialog').waitFor();
+          // In a small window the end of it has to be seen first.
+          await opened.page.locator('.prompt-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
           await expect
             .poll(() => opened.page.getByRole('button', { name: 'Allow once' }).getAttribute('aria-disabled'))
             .toBe('false');
@@ -157,6 +159,92 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     companion.emit({ event: 'command', entry });
     companion.emit({ event: 'command', entry });
     await expect.poll(() => opened.page.locator('.command-row').count()).toBe(3);
+  });
+
+  test('tells the owner in words for them what became of a command, and what they did themselves', async () => {
+    const refused = (outcome: string, message: string, minutes: number) =>
+      anEntry({ type: 'system.run', outcome, message, time: minutesAgo(minutes) });
+    companion.history = [
+      refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1),
+      refused('denied_by_device', 'The owner of this machine was asked, and did not answer within 120 s.', 2),
+      refused('paused', 'The owner of this machine paused the companion.', 3),
+      anEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
+    ];
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Activity');
+    await expect
+      .poll(() => page.locator('.command-row .badge').allTextContents())
+      .toEqual(['You said no', 'Refused: you did not answer in time', 'Refused: you had paused']);
+    expect(await page.locator('.command-row .message').allTextContents()).toEqual([
+      'You said no.',
+      'You were asked, and did not answer within 120 s.',
+      'You paused the companion.',
+      'allow screen',
+    ]);
+    await page.getByRole('button', { name: 'What you did' }).click();
+    await expect.poll(() => page.locator('.command-row').count()).toBe(1);
+    expect(await page.locator('.command-row').textContent()).toContain('You changed a setting');
+  });
+
+  test('names as stopped only what is: no folder shared is nothing amiss, a folder that is gone is named', async () => {
+    companion.state.settings.sharedFolders = [];
+    companion.state.settings.system = { ...companion.state.settings.system, allowed: true, ask: true };
+    companion.hubAllows.set('system', null);
+    companion.system.set('files', { state: 'missing', detail: 'No folder is shared.', remedy: null });
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    const tile = (name: string) => page.locator('.tile', { hasText: name }).textContent();
+    await expect.poll(() => tile('Files')).toBe('FilesNo folder shared');
+    expect(await tile('Programs')).toBe('ProgramsAsks you first');
+    await show(page, 'Permissions');
+    const files = page.locator('.power', { hasText: 'folders that you share' });
+    expect(await files.locator('.badge').allTextContents()).toEqual(['Hub: leaves it to you', 'No folder shared']);
+    expect(await page.locator('.power', { hasText: 'Run programs' }).textContent()).toContain('Hub: not known yet');
+    await show(page, 'Overview');
+    companion.state.settings.sharedFolders = ['/srv/scans', '/home/ann/Documents'];
+    companion.system.set('files', { state: 'missing', detail: '/srv/scans is not there.', remedy: null });
+    companion.tell(() => undefined);
+    await expect.poll(() => tile('Files')).toBe('Files2 folders1 folder is not there');
+  });
+
+  test('says of a connection that is not up that it tries again, and of a companion with a problem that it does not work', async () => {
+    companion.state.connection = { isUp: false, by: 'channel', lastError: 'The hub is away' };
+    await using opened = await host.open(companion);
+    const status = () => opened.page.getByRole('status').first().textContent();
+    await expect.poll(status).toBe('Not connectedThe hub is away. It tries again by itself.');
+    companion.state.connection = { isUp: true, by: 'channel', lastError: null };
+    companion.tell((state) => (state.problem = 'The hub revoked this machine.'));
+    await expect.poll(status).toBe('Not workingPaired with hub.example.org');
+    expect(await opened.page.locator('.dot.good').count()).toBe(0);
+  });
+
+  test('begins each page at its top', async () => {
+    companion.history = Array.from({ length: 40 }, () => anEntry());
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Activity');
+    await page.evaluate('scrollTo(0, 2_000)');
+    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(500);
+    await show(page, 'Settings');
+    await expect.poll(() => page.evaluate('scrollY')).toBe(0);
+  });
+
+  test('draws nothing anew for a state that says what was known', async () => {
+    companion.history = Array.from({ length: 60 }, () => anEntry());
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await show(page, 'Activity');
+    await page.locator('.command-row').nth(49).waitFor();
+    await page.evaluate(`{
+      window.changes = 0;
+      new MutationObserver(() => (window.changes += 1)).observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+    }`);
+    for (let time = 0; time < 20; time += 1) companion.tell(() => undefined);
+    companion.tell((state) => (state.settings.paused = true));
+    await expect.poll(() => page.getByRole('status').first().textContent()).toContain('Paused');
+    expect(await page.locator('.command-row').count()).toBe(50);
+    expect(await page.evaluate('window.changes')).toBeLessThan(10);
   });
 
   test.each(pages)('pauses everything with one click on the page %s, and says so', async (name) => {

@@ -18,9 +18,16 @@ const typeWords: Record<CommandType, string> = {
   'browser.content': 'Read a page',
 };
 
-/** What was asked for, in plain words; the type itself where it is not known. */
-export const describeType = (type: string): string =>
-  Object.hasOwn(typeWords, type) ? typeWords[type as CommandType] : type;
+const ownWords: Record<string, string> = {
+  'owner.change': 'You changed a setting',
+  'owner.answer': 'You answered about a program',
+};
+
+/** What was asked for, or what the owner did, in plain words; the type itself where it is not known. */
+export function describeType(type: string): string {
+  if (Object.hasOwn(ownWords, type)) return ownWords[type] ?? type;
+  return Object.hasOwn(typeWords, type) ? typeWords[type as CommandType] : type;
+}
 
 const pictureWords: Partial<Record<CommandType, string>> = {
   'node.capture_screen': 'Screen',
@@ -44,29 +51,6 @@ export function powerOfType(type: string): Power | null {
 }
 
 export type Tone = 'good' | 'bad' | 'warning' | 'plain';
-
-const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
-  succeeded: ['Done', 'good'],
-  denied_by_device: ['Refused: not allowed on this machine', 'warning'],
-  denied_by_policy: ['Refused: against your rules', 'warning'],
-  outside_shared_folders: ['Refused: not in a shared folder', 'warning'],
-  paused: ['Refused: paused', 'warning'],
-  approval_mismatch: ['Refused: not what was approved', 'warning'],
-  approval_not_signed: ['Refused: not signed', 'warning'],
-  permission_needed: ['The system does not permit it', 'warning'],
-  withdrawn: ['Taken back by the hub', 'plain'],
-  timeout: ['Took too long', 'bad'],
-  tool_missing: ['A program is missing', 'bad'],
-  not_found: ['Not found', 'bad'],
-  target_not_found: ['Not found in the page', 'bad'],
-  navigation_failed: ['The page did not open', 'bad'],
-  too_large: ['Too large', 'bad'],
-  outcome_unknown: ['Cut off: nobody knows how far it got', 'bad'],
-};
-
-/** What became of a command, in plain words, and how that is to look. */
-export const describeOutcome = (outcome: string): readonly [words: string, tone: Tone] =>
-  (Object.hasOwn(outcomeWords, outcome) ? outcomeWords[outcome] : undefined) ?? ['Failed', 'bad'];
 
 export const powerWords: Record<Power, { name: string; about: string }> = {
   screen: { name: 'Screen', about: 'Take pictures of what is on your screen.' },

@@ -1,36 +1,45 @@
-import { useState } from 'react';
-import type { HistoryEntry } from '../../../shared/companion/state.ts';
+import { useMemo, useState } from 'react';
 import { CommandRow } from '../command-row.tsx';
-import { useData, useNow } from '../companion-context.tsx';
+import { useNow, useSelected } from '../companion-context.tsx';
 import { Button, Empty, Section } from '../controls.tsx';
-import { count, dayOf, describeOutcome } from '../words.ts';
+import { describeOutcome, isOwnDoing } from '../outcome-words.ts';
+import type { PastEntry } from '../outcome-words.ts';
+import { count, dayOf } from '../words.ts';
 
 const dayMs = 86_400_000;
 const shownAtOnce = 50;
 
-const filters: readonly (readonly [name: string, label: string, holds: (entry: HistoryEntry) => boolean])[] = [
+const filters: readonly (readonly [name: string, label: string, holds: (entry: PastEntry) => boolean])[] = [
   ['all', 'All', () => true],
   ['pictures', 'With a picture', ({ hasPicture }) => hasPicture],
-  ['stopped', 'Refused or failed', ({ outcome }) => describeOutcome(outcome)[1] !== 'good'],
+  ['stopped', 'Refused or failed', (entry) => describeOutcome(entry)[1] !== 'good'],
+  ['own', 'What you did', isOwnDoing],
 ];
 
 /** Everything that ran in the last day. */
 export function ActivityPage() {
-  const { history } = useData();
+  const history = useSelected((data) => data.history);
   const now = useNow(30_000);
   const [filter, setFilter] = useState('all');
   const [shown, setShown] = useState(shownAtOnce);
-  const recent = (history ?? []).filter(({ time }) => now - Date.parse(time) < dayMs);
-  const chosen = recent.filter((filters.find(([name]) => name === filter) ?? filters[0]!)[2]);
-  const days = Map.groupBy(chosen.slice(0, shown), ({ time }) => dayOf(time, now));
+  const { recent, chosen, counts, days } = useMemo(() => {
+    const ofLastDay = (history ?? []).filter(({ time }) => now - Date.parse(time) < dayMs);
+    const ofFilter = ofLastDay.filter((filters.find(([name]) => name === filter) ?? filters[0]!)[2]);
+    return {
+      recent: ofLastDay,
+      chosen: ofFilter,
+      counts: new Map(filters.map(([name, , holds]) => [name, ofLastDay.filter(holds).length])),
+      days: Map.groupBy(ofFilter.slice(0, shown), ({ time }) => dayOf(time, now)),
+    };
+  }, [history, filter, shown, now]);
   return (
     <>
       <div className="page-head">
         <h1>Activity</h1>
-        <p>What the hub asked of this machine in the last 24 hours, and what became of it.</p>
+        <p>What the hub asked of this machine in the last 24 hours, what became of it, and what you changed.</p>
       </div>
       <div className="filters" role="group" aria-label="Show">
-        {filters.map(([name, label, holds]) => (
+        {filters.map(([name, label]) => (
           <button
             key={name}
             type="button"
@@ -38,7 +47,7 @@ export function ActivityPage() {
             aria-pressed={name === filter}
             onClick={() => setFilter(name)}
           >
-            {label} <span className="filter-count">{count(recent.filter(holds).length)}</span>
+            {label} <span className="filter-count">{count(counts.get(name) ?? 0)}</span>
           </button>
         ))}
       </div>

@@ -11,7 +11,7 @@ const hostHint = (
 /** Where the browser may go and what it may do there. */
 export function BrowserRules() {
   const store = useStore();
-  const { browser } = useCompanionState().settings;
+  const browser = useCompanionState(({ settings }) => settings.browser);
   const action = useAction();
   const { allowHosts, blockHosts } = browser;
   return (

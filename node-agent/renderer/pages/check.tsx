@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
-import { useAction, useData, useStore } from '../companion-context.tsx';
+import { useAction, useSelected, useStore } from '../companion-context.tsx';
 import { ActionError, Badge, Button, Lines } from '../controls.tsx';
 import { LinkIcon, powerIcons } from '../icons.tsx';
 import { InlinePicture } from '../pictures.tsx';
@@ -41,7 +41,7 @@ function Result({ result }: { result: TestResult }) {
 /** Tries what the owner chose by doing it, and says for each what stands in its way. */
 export function CheckPage() {
   const store = useStore();
-  const { results } = useData();
+  const results = useSelected((data) => data.results);
   const action = useAction();
   const [chosen, setChosen] = useState<ReadonlySet<TestPart>>(new Set(partNames));
   const [asked, setAsked] = useState<ReadonlySet<TestPart>>(new Set());

@@ -1,8 +1,11 @@
+import { useMemo } from 'react';
+import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import type { PowerState } from '../../../shared/companion/state.ts';
 import { CommandRow, TypeIcon } from '../command-row.tsx';
-import { useCompanionState, useData, useNow } from '../companion-context.tsx';
+import { useCompanionState, useNow, useSelected } from '../companion-context.tsx';
 import { Badge, Button, Empty, Line, Section } from '../controls.tsx';
 import { powerIcons } from '../icons.tsx';
+import { isOwnDoing } from '../outcome-words.ts';
 import { Thumbnail } from '../pictures.tsx';
 import { count, describePicture, describeType, durationOf, momentOf, powerWords } from '../words.ts';
 
@@ -12,7 +15,7 @@ const shownCommands = 6;
 const wholeSeconds = (ms: number) => Math.max(1, Math.floor(ms / 1_000)) * 1_000;
 
 function RunningNow() {
-  const { running } = useCompanionState();
+  const running = useCompanionState((state) => state.running);
   const now = useNow(1_000);
   if (running.length === 0) return <Empty>Nothing runs at the moment.</Empty>;
   return (
@@ -38,21 +41,33 @@ function RunningNow() {
 }
 
 /** What the hub may do with a power now, in a word or two. */
-function tileState({ power, isAllowed, until }: PowerState, sharedFolders: number, now: number): string {
+function tileState({ power, isAllowed, until }: PowerState, settings: LocalSettings, now: number): string {
   if (!isAllowed) return 'Off';
+  const sharedFolders = settings.sharedFolders.length;
   if (power === 'files' && sharedFolders === 0) return 'No folder shared';
-  if (until !== null) return `Until ${momentOf(until, now)}`;
+  const asks = power === 'system' && settings.system.ask;
+  if (until !== null) return `${asks ? 'Asks you, until' : 'Until'} ${momentOf(until, now)}`;
+  if (asks) return 'Asks you first';
   if (power === 'files') return sharedFolders === 1 ? '1 folder' : `${count(sharedFolders)} folders`;
   return 'Allowed';
 }
 
-/** Whether the owner allows a power that cannot be used all the same. */
-const isStopped = ({ isAllowed, hubAllows, system }: PowerState) =>
-  isAllowed && (hubAllows === false || system.state === 'denied' || system.state === 'missing');
+/** Why a power that the owner allows cannot be used all the same; null when nothing stops it. */
+function stoppedBy({ power, isAllowed, hubAllows, system }: PowerState, { sharedFolders }: LocalSettings) {
+  if (!isAllowed || (power === 'files' && sharedFolders.length === 0)) return null;
+  if (hubAllows === false) return 'Off at the hub';
+  if (system.state !== 'denied' && system.state !== 'missing') return null;
+  if (power !== 'files') return 'Stopped by the system';
+  // Its detail has a sentence for each folder that can't be used.
+  const gone = sharedFolders.filter((path) => system.detail.includes(`${path} is not there.`)).length;
+  if (gone === 0) return sharedFolders.length === 1 ? "It can't be read" : 'Not all of them can be read';
+  return gone === 1 ? '1 folder is not there' : `${count(gone)} folders are not there`;
+}
 
 /** What the hub may do now, at a glance. */
 function PowerTiles({ onShow }: { onShow: () => void }) {
-  const { powers, settings } = useCompanionState();
+  const powers = useCompanionState((state) => state.powers);
+  const settings = useCompanionState((state) => state.settings);
   const now = useNow(30_000);
   return (
     <ul className="tiles">
@@ -60,17 +75,14 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
         const { power, isAllowed } = state;
         const Icon = powerIcons[power];
         const isOn = isAllowed && !(power === 'files' && settings.sharedFolders.length === 0);
+        const stop = stoppedBy(state, settings);
         return (
           <li key={power}>
             <button type="button" className={`tile ${isOn ? 'on' : ''}`} onClick={onShow}>
               <Icon />
               <span className="tile-name">{powerWords[power].name}</span>
-              <span className="tile-state">{tileState(state, settings.sharedFolders.length, now)}</span>
-              {isStopped(state) && (
-                <span className="tile-problem">
-                  {state.hubAllows === false ? 'Off at the hub' : 'Stopped by the system'}
-                </span>
-              )}
+              <span className="tile-state">{tileState(state, settings, now)}</span>
+              {stop !== null && <span className="tile-problem">{stop}</span>}
             </button>
           </li>
         );
@@ -81,9 +93,9 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
 
 /** How things stand: what the hub may do, what runs, and what ran last. */
 export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissions') => void }) {
-  const { history } = useData();
+  const history = useSelected((data) => data.history);
   const now = useNow(30_000);
-  const entries = history ?? [];
+  const entries = useMemo(() => (history ?? []).filter((entry) => !isOwnDoing(entry)), [history]);
   const pictures = entries.filter(({ hasPicture }) => hasPicture).slice(0, shownPictures);
   return (
     <>
@@ -124,7 +136,7 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
         ) : (
           <ul className="rows">
             {entries.slice(0, shownCommands).map((entry) => (
-              <CommandRow key={entry.commandId} entry={{ ...entry, hasPicture: false }} isShort />
+              <CommandRow key={entry.commandId} entry={entry} isShort />
             ))}
           </ul>
         )}

@@ -3,19 +3,32 @@ import { useAction, useCompanionState, useStore } from '../companion-context.tsx
 import { isExposed, useConsents } from '../connect-form.tsx';
 import { ActionError, Button, Field, Line } from '../controls.tsx';
 
-/** An address as it is meant: https where nothing is said. */
-const withProtocol = (typed: string) => (typed === '' || typed.includes('://') ? typed : `https://${typed}`);
+/** What is wrong with an address that was typed; null when nothing is, or nothing was typed. */
+function addressProblem(typed: string): string | null {
+  if (typed === '') return null;
+  if (!/^https?:\/\//i.test(typed)) return 'Begin with https://, as in https://hub.example.org.';
+  return URL.canParse(typed) ? null : 'This is no address; it looks like https://hub.example.org.';
+}
+
+/** The same of a code. */
+const codeProblem = (typed: string): string | null =>
+  typed === '' || /^[0-9a-z]{8}$/i.test(typed.replaceAll(/[\s-]/g, ''))
+    ? null
+    : 'A code has 8 letters and digits, such as ABCD-EFGH.';
 
 /** Pairs this machine by a code that a person types. */
 export function PairingPage() {
   const store = useStore();
-  const { keyStore } = useCompanionState();
+  const keyStore = useCompanionState((state) => state.keyStore);
   const action = useAction();
   const [hub, setHub] = useState('');
   const [code, setCode] = useState('');
   const [name, setName] = useState('');
-  const address = withProtocol(hub.trim());
+  // Nobody is told that an address is wrong while they are still typing it.
+  const [checked, setChecked] = useState({ hub: false, code: false });
+  const address = hub.trim();
   const consents = useConsents(isExposed(address));
+  const problems = { hub: addressProblem(address), code: codeProblem(code.trim()) };
   const isReady = address !== '' && code.trim() !== '' && consents.isComplete && !action.isBusy;
   const pair = () =>
     action.run(async () => {
@@ -35,7 +48,8 @@ export function PairingPage() {
         className="card form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) void pair();
+          setChecked({ hub: true, code: true });
+          if (isReady && problems.hub === null && problems.code === null) void pair();
         }}
       >
         <Field
@@ -43,6 +57,8 @@ export function PairingPage() {
           placeholder="https://hub.example.org"
           inputMode="url"
           value={hub}
+          problem={checked.hub ? problems.hub : null}
+          onBlur={() => setChecked({ ...checked, hub: true })}
           onChange={(event) => setHub(event.target.value)}
         />
         <Field
@@ -51,11 +67,13 @@ export function PairingPage() {
           className="input code-input"
           value={code}
           maxLength={50}
+          problem={checked.code ? problems.code : null}
+          onBlur={() => setChecked({ ...checked, code: true })}
           onChange={(event) => setCode(event.target.value)}
         />
         <Field
           label="Name of this machine (optional)"
-          hint="How the hub calls it; its host name when left empty."
+          hint="How the hub calls it, unless somebody named it there. Its host name when left empty."
           value={name}
           maxLength={200}
           onChange={(event) => setName(event.target.value)}

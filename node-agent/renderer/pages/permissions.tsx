@@ -1,4 +1,5 @@
 import { Menu } from '@base-ui/react/menu';
+import { memo } from 'react';
 import type { PowerState } from '../../../shared/companion/state.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
@@ -24,19 +25,24 @@ const systemTones: Record<PowerState['system']['state'], Tone> = {
   unknown: 'plain',
 };
 
-function hubBadge({ hubAllows }: PowerState) {
-  if (hubAllows === null) return <Badge>Hub: leaves it to you</Badge>;
+/** The powers for which a hub has a switch of its own. */
+const switchedAtHub: readonly string[] = ['system', 'browser'];
+
+function hubBadge({ power, hubAllows }: PowerState) {
+  if (hubAllows === null)
+    return <Badge>{switchedAtHub.includes(power) ? 'Hub: not known yet' : 'Hub: leaves it to you'}</Badge>;
   return hubAllows ? <Badge tone="good">Hub: on</Badge> : <Badge tone="warning">Hub: off</Badge>;
 }
 
-function PowerRow({ state }: { state: PowerState }) {
+const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
   const store = useStore();
   const action = useAction();
   const now = useNow(30_000);
   const { power, isAllowed, until, system } = state;
   const { name, about } = powerWords[power];
   const Icon = powerIcons[power];
-  const { withoutSandbox } = useCompanionState().settings.browser;
+  const withoutSandbox = useCompanionState(({ settings }) => settings.browser.withoutSandbox);
+  const isNothingShared = useCompanionState(({ settings }) => power === 'files' && settings.sharedFolders.length === 0);
   const allow = (minutes: number | undefined) =>
     void action.run(() =>
       store.change({
@@ -57,13 +63,20 @@ function PowerRow({ state }: { state: PowerState }) {
         <div className="row-about">{about}</div>
         <div className="badges">
           {hubBadge(state)}
-          <Badge tone={systemTones[system.state]}>System: {describePermission(system).toLowerCase()}</Badge>
-          {system.detail !== '' && (
+          {isNothingShared ? (
+            <Badge>No folder shared</Badge>
+          ) : (
+            <Badge tone={systemTones[system.state]}>System: {describePermission(system).toLowerCase()}</Badge>
+          )}
+          {system.detail !== '' && !isNothingShared && (
             <span className="hint">
               <Line text={system.detail} />
             </span>
           )}
         </div>
+        {state.hubAllows === false && (
+          <p className="hint">It stays off until an admin of the hub switches it on there for this node.</p>
+        )}
         {system.remedy !== null && system.state !== 'granted' && <RemedyLine remedy={system.remedy} />}
         <ActionError action={action} />
       </div>
@@ -108,11 +121,11 @@ function PowerRow({ state }: { state: PowerState }) {
       </div>
     </li>
   );
-}
+});
 
 function SharedFolders() {
   const store = useStore();
-  const { sharedFolders } = useCompanionState().settings;
+  const sharedFolders = useCompanionState(({ settings }) => settings.sharedFolders);
   const share = useShareFolder();
   const action = useAction();
   return (
@@ -159,7 +172,7 @@ function SharedFolders() {
 
 /** What the hub may do, with the three that must agree: the owner, the hub, the system. */
 export function PermissionsPage() {
-  const { powers } = useCompanionState();
+  const powers = useCompanionState((state) => state.powers);
   return (
     <>
       <div className="page-head">

@@ -126,7 +126,7 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
 /** Which programs may run: by asking, by rules, and by a list beyond which none may. */
 export function ProgramRules() {
   const store = useStore();
-  const { system } = useCompanionState().settings;
+  const system = useCompanionState(({ settings }) => settings.system);
   const action = useAction();
   return (
     <Section

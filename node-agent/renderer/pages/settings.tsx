@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { UpdateState } from '../../../shared/companion/app.ts';
-import { useAction, useData, useStore } from '../companion-context.tsx';
+import { useAction, useCompanionState, useSelected, useStore } from '../companion-context.tsx';
 import { ActionError, Button, Line, Lines, Row, Section, ToggleRow } from '../controls.tsx';
 import { Decision } from '../modal.tsx';
 import { dateTimeOf } from '../words.ts';
@@ -63,11 +63,11 @@ function Updates({ update }: { update: UpdateState }) {
 
 function Unpair() {
   const store = useStore();
-  const { state } = useData();
+  const paired = useCompanionState((state) => state.paired);
+  const keyStore = useCompanionState((state) => state.keyStore.name);
   const action = useAction();
   const [isAsked, setAsked] = useState(false);
   const [isForgotten, setForgotten] = useState(false);
-  const paired = state?.paired ?? null;
   const unpair = async () => {
     const isDone = await action.run(async () => {
       const { hubKnows } = await store.call('unpair', {});
@@ -90,14 +90,18 @@ function Unpair() {
       ) : (
         <>
           <Row title="Hub" about={<Line text={paired.hub} />} />
-          <Row title="Name of this machine at the hub" about={<Line text={paired.name ?? paired.nodeId} />} />
+          {paired.name === null ? (
+            <Row title="Node" about={<Line text={paired.nodeId} />} />
+          ) : (
+            <Row title="Name of this machine at the hub" about={<Line text={paired.name} />} />
+          )}
           <Row title="Paired" about={dateTimeOf(paired.pairedAt)} />
           <Row
             title="The secret of this machine"
             about={
               paired.secretIn === 'key_store' ? (
                 <>
-                  Kept in <Line text={state?.keyStore.name ?? 'the key store of this system'} />.
+                  Kept in <Line text={keyStore ?? 'the key store of this system'} />.
                 </>
               ) : (
                 'Kept in a file that only you can read.'
@@ -133,9 +137,12 @@ function Unpair() {
 /** How the app behaves, where things are kept, and the way out. */
 export function SettingsPage() {
   const store = useStore();
-  const { state, app } = useData();
+  const app = useSelected((data) => data.app);
+  const keepPictures = useCompanionState(({ settings }) => settings.capture.keepPictures);
+  const dataFolder = useCompanionState((state) => state.dataFolder);
+  const version = useCompanionState((state) => state.version);
   const action = useAction();
-  if (state === null || app === null) return null;
+  if (app === null) return null;
   const { startAtLogin, pauseShortcut } = app;
   return (
     <>
@@ -158,7 +165,7 @@ export function SettingsPage() {
         <ToggleRow
           label="Keep pictures for a day"
           about="Pictures that were sent stay on this machine for a day, so that you can look at them under Activity."
-          isOn={state.settings.capture.keepPictures}
+          isOn={keepPictures}
           isDisabled={action.isBusy}
           onChange={(keep) => void action.run(() => store.change({ change: 'keep_pictures', keep }))}
         />
@@ -196,7 +203,7 @@ export function SettingsPage() {
           title="Data and logs"
           about={
             <code>
-              <Line text={state.dataFolder} />
+              <Line text={dataFolder} />
             </code>
           }
         >
@@ -208,7 +215,7 @@ export function SettingsPage() {
           title="Versions"
           about={
             <>
-              App <Line text={app.version} />, companion <Line text={state.version} />, on {systems[app.platform]}
+              App <Line text={app.version} />, companion <Line text={version} />, on {systems[app.platform]}
             </>
           }
         />

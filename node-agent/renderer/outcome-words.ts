@@ -1,0 +1,93 @@
+import type { HistoryEntry } from '../../shared/companion/state.ts';
+import type { Tone } from './words.ts';
+
+/** An entry of the history; one of before it was noted whether a command began does not say so. */
+export type PastEntry = HistoryEntry & { began?: boolean };
+
+/** Whether an entry tells of the owner's own doings rather than of a command. */
+export const isOwnDoing = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');
+
+const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
+  succeeded: ['Done', 'good'],
+  done: ['Done', 'good'],
+  denied_by_device: ['Refused: not allowed on this machine', 'warning'],
+  denied_by_policy: ['Refused: against your rules', 'warning'],
+  outside_shared_folders: ['Refused: not in a shared folder', 'warning'],
+  paused: ['Refused: you had paused', 'warning'],
+  approval_mismatch: ['Refused: not what was approved', 'warning'],
+  approval_not_signed: ['Refused: not signed', 'warning'],
+  permission_needed: ['The system does not permit it', 'warning'],
+  withdrawn: ['Taken back by the hub', 'plain'],
+  timeout: ['Took too long', 'bad'],
+  tool_missing: ['A program is missing', 'bad'],
+  not_found: ['Not found', 'bad'],
+  target_not_found: ['Not found in the page', 'bad'],
+  navigation_failed: ['The page did not open', 'bad'],
+  too_large: ['Too large', 'bad'],
+  outcome_unknown: ['Cut off: nobody knows how far it got', 'bad'],
+};
+
+/** The same of a command that had begun: it was not refused but ended. */
+const endedWords: Record<string, readonly [words: string, tone: Tone]> = {
+  denied_by_device: ['Ended: no longer allowed', 'warning'],
+  denied_by_policy: ['Ended: against your rules', 'warning'],
+  outside_shared_folders: ['Ended: no longer in a shared folder', 'warning'],
+  paused: ['Ended: you paused', 'warning'],
+  withdrawn: ['Ended: taken back by the hub', 'plain'],
+  timeout: ['Ended: took too long', 'bad'],
+};
+
+/** What the companion says where the code alone says less. */
+const messageWords: readonly (readonly [code: string, message: RegExp, words: string, tone: Tone])[] = [
+  ['denied_by_device', /was asked, and said no/, 'You said no', 'warning'],
+  ['denied_by_device', /was asked, and did not answer/, 'Refused: you did not answer in time', 'warning'],
+  ['denied_by_device', /nobody here can ask/, 'Refused: you could not be asked', 'warning'],
+  ['withdrawn', /^The companion was stopped/, 'Ended: the companion was stopped', 'plain'],
+];
+
+type Judged = Pick<PastEntry, 'outcome' | 'message' | 'began'>;
+
+/** What became of a command, in plain words, and how that is to look. */
+export function describeOutcome({ outcome, message, began }: Judged): readonly [words: string, tone: Tone] {
+  const said = messageWords.find(([code, pattern]) => code === outcome && pattern.test(message ?? ''));
+  if (said !== undefined) return [said[2], said[3]];
+  const words = began === true && Object.hasOwn(endedWords, outcome) ? endedWords : outcomeWords;
+  return (Object.hasOwn(words, outcome) ? words[outcome] : undefined) ?? ['Failed', 'bad'];
+}
+
+/** The companion speaks to a hub and to a command line as well; here it speaks to the owner, who has a window. */
+const ownerWords: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/\bThe owner of this machine was asked, and /g, 'You were asked, and '],
+  [/\bYou were asked, and said no\b/g, 'You said no'],
+  [
+    /\bThe owner of this machine wants to be asked, and nobody here can ask them\b/g,
+    'You want to be asked, and nobody here could ask you',
+  ],
+  [
+    /\bThe owner of this machine does not allow (.+?); they allow it with: outrigger-companion allow \w+/g,
+    'You do not allow $1; you can under Permissions',
+  ],
+  [/\bThe owner of this machine refuses\b/g, 'You refuse'],
+  [/\bThe owner of this machine allows\b/g, 'You allow'],
+  [/\bThe owner of this machine (?=[a-z]+(?:ed|ook)\b)/g, 'You '],
+  [/\bthe owner of this machine (was|is) asked\b/g, 'you were asked'],
+  [/\bthe owner of this machine (?=said\b)/g, 'you '],
+  [/^--hub must be\b/, 'The address must be'],
+  [/, or --insecure on a network that you trust/g, ', or agree to connect without encryption'],
+  [/; unpair it first, or use --force\b/g, '; agree to forget that hub, or unpair it under Settings first'],
+  [
+    /\b([Pp])air it again with: outrigger-companion pair CODE(?: --force)? --hub \S+/g,
+    '$1air it again: unpair it under Settings, then enter a new code',
+  ],
+  [
+    /\b([Pp])air (it first|it|again|anew),?(?: with)?: outrigger-companion pair CODE(?: --force)? --hub \S+/g,
+    '$1air $2',
+  ],
+];
+
+/** A message of the companion's in words for the window: it speaks to its owner, and names no option of a command line. */
+export function inOwnersWords(message: string): string {
+  let said = message;
+  for (const [pattern, words] of ownerWords) said = said.replace(pattern, words);
+  return said;
+}
