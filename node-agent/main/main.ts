@@ -18,10 +18,19 @@ import { hasScreen, leaveHub } from './unpair.ts';
 import { declareWindowScheme } from './window-scheme.ts';
 
 const quitDeadlineMs = 15_000;
+const maxWordsLength = 4_000;
 
 // A command needs no screen: as long as this file is awaited, Electron does not look for one.
 const command = commandWords(process.argv.slice(1), process.defaultApp);
 if (command !== null) await runCommandLine(command);
+
+// A page may open a link of any length, and words beyond some thousand characters end the app that they are handed to.
+if (process.argv.join(' ').length > maxWordsLength) {
+  process.stderr.write(
+    `outrigger-companion: more than ${maxWordsLength} characters on the command line are no start of this app.\n`,
+  );
+  process.exit(2);
+}
 
 // A start of the app: what must be settled before Electron is ready, and one app for each data folder.
 const asked = readArguments(process.argv.slice(1), process.env);

@@ -133,6 +133,12 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     }
   });
 
+  test('with a link of any length leaves the app that runs alone', async () => {
+    for (const length of [5_000, 20_000, 60_000])
+      expect(await app.again(`outrigger://pair?hub=https://a.example/${'x'.repeat(length)}&code=ABCD-EFGH`)).toBe(2);
+    expect((await app.companion())?.pid).toEqual(expect.any(Number));
+  });
+
   test('without a tray keeps its window when that is closed', async () => {
     expect((await app.appState()).hasTray).toBe(false);
     const { isDestroyed, isVisible } = await app.electron.evaluate(({ BrowserWindow }) => {
