@@ -42,6 +42,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'app',
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
           globalSetup: ['test/fixtures/electron-runtime.ts'],

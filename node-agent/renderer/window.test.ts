@@ -147,7 +147,7 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     const row = await opened.page.locator('.command-row').nth(1).textContent();
     for (const part of [
       'Run a program',
-      'Took too long',
+      'Ended: took too long',
       'timeout',
       'argv=["make"]',
       'It was ended.',
@@ -163,19 +163,20 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
 
   test('tells the owner in words for them what became of a command, and what they did themselves', async () => {
     const refused = (outcome: string, message: string, minutes: number) =>
-      anEntry({ type: 'system.run', outcome, message, time: minutesAgo(minutes) });
+      anEntry({ type: 'system.run', outcome, message, began: false, time: minutesAgo(minutes) });
     companion.history = [
       refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1),
       refused('denied_by_device', 'The owner of this machine was asked, and did not answer within 120 s.', 2),
       refused('paused', 'The owner of this machine paused the companion.', 3),
       anEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
+      anEntry({ type: 'system.run', outcome: 'paused', message: null, began: true, time: minutesAgo(5) }),
     ];
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Activity');
     await expect
       .poll(() => page.locator('.command-row .badge').allTextContents())
-      .toEqual(['You said no', 'Refused: you did not answer in time', 'Refused: you had paused']);
+      .toEqual(['You said no', 'Refused: you did not answer in time', 'Refused: you had paused', 'Ended: you paused']);
     expect(await page.locator('.command-row .message').allTextContents()).toEqual([
       'You said no.',
       'You were asked, and did not answer within 120 s.',

@@ -96,6 +96,8 @@ export class Companion {
   #declaresHeld = true;
   /** When the settings were written that are in force. */
   #watched: string | null | undefined;
+  /** Whether they could not be read at the last look. */
+  #isDoubted = false;
   /** When something of them ends by itself, in milliseconds since 1970. */
   #nextEnd: number | null = null;
   /** The hub's own switches, once it said them. */
@@ -381,9 +383,15 @@ export class Companion {
       const read = this.#options.folder.readSettings();
       this.#nextEnd = nextEnd(read, Date.now());
       ({ paused } = read);
+      this.#isDoubted = false;
       if (isFirst) return;
       this.#track(this.#dispatcher.applySettings(this.#options.folder.settingsInForce()));
     } catch (error) {
+      if (!this.#isDoubted) {
+        // An editor may be in the middle of writing it; meanwhile nothing begins.
+        [this.#isDoubted, this.#watched] = [true, isFirst ? undefined : 'doubted'];
+        return;
+      }
       this.#nextEnd = null;
       this.#connection.lastError = (error as Error).message;
       if (isFirst) return;

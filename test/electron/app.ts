@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { _electron } from 'playwright-core';
+import { _electron, errors } from 'playwright-core';
 import type { ElectronApplication, Page } from 'playwright-core';
 import type { AppState, WindowAnswer } from '../../shared/companion/app.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
@@ -30,6 +30,18 @@ export interface TestApp extends AsyncDisposable {
 }
 
 const startDeadlineMs = 30_000;
+const launchDeadlineMs = 20_000;
+const maxLaunches = 3;
+
+/** Now and then the inspector through which the app is driven does not get to it; then the app is started anew. */
+async function launch(options: Parameters<typeof _electron.launch>[0]): Promise<ElectronApplication> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await _electron.launch(options);
+    } catch (error) {
+      if (attempt === maxLaunches || !(error instanceof errors.TimeoutError)) throw error;
+    }
+}
 
 export interface AppOptions {
   args?: string[];
@@ -46,11 +58,11 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
   const env = { ...desktop.env, OUTRIGGER_COMPANION_HOME: dataFolder, ...options.env };
   const executablePath = options.executablePath ?? (electronPath as string);
   const args = [...electronArguments(options.asRoot), ...(options.args ?? [])];
-  const electron = await _electron.launch({
+  const electron = await launch({
     executablePath,
     args,
     env,
-    timeout: startDeadlineMs,
+    timeout: launchDeadlineMs,
     chromiumSandbox: !args.includes('--no-sandbox'),
   });
   const child = electron.process();
