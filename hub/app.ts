@@ -138,6 +138,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       version,
       identity,
       devices: nodes.secrets,
+      visitors: chat.visitors,
       offers: products,
       metrics,
       checks: {

@@ -23,6 +23,8 @@ export const errorCodes = {
   channel_secret_invalid: { status: 401, retryable: false },
   pairing_code_invalid: { status: 401, retryable: false },
   device_secret_invalid: { status: 401, retryable: false },
+  chat_token_invalid: { status: 401, retryable: false },
+  chat_token_expired: { status: 401, retryable: false },
   // 403: known, but not allowed
   missing_permission: { status: 403, retryable: false },
   wrong_product: { status: 403, retryable: false },
@@ -33,6 +35,7 @@ export const errorCodes = {
   origin_not_allowed: { status: 403, retryable: false },
   approver_required: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
+  visitor_blocked: { status: 403, retryable: false },
   // 404, 405, 408, 409, 413, 415, 416, 422, 426, 429
   not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
@@ -40,6 +43,9 @@ export const errorCodes = {
   conflict: { status: 409, retryable: false },
   version_conflict: { status: 409, retryable: false },
   conversation_closed: { status: 409, retryable: false },
+  newer_reply: { status: 409, retryable: false },
+  assignment_conflict: { status: 409, retryable: false },
+  rating_not_offered: { status: 409, retryable: false },
   email_taken: { status: 409, retryable: false },
   workspace_name_taken: { status: 409, retryable: false },
   command_ended: { status: 409, retryable: false },

@@ -14,7 +14,14 @@ import { sequences } from './automations/sequences.ts';
 import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
+import { chatAgents } from './chat/agents.ts';
+import { cannedReplies } from './chat/canned-replies.ts';
 import { chat } from './chat/chat.ts';
+import { chatFiles } from './chat/files.ts';
+import { inbox } from './chat/inbox.ts';
+import { chatStreams } from './chat/live.ts';
+import { chatPeople } from './chat/people.ts';
+import { visitorPage } from './chat/visitor-page.ts';
 import { audit } from './core/audit.ts';
 import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
@@ -28,6 +35,13 @@ import { webhooks } from './webhooks/webhooks.ts';
 /** Every operation of the hub, by id, but for those that become WebSockets, which no OpenAPI document can describe. */
 export const api = {
   ...chat,
+  ...inbox,
+  ...cannedReplies,
+  ...chatAgents,
+  ...chatFiles,
+  ...chatPeople,
+  ...visitorPage,
+  ...chatStreams,
   ...webhooks,
   ...workflows,
   ...sequences,

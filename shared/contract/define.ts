@@ -10,9 +10,19 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * Who may call: `public` nobody in particular, `token` an API token, `session` a signed-in person, `hook` an API token or a
- * webhook token, `channel` an API token, a channel's secret or its provider's signature, `pairing` a device that knows a pairing code, `device` a paired device, `platform` the platform's admin key.
+ * webhook token, `channel` an API token, a channel's secret or its provider's signature, `pairing` a device that knows a pairing code, `device` a paired device,
+ * `visitor` a person in a chat, `platform` the platform's admin key.
  */
-export type Caller = 'public' | 'token' | 'session' | 'hook' | 'channel' | 'pairing' | 'device' | 'platform';
+export type Caller =
+  | 'public'
+  | 'token'
+  | 'session'
+  | 'hook'
+  | 'channel'
+  | 'pairing'
+  | 'device'
+  | 'visitor'
+  | 'platform';
 
 export const products = ['chat', 'ai', 'automations', 'voice'] as const;
 export type Product = (typeof products)[number];
@@ -102,7 +112,7 @@ interface OperationShape {
   /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */
-  ipLimit?: 'sign-in' | 'claim' | 'hook';
+  ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat';
   /** Longest time that the handler may hold the request open, in seconds. */
   holdSeconds?: number;
 }

@@ -3,13 +3,14 @@ import { addressBlock } from '../rate-limiter/address-block.ts';
 import type { RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
 
 /** What a stranger may do so often: operations say it themselves, `page` is every page that asks the database. */
-export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'page';
+export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'page';
 
 /** Counts a request of an address. @throws AppError `rate_limited`. */
 export type AddressLimiter = (kind: AddressLimit, address: string) => Promise<void>;
 
 const claimsPerMinute = 60;
 const pagesPerMinute = 240;
+const chatsPerMinute = 120;
 
 /** Limits by address, or by /64 for IPv6, shared by all hub processes. */
 export function createAddressLimiter(
@@ -20,6 +21,7 @@ export function createAddressLimiter(
     'sign-in': limits.signIn,
     claim: claimsPerMinute,
     hook: limits.hook,
+    chat: chatsPerMinute,
     page: pagesPerMinute,
   };
   return async (kind, address) => {

@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { parseCookie } from 'cookie';
 import ipaddr from 'ipaddr.js';
 import { all as proxyAddresses } from 'proxy-addr';
+import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
 import { entitlementOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
 import type { OwnHosts } from './own-hosts.ts';
-import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity } from './principal.ts';
+import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 
 /** Who knows the credentials of callers. */
 export interface Authenticator {
@@ -31,9 +32,15 @@ export interface DeviceAuthenticator {
   recall(nodeId: string, secret: string): DeviceIdentity | null;
 }
 
+export interface VisitorAuthenticator {
+  /** Who presents the token of a visitor's session. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
+  authenticate(token: string): Promise<VisitorIdentity>;
+}
+
 export interface AuthDependencies {
   identity: Authenticator;
   devices: DeviceAuthenticator;
+  visitors: VisitorAuthenticator;
   platformAdminKey: string | null;
   hosts: OwnHosts;
 }
@@ -136,6 +143,12 @@ async function authenticateAs(
       return authenticateSession(deps, operation, request, params);
     case 'device':
       return authenticateDevice(deps, request, params);
+    case 'visitor': {
+      const token = bearerOf(request);
+      if (token === null)
+        throw new AppError('unauthenticated', 'Send the token of a visitor session as Authorization: Bearer.');
+      return { kind: 'visitor', ...(await deps.visitors.authenticate(token)) };
+    }
     case 'platform': {
       const presented = bearerOf(request);
       if (deps.platformAdminKey === null || presented === null || !equals(presented, deps.platformAdminKey)) {
@@ -151,7 +164,14 @@ async function authenticateAs(
 
 function bearerOf(request: IncomingMessage): string | null {
   const match = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
-  return match?.[1] ?? null;
+  return match?.[1] ?? bearerProtocolOf(request);
+}
+
+/** The token that a page offers as a subprotocol of the WebSocket that it asks for, because it can send no `Authorization` with one. */
+function bearerProtocolOf(request: IncomingMessage): string | null {
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') return null;
+  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
+  return offered.find((name) => name.startsWith(bearerProtocolPrefix))?.slice(bearerProtocolPrefix.length) ?? null;
 }
 
 function apiKeyOf(request: IncomingMessage): string {

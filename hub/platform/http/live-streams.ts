@@ -17,7 +17,7 @@ export interface LiveStream extends Disposable {
   signal: AbortSignal;
 }
 
-type KnownCaller = Extract<Principal, { kind: 'token' | 'session' }>;
+type KnownCaller = Extract<Principal, { kind: 'token' | 'session' | 'visitor' }>;
 
 /** What ends together: streams of one caller from one address under one right. */
 interface Group {

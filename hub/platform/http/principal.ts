@@ -31,6 +31,16 @@ export interface DeviceIdentity {
   secretHash: string;
 }
 
+/** A visitor in a chat. */
+export interface VisitorIdentity {
+  sessionId: string;
+  tenantId: string;
+  visitorId: string;
+  conversationId: string;
+  environment: 'live' | 'test';
+  expiresAt: Date;
+}
+
 /** Who calls an operation, as its declaration allows. */
 export type Principal =
   | ({ kind: 'token' } & TokenIdentity)
@@ -38,6 +48,7 @@ export type Principal =
   | { kind: 'webhook-token'; token: string }
   | { kind: 'channel-call' }
   | ({ kind: 'device' } & DeviceIdentity)
+  | ({ kind: 'visitor' } & VisitorIdentity)
   | { kind: 'public' };
 
 type PrincipalKinds = {
@@ -48,6 +59,7 @@ type PrincipalKinds = {
   channel: 'token' | 'channel-call';
   pairing: 'public';
   device: 'device';
+  visitor: 'visitor';
   platform: 'public';
 };
 
@@ -75,6 +87,8 @@ export function actorOf(principal: Principal): string {
       return `user:${principal.user.id}`;
     case 'device':
       return `node:${principal.nodeId}`;
+    case 'visitor':
+      return `visitor:${principal.visitorId}`;
     default:
       return principal.kind;
   }

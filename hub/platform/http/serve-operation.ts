@@ -140,7 +140,9 @@ async function carryOut(
   response.on('close', () => gone.abort(callerGone));
   // Whoever went away while all this was looked at does not go away again.
   if (response.destroyed) gone.abort(callerGone);
-  const lasts = operation.binaryResponse !== undefined && (principal.kind === 'token' || principal.kind === 'session');
+  const lasts =
+    operation.binaryResponse !== undefined &&
+    (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
   using stream = lasts
     ? options.streams.open(principal, `${operation.id} ${address}`, () =>
         authenticate(options.auth, operation, request, address, params as Record<string, string>),
@@ -245,8 +247,8 @@ export async function limitCaller(
   setHeader: (name: string, value: string) => void,
 ): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
-  if (principal.kind !== 'token' && principal.kind !== 'session') return;
-  const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `session:${principal.sessionId}`;
+  if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
+  const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `${principal.kind}:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));

@@ -4,7 +4,7 @@ import type { Metrics } from '../metrics.ts';
 import type { Platform } from '../open-platform.ts';
 import { createAddressLimiter } from './address-limits.ts';
 import { clientAddress } from './auth.ts';
-import type { Authenticator, DeviceAuthenticator } from './auth.ts';
+import type { Authenticator, DeviceAuthenticator, VisitorAuthenticator } from './auth.ts';
 import type { BodyLimits } from './body-watch.ts';
 import { createDeviceLimiter } from './device-limits.ts';
 import { createHubPages } from './hub-pages.ts';
@@ -44,6 +44,7 @@ export interface ServeOptions {
   version: string;
   identity: Authenticator;
   devices: DeviceAuthenticator;
+  visitors: VisitorAuthenticator;
   /** What each product has to be served. */
   offers: readonly Offer[];
   metrics: Metrics;
@@ -59,7 +60,7 @@ export async function serveHttp(
   stack: AsyncDisposableStack,
   { db, events, secrets, rateLimiter, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
-  { version, identity, devices, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
+  { version, identity, devices, visitors, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
   let url: string | null = null;
   const check = () => checkParts(checks);
@@ -85,7 +86,7 @@ export async function serveHttp(
       version,
       down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
     }),
-    auth: { identity, devices, platformAdminKey, hosts },
+    auth: { identity, devices, visitors, platformAdminKey, hosts },
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, shares: streams })),
     rateLimiter,

@@ -1,28 +1,41 @@
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChatEventFollower, Product } from '../../product.ts';
-import { conversationRoutes, Conversations } from './conversations/index.ts';
+import { Assignment } from './assignment/index.ts';
+import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
+import { createChatChanges } from './live/changes.ts';
+import { VisitorSessions } from './visitor-page/sessions.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
   events: ChatEvents;
+  visitors: VisitorSessions;
 }
 
 /** @param followers what other products do when something happens in a chat. */
-export function createChat({ db, cursors }: Platform, followers: readonly ChatEventFollower[]): Chat {
+export function createChat(
+  { db, cursors, events: hubEvents }: Platform,
+  followers: readonly ChatEventFollower[],
+): Chat {
   const events = createChatEvents(followers);
+  const changes = createChatChanges(hubEvents);
+  const conversationWriter = new ConversationWriter(events, changes);
+  const messageWriter = new MessageWriter(events, changes);
+  const assignment = new Assignment(conversationWriter);
+  const visitors = new VisitorSessions(db);
   return {
     events,
-    routes: conversationRoutes(new Conversations({ db, cursors, events })),
+    visitors,
+    routes: conversationRoutes(new Conversations({ db, cursors, conversationWriter, messageWriter, assignment })),
     retention: chatRetention,
   };
 }
 
 export const chatRetention: RowRetention = {
   // A link opens nothing once its day is over; so there are never more than those that the rate limits let be minted in a day.
-  expiring: [{ table: 'chat_links' }],
+  expiring: [{ table: 'chat_links' }, { table: 'chat_sessions' }],
   // Longer than any bill that is made of it: a year and a month.
   aged: [{ table: 'usage_events', days: 400 }],
 };

@@ -1,7 +1,10 @@
+import type { Presence } from '../../../shared/contract/chat/agent-shapes.ts';
+import type { ChatSettings } from '../../../shared/contract/chat/settings.ts';
 import type { ConversationStatus, Priority, SenderType } from '../../../shared/contract/chat/shapes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import {
   bigint,
+  boolean,
   customType,
   index,
   integer,
@@ -25,14 +28,18 @@ import {
 
 /** A transaction's id, which tells whether a snapshot sees what it wrote. */
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
+const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' });
 
-/** The site key under which a workspace's hosted page and widget are opened. */
+/** The site key under which a workspace's hosted page and widget are opened, and how it wants its chat. */
 export const chatWidgets = pgTable(
   'chat_widgets',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     siteKey: text('site_key').notNull(),
+    /** What was set of them; the rest is as it comes. */
+    settings: jsonb('settings').$type<Partial<ChatSettings>>().notNull().default({}),
+    settingsChangedAt: instant('settings_changed_at'),
     createdAt: createdAt(),
   },
   (table) => [
@@ -54,12 +61,17 @@ export const chatVisitors = pgTable(
     phone: text('phone'),
     attributes: jsonb('attributes').$type<JsonObject>().notNull(),
     lastSeenAt: instant('last_seen_at'),
+    lastAddress: text('last_address'),
+    blockedAt: instant('blocked_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [
     uniqueIndex('chat_visitors_external').on(table.tenantId, table.externalId),
     index('chat_visitors_tenant').on(table.tenantId, table.id),
+    index('chat_visitors_blocked')
+      .on(table.tenantId, table.id)
+      .where(sql`${table.blockedAt} IS NOT NULL`),
     ...policies(),
   ],
 );
@@ -85,6 +97,16 @@ export const chatConversations = pgTable(
     lastSeq: integer('last_seq').notNull().default(0),
     /** Of the events that were told of it. */
     lastEvent: bigint('last_event', { mode: 'number' }).notNull().default(0),
+    /** Up to which message each side has read. */
+    visitorReadSeq: integer('visitor_read_seq').notNull().default(0),
+    agentReadSeq: integer('agent_read_seq').notNull().default(0),
+    /** The newest message of an agent or the API: of whoever replies without having seen it. */
+    lastReplySeq: integer('last_reply_seq').notNull().default(0),
+    snoozedUntil: instant('snoozed_until'),
+    assignedAt: instant('assigned_at'),
+    closedAt: instant('closed_at'),
+    /** How often it was closed: each closing is rated by itself. */
+    closings: integer('closings').notNull().default(0),
     lastMessageAt: instant('last_message_at'),
     /** By what lists are ordered: the last message, or the making where there is none. */
     movedAt: instant('moved_at').notNull().defaultNow(),
@@ -105,6 +127,22 @@ export const chatConversations = pgTable(
     index('chat_conversations_source').on(table.tenantId, table.source, table.movedAt, table.id),
     index('chat_conversations_mover').on(table.tenantId, table.movedBy),
     index('chat_conversations_visitor').on(table.visitorId, table.movedAt),
+    index('chat_conversations_changed').on(table.tenantId, table.updatedAt),
+    index('chat_conversations_assigned')
+      .on(table.tenantId, table.assignedUserId, table.movedAt, table.id)
+      .where(sql`${table.status} IN ('open', 'pending')`),
+    index('chat_conversations_unassigned')
+      .on(table.tenantId, table.movedAt, table.id)
+      .where(sql`${table.status} IN ('open', 'pending') AND ${table.assignedUserId} IS NULL`),
+    index('chat_conversations_unread')
+      .on(table.tenantId, table.movedAt, table.id)
+      .where(sql`${table.unreadCount} > 0`),
+    index('chat_conversations_snoozed')
+      .on(table.snoozedUntil)
+      .where(sql`${table.snoozedUntil} IS NOT NULL`),
+    index('chat_conversations_closed')
+      .on(table.tenantId, table.movedAt)
+      .where(sql`${table.status} = 'closed'`),
     ...policies(),
   ],
 );
@@ -125,6 +163,8 @@ export const chatMessages = pgTable(
     senderType: text('sender_type').$type<SenderType>().notNull(),
     senderId: text('sender_id'),
     clientId: text('client_id'),
+    /** Its words, each after the short name of its workspace, so that a search reads the entries of no other. */
+    words: tsvector('words'),
     /** The transaction that wrote it. */
     writtenBy: transactionId('written_by')
       .notNull()
@@ -137,6 +177,7 @@ export const chatMessages = pgTable(
     uniqueIndex('chat_messages_client')
       .on(table.conversationId, table.senderType, table.senderId, table.clientId)
       .where(sql`${table.clientId} IS NOT NULL`),
+    index('chat_messages_words').using('gin', table.words),
     ...policies(),
   ],
 );
@@ -162,6 +203,145 @@ export const chatLinks = pgTable(
     index('chat_links_expiry').on(table.expiresAt),
     index('chat_links_conversation').on(table.conversationId),
     index('chat_links_visitor').on(table.visitorId),
+    ...policies(),
+  ],
+);
+
+/** Sessions of visitors, each in one conversation; only the SHA-256 of a token is kept. */
+export const chatSessions = pgTable(
+  'chat_sessions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    visitorId: uuid('visitor_id')
+      .notNull()
+      .references(() => chatVisitors.id, { onDelete: 'cascade' }),
+    tokenHash: bytea('token_hash').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    unique('chat_sessions_token').on(table.tokenHash),
+    index('chat_sessions_expiry').on(table.expiresAt),
+    index('chat_sessions_conversation').on(table.conversationId),
+    index('chat_sessions_visitor').on(table.visitorId),
+    ...policies(),
+  ],
+);
+
+/** Files of conversations; one that no message names yet is removed after a day. */
+export const chatFiles = pgTable(
+  'chat_files',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    messageId: uuid('message_id').references(() => chatMessages.id, { onDelete: 'cascade' }),
+    /** `visitor:<id>` or `user:<id>`: only who sent it may put it into a message. */
+    sentBy: text('sent_by').notNull(),
+    /** Among those of its message. */
+    position: integer('position').notNull().default(0),
+    name: text('name').notNull(),
+    contentType: text('content_type').notNull(),
+    bytes: integer('bytes').notNull(),
+    /** Where its bytes lie. */
+    blobKey: text('blob_key').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('chat_files_message').on(table.messageId, table.position),
+    index('chat_files_conversation').on(table.conversationId),
+    index('chat_files_loose')
+      .on(table.createdAt)
+      .where(sql`${table.messageId} IS NULL`),
+    index('chat_files_tenant').on(table.tenantId, table.id),
+    ...policies(),
+  ],
+);
+
+/** How a closing of a conversation was for its visitor. */
+export const chatRatings = pgTable(
+  'chat_ratings',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    closing: integer('closing').notNull(),
+    score: integer('score').notNull(),
+    comment: text('comment').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('chat_ratings_closing').on(table.conversationId, table.closing),
+    index('chat_ratings_tenant').on(table.tenantId, table.id),
+    ...policies(),
+  ],
+);
+
+export const chatCannedReplies = pgTable(
+  'chat_canned_replies',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    shortcut: text('shortcut').notNull(),
+    content: text('content').notNull(),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('chat_canned_replies_shortcut').on(table.tenantId, table.shortcut),
+    index('chat_canned_replies_tenant').on(table.tenantId, table.id),
+    ...policies(),
+  ],
+);
+
+/** What agents have begun to write; one each in a conversation. */
+export const chatDrafts = pgTable(
+  'chat_drafts',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    userId: uuid('user_id').notNull(),
+    content: text('content').notNull(),
+    private: boolean('private').notNull(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('chat_drafts_user').on(table.conversationId, table.userId),
+    index('chat_drafts_tenant').on(table.tenantId, table.userId),
+    ...policies(),
+  ],
+);
+
+/** Who of a workspace takes conversations. Its row is locked by whoever assigns. */
+export const chatAgents = pgTable(
+  'chat_agents',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id').notNull(),
+    presence: text('presence').$type<Presence>().notNull().default('online'),
+    /** When a live connection of theirs was seen last; every process says so of its own. */
+    seenAt: instant('seen_at'),
+    /** When they got a conversation last. */
+    assignedAt: instant('assigned_at'),
+    createdAt: createdAt(),
+    updatedAt: updatedAt(),
+  },
+  (table) => [
+    unique('chat_agents_user').on(table.tenantId, table.userId),
+    index('chat_agents_seen').on(table.seenAt),
     ...policies(),
   ],
 );

@@ -72,8 +72,16 @@ export type Visitor = z.output<typeof visitor>;
 
 export const attachment = named(
   'ChatAttachment',
-  z.object({ id, name: z.string(), contentType: z.string(), bytes: z.int() }),
+  z.object({
+    id,
+    name: z.string(),
+    contentType: z.string().describe('By what the file holds, not by its name'),
+    bytes: z.int(),
+  }),
 );
+export type ChatAttachment = z.output<typeof attachment>;
+export const maxFileBytes = 10 * 1024 * 1024;
+export const maxFilesPerMessage = 5;
 
 /** A message as everybody but agents sees it: private notes are none of them. */
 export const message = named(
@@ -91,6 +99,29 @@ export const message = named(
   }),
 );
 export type ChatMessage = z.output<typeof message>;
+
+/** How a conversation was for its visitor, given after it was closed. */
+export const rating = named(
+  'ChatRating',
+  z.object({ score: z.int().min(1).max(5), comment: z.string(), createdAt: timestamp, updatedAt: timestamp }),
+);
+export const maxRatingComment = 2_000;
+/** For how long after it was closed a conversation can be rated, and for how long a rating can be changed. */
+export const ratingDays = 14;
+export const ratingChangeHours = 24;
+
+export const attachmentIds = z
+  .array(id)
+  .max(maxFilesPerMessage, `must name at most ${maxFilesPerMessage} files`)
+  .default([])
+  .describe('Files that were sent for this conversation and are in no message yet');
+
+/** Content that may be empty where files are sent with it. */
+export const contentOrFiles = <Body extends { content: string; attachmentIds: string[] }>({
+  content,
+  attachmentIds: files,
+}: Body) => content !== '' || files.length > 0;
+export const needsContent = { path: ['content'], message: 'must not be empty without attachmentIds' };
 
 /** What a visitor's attributes may become: merged one level deep, where null deletes a key. */
 export const attributesPatch = jsonObject.describe(

@@ -28,6 +28,7 @@ const securitySchemes: Record<string, Json> = {
     description: "The webhook.token of a workflow's trigger",
   },
   deviceSecret: { type: 'http', scheme: 'bearer', description: 'What a claim answers, once' },
+  visitorSession: { type: 'http', scheme: 'bearer', description: 'What /widget/v1/token answers a page' },
   platformKey: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_KEY' },
 };
 
@@ -39,6 +40,7 @@ const callerSecurity: Record<Caller, Json[]> = {
   hook: [{ apiKey: [] }, { apiKeyHeader: [] }, { webhookToken: [] }],
   channel: [{ webhookToken: [] }, { apiKey: [] }, { apiKeyHeader: [] }],
   device: [{ deviceSecret: [] }],
+  visitor: [{ visitorSession: [] }],
   platform: [{ platformKey: [] }],
 };
 
@@ -50,6 +52,8 @@ const tagDescriptions: Record<string, string> = {
   Flows: 'The ledger entry that a run and its retries share.',
   'Inbound hook': 'Starts workflows from outside.',
   'Live Chat': 'Hosted chats: sessions for people, their conversations, messages and visitors.',
+  'Live Chat inbox': 'What agents do: conversations, replies and notes, the people who write, search and settings.',
+  'Live Chat page': 'What the hosted page and the widget ask of the hub for one visitor.',
   Webhooks: 'Addresses that get what happens in chats, signed, and what became of each delivery.',
   Approvals: 'What waits for a person, and what they decided.',
   Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',

@@ -14,14 +14,20 @@ export interface ConversationRow {
   environment: 'live' | 'test';
   unread_count: number;
   last_seq: number;
+  last_position: number;
   last_event: string;
+  visitor_read_seq: number;
+  agent_read_seq: number;
+  snoozed_until: Date | null;
+  closed_at: Date | null;
+  closings: number;
   last_message_at: Date | null;
   created_at: Date;
   updated_at: Date;
 }
 
 export const conversationColumns =
-  'id, visitor_id, name, source, status, priority, assigned_user_id, environment, unread_count, last_seq, last_event, last_message_at, created_at, updated_at';
+  'id, visitor_id, name, source, status, priority, assigned_user_id, environment, unread_count, last_seq, last_position, last_event, visitor_read_seq, agent_read_seq, snoozed_until, closed_at, closings, last_message_at, created_at, updated_at';
 
 export const presentConversation = (row: ConversationRow): Conversation => ({
   id: row.id,
@@ -61,27 +67,55 @@ export const presentVisitor = (row: VisitorRow): Visitor => ({
   last_seen_at: row.last_seen_at?.toISOString() ?? null,
 });
 
+interface FileOfMessage {
+  id: string;
+  name: string;
+  contentType: string;
+  bytes: number;
+}
+
+/** A message or a note. */
 export interface MessageRow {
   id: string;
   conversation_id: string;
-  seq: number;
+  position: number;
+  /** Null for a note. */
+  seq: number | null;
   content: string;
   sender_type: SenderType;
   sender_id: string | null;
   client_id: string | null;
   created_at: Date;
+  files: FileOfMessage[];
 }
 
-export const messageColumns = 'id, conversation_id, seq, content, sender_type, sender_id, client_id, created_at';
+/** A message that everybody of the conversation may see. */
+export type PublicMessageRow = MessageRow & { seq: number };
 
-export const presentMessage = (row: MessageRow): ChatMessage => ({
+export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at,
+  coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
+    FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
+
+export const presentMessage = (row: PublicMessageRow): ChatMessage => ({
   id: row.id,
   conversationId: row.conversation_id,
   seq: row.seq,
   content: row.content,
   senderType: row.sender_type,
   senderId: row.sender_id,
-  attachments: [],
+  attachments: row.files,
   clientId: row.client_id,
   createdAt: row.created_at.toISOString(),
 });
+
+/** A row that came as JSON, with its instants as such. */
+export function dated<Row extends { created_at: Date }>(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      (name.endsWith('_at') || name.endsWith('_until')) && value !== null
+        ? new Date(value as unknown as string)
+        : value,
+    ]),
+  ) as Row;
+}

@@ -1,14 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { chat as resource } from '../../../../shared/contract/chat/chat.ts';
-import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
-import { AppError, notFound } from '../../../../shared/errors.ts';
+import { notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatEvents } from '../events/index.ts';
+import type { Assignment } from '../assignment/index.ts';
+import type { ChatActor } from './actor.ts';
 import { listConversations } from './conversation-list.ts';
+import type { ConversationWriter } from './conversation-writes.ts';
+import type { MessageWriter, NewMessage } from './message-writes.ts';
 import {
   conversationColumns,
   messageColumns,
@@ -17,7 +19,7 @@ import {
   presentVisitor,
   visitorColumns,
 } from './rows.ts';
-import type { ConversationRow, MessageRow, VisitorRow } from './rows.ts';
+import type { ConversationRow, PublicMessageRow, VisitorRow } from './rows.ts';
 import { knowVisitor } from './visitors.ts';
 
 type MintBody = z.output<typeof resource.createChatSession.body>;
@@ -25,25 +27,12 @@ type CreateBody = z.output<typeof resource.createChatConversation.body>;
 
 const linkHours = 24;
 
-/** Who does something in a chat, and whether it is one of a test. */
-export interface ChatActor {
-  /** `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
-  actor: string;
-  environment: 'live' | 'test';
-}
-
-/** What somebody writes. */
-export interface NewMessage {
-  content: string;
-  clientId?: string | undefined;
-  senderType: SenderType;
-  senderId: string | null;
-}
-
 export interface ConversationsDependencies {
   db: Database;
   cursors: Cursors;
-  events: ChatEvents;
+  conversationWriter: ConversationWriter;
+  messageWriter: MessageWriter;
+  assignment: Assignment;
 }
 
 /** Conversations, their messages, and the people who write. */
@@ -125,7 +114,7 @@ export class Conversations {
     const rows = await this.#deps.db.read(tenantId, async (tx) => {
       const [conversation, messages] = await Promise.all([
         tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
-        tx.query<MessageRow>(
+        tx.query<PublicMessageRow>(
           'list_messages',
           `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
           [id, Math.min(Number(after), 2_147_483_647), limit + 1],
@@ -147,10 +136,10 @@ export class Conversations {
    */
   async send(tenantId: string, id: string, message: NewMessage, actor: ChatActor) {
     const { row, committed } = await this.#deps.db.workspace(tenantId, (tx) =>
-      this.#write(tx, tenantId, id, message, actor),
+      this.#deps.messageWriter.write(tx, tenantId, id, message, actor),
     );
     committed();
-    return presentMessage(row);
+    return presentMessage(row as PublicMessageRow);
   }
 
   async visitors(tenantId: string, { externalId, ...query }: z.output<typeof resource.listChatVisitors.query>) {
@@ -178,100 +167,27 @@ export class Conversations {
     return readPage(cursors, `chat-visitors:${tenantId}`, query, read, presentVisitor);
   }
 
+  /** Opens a conversation, and gives it to an agent where the workspace has that done. */
   async #open(
     tx: Transaction,
     tenantId: string,
-    given: { name: string; source: string; priority: string; visitor: VisitorRow | null },
-    { actor, environment }: ChatActor,
+    given: Parameters<ConversationWriter['open']>[2],
+    actor: ChatActor,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
-    const { rows } = await tx.query<ConversationRow>(
-      'open_conversation',
-      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 1) RETURNING ${conversationColumns}`,
-      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment],
-    );
-    const conversation = rows[0] as ConversationRow;
-    const committed = await this.#deps.events.emit(tx, 'conversation.created', {
-      tenantId,
-      sequence: 1,
-      environment,
-      actor,
-      conversation: presentConversation(conversation),
-      ...(given.visitor === null ? {} : { visitor: presentVisitor(given.visitor) }),
-    });
-    return { conversation, committed };
+    const opened = await this.#deps.conversationWriter.open(tx, tenantId, given, actor);
+    const assigned = await this.#deps.assignment.auto(tx, tenantId, opened.conversation, actor.environment);
+    return {
+      conversation: assigned?.conversation ?? opened.conversation,
+      committed: () => {
+        opened.committed();
+        assigned?.committed();
+      },
+    };
   }
-
-  async #write(
-    tx: Transaction,
-    tenantId: string,
-    id: string,
-    { content, clientId = undefined, senderType, senderId }: NewMessage,
-    { actor, environment }: ChatActor,
-  ): Promise<{ row: MessageRow; committed: () => void }> {
-    const [locked, known] = await Promise.all([
-      tx.query<{ status: string }>(
-        'lock_conversation',
-        'SELECT status FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
-        [id],
-      ),
-      // Looked for once the row is ours: whoever sent the same has committed by then.
-      tx.query<MessageRow>(
-        'find_sent_message',
-        `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND sender_type = $2 AND sender_id IS NOT DISTINCT FROM $3 AND client_id = $4 AND seq IS NOT NULL`,
-        [id, senderType, senderId, clientId ?? null],
-      ),
-    ]);
-    const status = locked.rows[0]?.status;
-    if (status === undefined) throw notFound('conversation', id);
-    const [sent] = known.rows;
-    if (sent !== undefined) return { row: sent, committed: () => undefined };
-    if (status === 'closed')
-      throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
-    const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
-      'write_message',
-      `WITH moved AS (
-         UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
-           unread_count = unread_count + CASE WHEN $5 = 'visitor' THEN 1 ELSE 0 END,
-           last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = now()
-         FROM (SELECT clock_timestamp() AS at) t WHERE id = $2 RETURNING chat_conversations.*
-       ), written AS (
-         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at)
-         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at FROM moved RETURNING ${messageColumns}
-       )
-       SELECT to_jsonb(w) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
-       FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`,
-      [newId(), id, tenantId, content, senderType, senderId, clientId ?? null],
-    );
-    const [written] = rows;
-    if (written === undefined) throw new Error('a message was not written');
-    const { message, conversation, visitor } = written;
-    const row = dated(message);
-    const committed = await this.#deps.events.emit(tx, 'message.created', {
-      tenantId,
-      sequence: Number(conversation.last_event),
-      environment,
-      actor,
-      conversation: presentConversation(dated(conversation)),
-      message: presentMessage(row),
-      ...(visitor === null ? {} : { visitor: presentVisitor(dated(visitor)) }),
-    });
-    return { row, committed };
-  }
-}
-
-/** A row that came as JSON, with its instants as such. */
-function dated<Row extends { created_at: Date }>(row: Row): Row {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [
-      name,
-      name.endsWith('_at') && value !== null ? new Date(value as unknown as string) : value,
-    ]),
-  ) as Row;
 }
 
 /** The site key of a workspace, made with its first link. */
-async function siteKeyOf(tx: Transaction, tenantId: string): Promise<string> {
+export async function siteKeyOf(tx: Transaction, tenantId: string): Promise<string> {
   const find = () =>
     tx.query<{ site_key: string }>('find_site_key', 'SELECT site_key FROM chat_widgets WHERE tenant_id = $1', [
       tenantId,

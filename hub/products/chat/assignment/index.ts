@@ -1,0 +1,1 @@
+export { Assignment, awaySeconds } from './assignment.ts';

@@ -1,0 +1,217 @@
+import type { ConversationStatus, Priority } from '../../../../shared/contract/chat/shapes.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ChatEvents } from '../events/index.ts';
+import type { ChatChanges } from '../live/changes.ts';
+import type { ChatActor } from './actor.ts';
+import { conversationColumns, presentConversation, presentVisitor, visitorColumns } from './rows.ts';
+import type { ConversationRow, VisitorRow } from './rows.ts';
+
+export interface ConversationChange {
+  status?: ConversationStatus | undefined;
+  priority?: Priority | undefined;
+  name?: string | undefined;
+  /** Null ends a rest. */
+  snoozedUntil?: string | null | undefined;
+}
+
+export interface ChangedConversation {
+  conversation: ConversationRow;
+  /** Whether it is open again that was not. */
+  hasReopened: boolean;
+  committed: () => void;
+}
+
+interface Assignee extends Record<string, unknown> {
+  id: string;
+  email: string;
+}
+
+/** Opens and changes conversations, each in the transaction of its caller, under the conversation's lock. */
+export class ConversationWriter {
+  readonly #events: ChatEvents;
+  readonly #changes: ChatChanges;
+
+  constructor(events: ChatEvents, changes: ChatChanges) {
+    this.#events = events;
+    this.#changes = changes;
+  }
+
+  async open(
+    tx: Transaction,
+    tenantId: string,
+    given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null },
+    { actor, environment }: ChatActor,
+    depth = 0,
+  ): Promise<{ conversation: ConversationRow; committed: () => void }> {
+    const { rows } = await tx.query<ConversationRow>(
+      'open_conversation',
+      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 1) RETURNING ${conversationColumns}`,
+      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment],
+    );
+    const conversation = rows[0] as ConversationRow;
+    const told = await this.#events.emit(
+      tx,
+      'conversation.created',
+      {
+        tenantId,
+        sequence: 1,
+        environment,
+        actor,
+        conversation: presentConversation(conversation),
+        ...(given.visitor === null ? {} : { visitor: presentVisitor(given.visitor) }),
+      },
+      depth,
+    );
+    return { conversation, committed: this.#toTell(tenantId, conversation.id, told) };
+  }
+
+  /** Locks a conversation for whoever changes it. @throws AppError `not_found`. */
+  async lock(tx: Transaction, id: string): Promise<ConversationRow> {
+    const { rows } = await tx.query<ConversationRow>(
+      'lock_whole_conversation',
+      `SELECT ${conversationColumns} FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE`,
+      [id],
+    );
+    const [row] = rows;
+    if (row === undefined) throw notFound('conversation', id);
+    return row;
+  }
+
+  /** Changes a conversation; each closing tells `conversation.closed` once. @throws AppError `not_found`. */
+  async change(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    change: ConversationChange,
+    actor: ChatActor,
+    depth = 0,
+  ): Promise<ChangedConversation> {
+    const before = await this.lock(tx, id);
+    const status = change.status ?? before.status;
+    const isClosing = status === 'closed' && before.status !== 'closed';
+    const { rows } = await tx.query<ConversationRow>(
+      'change_conversation',
+      `UPDATE chat_conversations SET status = $2, priority = coalesce($3, priority), name = coalesce($4, name),
+         snoozed_until = CASE WHEN $2 IN ('resolved', 'closed') THEN NULL WHEN $5 THEN $6::timestamptz ELSE snoozed_until END,
+         closed_at = CASE WHEN $7 THEN clock_timestamp() WHEN $2 = 'closed' THEN closed_at END,
+         closings = closings + $7::boolean::int, last_event = last_event + $7::boolean::int, updated_at = clock_timestamp()
+       WHERE id = $1 RETURNING ${conversationColumns}`,
+      [
+        id,
+        status,
+        change.priority ?? null,
+        change.name ?? null,
+        change.snoozedUntil !== undefined,
+        change.snoozedUntil ?? null,
+        isClosing,
+      ],
+    );
+    const conversation = rows[0] as ConversationRow;
+    const told = isClosing
+      ? await this.#events.emit(
+          tx,
+          'conversation.closed',
+          await this.#payload(tx, tenantId, conversation, actor),
+          depth,
+        )
+      : () => undefined;
+    return {
+      conversation,
+      hasReopened: conversation.status === 'open' && before.status !== 'open',
+      committed: this.#toTell(tenantId, id, told),
+    };
+  }
+
+  /**
+   * Assigns a conversation, or takes it back.
+   * @param from who must have it now, null for nobody; undefined for whoever.
+   * @throws AppError `not_found`, `assignment_conflict`, `validation_failed` for somebody who is no member.
+   */
+  async assign(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    { userId, from }: { userId: string | null; from?: string | null | undefined },
+    actor: ChatActor,
+    depth = 0,
+  ): Promise<ChangedConversation> {
+    const before = await this.lock(tx, id);
+    if (from !== undefined && before.assigned_user_id !== from)
+      throw new AppError(
+        'assignment_conflict',
+        before.assigned_user_id === null
+          ? `The conversation ${id} is assigned to nobody now.`
+          : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'somebody else'} (${before.assigned_user_id}) now.`,
+      );
+    if (before.assigned_user_id === userId)
+      return { conversation: before, hasReopened: false, committed: () => undefined };
+    const assignee = userId === null ? null : await findMember(tx, userId);
+    if (assignee === undefined) {
+      const message = `must be a member of this workspace; ${userId} is none`;
+      throw new AppError('validation_failed', `body.userId ${message}.`, {
+        details: [{ path: 'body.userId', message }],
+      });
+    }
+    const { rows } = await tx.query<ConversationRow>(
+      'assign_conversation',
+      `WITH busy AS (UPDATE chat_agents SET assigned_at = clock_timestamp() WHERE tenant_id = $3 AND user_id = $2)
+       UPDATE chat_conversations SET assigned_user_id = $2, assigned_at = clock_timestamp(), last_event = last_event + 1, updated_at = clock_timestamp()
+       WHERE id = $1 RETURNING ${conversationColumns}`,
+      [id, userId, tenantId],
+    );
+    const conversation = rows[0] as ConversationRow;
+    const told = await this.#events.emit(
+      tx,
+      'conversation.assigned',
+      { ...(await this.#payload(tx, tenantId, conversation, actor)), assignee },
+      depth,
+    );
+    return { conversation, hasReopened: false, committed: this.#toTell(tenantId, id, told) };
+  }
+
+  /** Takes the next number of a conversation's events, for one that changes nothing else of it. */
+  async nextEvent(tx: Transaction, id: string): Promise<ConversationRow> {
+    const { rows } = await tx.query<ConversationRow>(
+      'next_conversation_event',
+      `UPDATE chat_conversations SET last_event = last_event + 1, updated_at = clock_timestamp() WHERE id = $1 RETURNING ${conversationColumns}`,
+      [id],
+    );
+    const [row] = rows;
+    if (row === undefined) throw notFound('conversation', id);
+    return row;
+  }
+
+  async #payload(tx: Transaction, tenantId: string, conversation: ConversationRow, { actor, environment }: ChatActor) {
+    const visitor =
+      conversation.visitor_id === null
+        ? undefined
+        : (
+            await tx.query<VisitorRow>('read_visitor', `SELECT ${visitorColumns} FROM chat_visitors WHERE id = $1`, [
+              conversation.visitor_id,
+            ])
+          ).rows[0];
+    return {
+      tenantId,
+      sequence: Number(conversation.last_event),
+      environment,
+      actor,
+      conversation: presentConversation(conversation),
+      ...(visitor === undefined ? {} : { visitor: presentVisitor(visitor) }),
+    };
+  }
+
+  #toTell(tenantId: string, id: string, told: () => void): () => void {
+    return () => {
+      told();
+      this.#changes.tell(tenantId, id, { kind: 'conversation' });
+    };
+  }
+}
+
+async function findMember(tx: Transaction, userId: string): Promise<Assignee | undefined> {
+  const { rows } = await tx.query<Assignee>('find_member', 'SELECT id, email FROM users WHERE id = $1', [userId]);
+  return rows[0];
+}

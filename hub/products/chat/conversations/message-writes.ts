@@ -1,0 +1,195 @@
+import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ChatEvents } from '../events/index.ts';
+import type { ChatChanges } from '../live/changes.ts';
+import { wordsOf } from '../search/words.ts';
+import type { ChatActor } from './actor.ts';
+import { dated, messageColumns, presentConversation, presentMessage, presentVisitor } from './rows.ts';
+import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
+
+/** What somebody writes. */
+export interface NewMessage {
+  content: string;
+  clientId?: string | undefined;
+  senderType: SenderType;
+  senderId: string | null;
+  /** A note that only agents see; it moves no conversation, and no webhook tells of it. */
+  private?: boolean;
+  /** Files that the sender sent for this conversation. */
+  attachmentIds?: readonly string[];
+  /** As whom the sender sent those, such as `visitor:<id>`. */
+  sentBy?: string;
+  /** The newest message that the sender has seen, where a colleague's newer reply is to stop this one. */
+  lastSeenSeq?: number | undefined;
+}
+
+export interface WrittenMessage {
+  row: MessageRow;
+  /** Whether it was there before. */
+  isRepeated: boolean;
+  /** Whether it made a conversation open again that was pending or resolved. */
+  hasReopened: boolean;
+  committed: () => void;
+}
+
+interface Locked {
+  status: ConversationRow['status'];
+  newer_reply: string | null;
+}
+
+/** Writes messages, each in the transaction of its caller, under the lock of its conversation. */
+export class MessageWriter {
+  readonly #events: ChatEvents;
+  readonly #changes: ChatChanges;
+
+  constructor(events: ChatEvents, changes: ChatChanges) {
+    this.#events = events;
+    this.#changes = changes;
+  }
+
+  /**
+   * Writes a message; the same `clientId` of the same sender again is the message that there is.
+   * @param depth runs that led to it: 0 for what a person did.
+   * @throws AppError `not_found`, `conversation_closed`, `newer_reply`, `validation_failed`.
+   */
+  async write(
+    tx: Transaction,
+    tenantId: string,
+    id: string,
+    given: NewMessage,
+    { actor, environment }: ChatActor,
+    depth = 0,
+  ): Promise<WrittenMessage> {
+    const { content, clientId, senderType, senderId, lastSeenSeq } = given;
+    const isNote = given.private === true;
+    const files = given.attachmentIds ?? [];
+    const [locked, known] = await Promise.all([
+      tx.query<Locked>(
+        'lock_conversation',
+        `SELECT status, (SELECT m.sender_id FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type IN ('agent', 'api', 'ai')
+           AND m.sender_id IS DISTINCT FROM $3 ORDER BY m.seq DESC LIMIT 1) AS newer_reply
+         FROM chat_conversations c WHERE id = $1 FOR NO KEY UPDATE`,
+        [id, lastSeenSeq ?? 2_147_483_647, senderId],
+      ),
+      // Looked for once the row is ours: whoever sent the same has committed by then.
+      clientId === undefined
+        ? { rows: [] }
+        : tx.query<MessageRow>(
+            'find_sent_message',
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND sender_type = $2 AND sender_id IS NOT DISTINCT FROM $3 AND client_id = $4`,
+            [id, senderType, senderId, clientId],
+          ),
+    ]);
+    const [conversationNow] = locked.rows;
+    if (conversationNow === undefined) throw notFound('conversation', id);
+    const [sent] = known.rows;
+    if (sent !== undefined) return { row: sent, isRepeated: true, hasReopened: false, committed: () => undefined };
+    if (conversationNow.status === 'closed' && !isNote)
+      throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
+    if (conversationNow.newer_reply !== null && !isNote)
+      throw new AppError(
+        'newer_reply',
+        'A colleague has replied since you looked; read that first, and send this again with the seq of the newest message as lastSeenSeq.',
+      );
+    const messageId = newId();
+    const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
+      isNote ? 'write_note' : 'write_message',
+      isNote ? writeNote : writeMessage,
+      [messageId, id, tenantId, content, senderType, senderId, clientId ?? null, wordsOf(tenantId, content)],
+    );
+    const [written] = rows;
+    if (written === undefined) throw new Error('a message was not written');
+    if (files.length > 0) await attach(tx, id, messageId, files, given.sentBy ?? actor);
+    const { visitor } = written;
+    const conversation = dated(written.conversation);
+    const row: MessageRow =
+      files.length === 0
+        ? { ...dated(written.message), files: [] }
+        : ((
+            await tx.query<MessageRow>('read_message', `SELECT ${messageColumns} FROM chat_messages WHERE id = $1`, [
+              messageId,
+            ])
+          ).rows[0] as MessageRow);
+    const told = isNote
+      ? () => undefined
+      : await this.#events.emit(
+          tx,
+          'message.created',
+          {
+            tenantId,
+            sequence: Number(conversation.last_event),
+            environment,
+            actor,
+            conversation: presentConversation(conversation),
+            message: presentMessage(row as PublicMessageRow),
+            ...(visitor === null ? {} : { visitor: presentVisitor(dated(visitor)) }),
+          },
+          depth,
+        );
+    return {
+      row,
+      isRepeated: false,
+      hasReopened: conversation.status !== conversationNow.status,
+      committed: () => {
+        told();
+        this.#changes.tell(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
+      },
+    };
+  }
+}
+
+const answerOf = `SELECT to_jsonb(w) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
+       FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
+const writtenColumns = 'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at';
+
+// A visitor's message opens again what is not closed, and ends its rest; an agent who replies has read what came before.
+const writeMessage = `WITH moved AS (
+         UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
+           unread_count = CASE $5::text WHEN 'visitor' THEN unread_count + 1 WHEN 'agent' THEN 0 ELSE unread_count END,
+           agent_read_seq = CASE WHEN $5 = 'agent' THEN last_seq + 1 ELSE agent_read_seq END,
+           visitor_read_seq = CASE WHEN $5 = 'visitor' THEN last_seq + 1 ELSE visitor_read_seq END,
+           last_reply_seq = CASE WHEN $5 IN ('agent', 'api', 'ai') THEN last_seq + 1 ELSE last_reply_seq END,
+           status = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN 'open' ELSE status END,
+           snoozed_until = CASE WHEN $5 = 'visitor' THEN NULL ELSE snoozed_until END,
+           last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)
+         FROM (SELECT clock_timestamp() AS at) t WHERE id = $2 RETURNING chat_conversations.*
+       ), written AS (
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words)
+         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at, array_to_tsvector($8::text[]) FROM moved RETURNING ${writtenColumns}
+       ), seen AS (
+         UPDATE chat_visitors SET last_seen_at = now() FROM moved WHERE chat_visitors.id = moved.visitor_id AND $5 = 'visitor'
+       )
+       ${answerOf}`;
+
+const writeNote = `WITH moved AS (
+         UPDATE chat_conversations SET last_position = last_position + 1, updated_at = clock_timestamp()
+         WHERE id = $2 RETURNING chat_conversations.*
+       ), written AS (
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words)
+         SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]) FROM moved RETURNING ${writtenColumns}
+       )
+       ${answerOf}`;
+
+/** Puts files into their message, in the order in which they are named. @throws AppError `validation_failed`. */
+async function attach(
+  tx: Transaction,
+  conversationId: string,
+  messageId: string,
+  files: readonly string[],
+  sentBy: string,
+): Promise<void> {
+  const { rowCount } = await tx.query(
+    'attach_files',
+    `UPDATE chat_files f SET message_id = $1, position = n.position
+     FROM unnest($2::uuid[]) WITH ORDINALITY AS n (id, position)
+     WHERE f.id = n.id AND f.conversation_id = $3 AND f.sent_by = $4 AND f.message_id IS NULL`,
+    [messageId, files, conversationId, sentBy],
+  );
+  if (rowCount === files.length) return;
+  const message = 'must each name a file once that you sent for this conversation and that is in no message yet';
+  throw new AppError('validation_failed', `body.attachmentIds ${message}.`, {
+    details: [{ path: 'body.attachmentIds', message }],
+  });
+}

@@ -1,0 +1,25 @@
+import type { Events } from '../../../platform/events/events.ts';
+
+/** What changed of a conversation. Those who follow it look for themselves what that is: an event may be lost, and nothing that must not be. */
+export type ChatChange =
+  | { kind: 'message'; position: number; seq: number | null }
+  | { kind: 'conversation' }
+  | { kind: 'read'; who: 'visitor' | 'agent'; seq: number }
+  /** It is erased. */
+  | { kind: 'removed' }
+  /** Sessions of its visitor ended. */
+  | { kind: 'access' };
+
+/** Tells all processes what changed; call it after the commit. */
+export interface ChatChanges {
+  tell(tenantId: string, conversationId: string, change: ChatChange): void;
+}
+
+/** Topic of all that changes in the chats of a workspace; a family, so that a process follows all with one entry. */
+export const chatTopicFamily = 'chat:';
+
+export const createChatChanges = (events: Events): ChatChanges => ({
+  tell(tenantId, conversationId, change) {
+    void events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
+  },
+});

@@ -1,0 +1,1 @@
+export { completeSettings, readSettings } from './settings.ts';

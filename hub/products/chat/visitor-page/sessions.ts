@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import { newId } from '../../../platform/ids.ts';
+
+/** How long a session holds; a page renews it while its visitor is there, in minutes. */
+export const sessionMinutes = 60;
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest();
+
+/** The sessions of visitors, each of which opens one conversation. */
+export class VisitorSessions {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Who presents a session token, in one round trip. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
+  async authenticate(token: string): Promise<VisitorIdentity> {
+    const [row] = await this.#db.systemStatement<{
+      id: string;
+      tenant_id: string;
+      visitor_id: string;
+      conversation_id: string;
+      environment: 'live' | 'test';
+      expires_at: Date;
+      is_over: boolean;
+      is_blocked: boolean;
+      entitlements: Record<Entitlement, boolean>;
+    }>(
+      'find_visitor_session',
+      `SELECT s.id, s.tenant_id, s.visitor_id, s.conversation_id, c.environment, s.expires_at, s.expires_at <= now() AS is_over,
+         v.blocked_at IS NOT NULL AS is_blocked, t.entitlements
+       FROM chat_sessions s JOIN chat_conversations c ON c.id = s.conversation_id JOIN chat_visitors v ON v.id = s.visitor_id
+         JOIN tenants t ON t.id = s.tenant_id WHERE s.token_hash = $1`,
+      [hashOf(token)],
+    );
+    if (row === undefined) throw tokenInvalid();
+    if (row.is_over) throw new AppError('chat_token_expired', 'This visitor session is over; open the chat again.');
+    if (row.is_blocked) throw visitorBlocked();
+    if (!row.entitlements.conversations_suite)
+      throw new AppError('product_not_entitled', 'This workspace is not entitled to conversations_suite.');
+    return {
+      sessionId: row.id,
+      tenantId: row.tenant_id,
+      visitorId: row.visitor_id,
+      conversationId: row.conversation_id,
+      environment: row.environment,
+      expiresAt: row.expires_at,
+    };
+  }
+
+  /** Begins a session of a visitor in a conversation; its token is shown this once. */
+  async begin(
+    tx: Transaction,
+    tenantId: string,
+    { visitorId, conversationId }: { visitorId: string; conversationId: string },
+  ): Promise<{ token: string; expiresAt: Date }> {
+    const token = `cvs_${randomBytes(32).toString('base64url')}`;
+    const { rows } = await tx.query<{ expires_at: Date }>(
+      'begin_visitor_session',
+      `INSERT INTO chat_sessions (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at)
+       VALUES ($1, $2, $3, $4, $5, now() + make_interval(mins => $6)) RETURNING expires_at`,
+      [newId(), tenantId, conversationId, visitorId, hashOf(token), sessionMinutes],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('a session was not written');
+    return { token, expiresAt: row.expires_at };
+  }
+}
+
+export const tokenInvalid = () =>
+  new AppError('chat_token_invalid', 'This chat link or session counts no more; ask for a new link.');
+export const visitorBlocked = () => new AppError('visitor_blocked', 'This chat is closed to you.');

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { id, named, timestamp } from '../common.ts';
+import { conversation, message, rating, visitor } from './shapes.ts';
+
+/** What agents see of Live Chat, and nobody else: private notes among it. */
+
+export const inboxViews = ['all', 'mine', 'unassigned', 'open', 'pending', 'snoozed', 'resolved', 'closed'] as const;
+export type InboxView = (typeof inboxViews)[number];
+
+export const presences = ['online', 'away'] as const;
+export type Presence = (typeof presences)[number];
+
+export const inboxConversation = named(
+  'InboxConversation',
+  z.object({
+    ...conversation.shape,
+    environment: z.enum(['live', 'test']),
+    snoozedUntil: timestamp.nullable(),
+    lastSeq: z.int().describe('Of its newest message'),
+    lastPosition: z.int().describe('Of what was written last, notes included'),
+    lastMessage: z
+      .object({
+        content: z.string().describe('The first 200 characters'),
+        senderType: z.string(),
+        createdAt: timestamp,
+      })
+      .nullable(),
+    visitorName: z.string().nullable(),
+    visitorVerified: z.boolean().describe('Whether a token of the workspace said who it is; an e-mail never does'),
+    visitorReadSeq: z.int().describe('Up to which message the visitor has read'),
+    agentReadSeq: z.int().describe('Up to which message an agent has read'),
+  }),
+);
+export type InboxConversation = z.output<typeof inboxConversation>;
+
+export const inboxMessage = named(
+  'InboxMessage',
+  z.object({
+    ...message.shape,
+    seq: z.int().nullable().describe('Null for a private note'),
+    position: z.int().describe('Counts all that is written in a conversation, notes included'),
+    private: z.boolean(),
+  }),
+);
+export type InboxMessage = z.output<typeof inboxMessage>;
+
+export const chatAgent = named(
+  'ChatAgent',
+  z.object({
+    userId: id,
+    email: z.string(),
+    presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
+    openConversations: z.int(),
+  }),
+);
+export type ChatAgent = z.output<typeof chatAgent>;
+
+export const cannedReply = named(
+  'CannedReply',
+  z.object({
+    id,
+    shortcut: z.string(),
+    content: z.string(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+);
+export type CannedReply = z.output<typeof cannedReply>;
+
+export const draft = named('ChatDraft', z.object({ content: z.string(), private: z.boolean(), updatedAt: timestamp }));
+
+export const inboxVisitor = named(
+  'InboxVisitor',
+  z.object({
+    ...visitor.shape,
+    verified: z.boolean(),
+    blockedAt: timestamp.nullable(),
+    lastAddress: z.string().nullable().describe('Without its last part, unless the settings keep it whole'),
+  }),
+);
+export type InboxVisitor = z.output<typeof inboxVisitor>;
+
+export const inboxDetail = named(
+  'InboxConversationDetail',
+  z.object({
+    ...inboxConversation.shape,
+    visitor: inboxVisitor.nullable(),
+    draft: draft.nullable().describe('Your own'),
+    rating: rating.nullable().describe('Of the last closing'),
+    viewers: z.array(id).describe('Users who look at it now'),
+  }),
+);

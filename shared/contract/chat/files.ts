@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { id } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { attachment, chatText, maxFileBytes } from './shapes.ts';
+
+/** Files of conversations, from both sides. */
+
+const params = z.strictObject({ tenantId: id, id });
+const agent = {
+  tag: 'Live Chat inbox',
+  callers: ['session'],
+  role: 'agent',
+  entitlement: 'conversations_suite',
+} as const;
+const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
+
+export const chatFiles = defineResource({
+  uploadInboxFile: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/files',
+    summary: 'Send a file, for a message to come',
+    description:
+      'The body is the file; `name` its name. Pictures, PDF, text and sound of at most 10 MiB, told by their content. What no message names within a day is removed.',
+    params,
+    query: z.strictObject({ name: chatText(1, 200) }),
+    upload: true,
+    bodyLimitBytes: maxFileBytes,
+    response: attachment,
+    errors: ['payload_too_large', 'unsupported_media_type', 'storage_full'],
+  },
+  getInboxFile: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/files/{id}',
+    summary: 'Download a file of a conversation',
+    params,
+    binaryResponse: 'application/octet-stream',
+    response: z.any(),
+  },
+  uploadVisitorFile: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/files',
+    summary: 'Send a file, for a message to come',
+    query: z.strictObject({ name: chatText(1, 200) }),
+    upload: true,
+    bodyLimitBytes: maxFileBytes,
+    response: attachment,
+    errors: ['payload_too_large', 'unsupported_media_type', 'storage_full', 'conversation_closed', 'rate_limited'],
+  },
+  getVisitorFile: {
+    ...visitorOnly,
+    method: 'GET',
+    path: '/widget/v1/files/{id}',
+    summary: 'Download a file of the conversation',
+    params: z.strictObject({ id }),
+    binaryResponse: 'application/octet-stream',
+    response: z.any(),
+  },
+});

@@ -1,0 +1,217 @@
+import { z } from 'zod';
+import { id, instant, listQuery, named, page, text } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { draft, inboxConversation, inboxDetail, inboxMessage, inboxViews } from './agent-shapes.ts';
+import {
+  attachmentIds,
+  chatText,
+  clientId,
+  contentOrFiles,
+  conversationStatuses,
+  maxMessageLength,
+  needsContent,
+  priorities,
+  source,
+} from './shapes.ts';
+
+/** What agents do with conversations. */
+
+const tenantParams = z.strictObject({ tenantId: id });
+const params = tenantParams.extend({ id });
+const agent = {
+  tag: 'Live Chat inbox',
+  callers: ['session'],
+  role: 'agent',
+  entitlement: 'conversations_suite',
+} as const;
+
+const status = z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`);
+const priority = z.enum(priorities, `must be one of ${priorities.join(', ')}`);
+const view = z.enum(inboxViews, `must be one of ${inboxViews.join(', ')}`);
+const userId = id.nullable().describe('A member of the workspace; null for nobody');
+const snoozedUntil = instant
+  .nullable()
+  .describe('Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now');
+const yesOrNo = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
+
+const position = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,9})$/, 'must be the position of a message')
+  .optional();
+
+/** What can be changed of a conversation but who it is assigned to. */
+const changes = {
+  status: status.optional(),
+  priority: priority.optional(),
+  snoozedUntil: snoozedUntil.optional(),
+};
+
+export const inbox = defineResource({
+  listInboxConversations: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/conversations',
+    summary: 'List the conversations of a view',
+    description:
+      'By their last message, newest first; a walk shows each once. `mine` and `unassigned` are open or pending and not snoozed, `open` and `pending` not snoozed either.',
+    params: tenantParams,
+    query: listQuery.extend({
+      cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
+      view: view.default('all'),
+      assignedUserId: id.optional(),
+      visitorId: id.optional(),
+      priority: priority.optional(),
+      source: source.optional(),
+      unread: yesOrNo.optional().describe('`true` for those with messages that no agent has read'),
+    }),
+    response: page(inboxConversation),
+  },
+  countInboxConversations: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/counts',
+    summary: 'Count the conversations of each view',
+    params: tenantParams,
+    response: named(
+      'InboxCounts',
+      z.object({
+        ...(Object.fromEntries(inboxViews.map((name) => [name, z.int()])) as Record<
+          (typeof inboxViews)[number],
+          z.ZodInt
+        >),
+        unread: z.int().describe('Conversations, of whatever view, with messages that no agent has read'),
+      }),
+    ),
+  },
+  getInboxConversation: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/conversations/{id}',
+    summary: 'Show a conversation',
+    params,
+    response: inboxDetail,
+  },
+  updateInboxConversation: {
+    ...agent,
+    method: 'PATCH',
+    path: '/tenants/{tenantId}/chat/conversations/{id}',
+    summary: 'Change status, priority, name or snooze',
+    params,
+    body: z.strictObject({ ...changes, name: chatText(1, 200).optional() }),
+    response: inboxConversation,
+  },
+  assignInboxConversation: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/assign',
+    summary: 'Assign a conversation, or take it back',
+    description:
+      'With `from` only if it is still assigned so: of two who assign at once one is told `assignment_conflict`, with who has it now.',
+    params,
+    body: z.strictObject({ userId, from: userId.optional() }),
+    response: inboxConversation,
+    errors: ['assignment_conflict'],
+  },
+  changeInboxConversations: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/bulk',
+    summary: 'Change up to 100 conversations',
+    description: 'Each by itself: what fails is told beside what was done.',
+    params: tenantParams,
+    body: z
+      .strictObject({
+        ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
+        ...changes,
+        assignedUserId: userId.optional(),
+      })
+      .refine(({ ids, ...rest }) => Object.values(rest).some((value) => value !== undefined) && ids.length > 0, {
+        path: [],
+        message: 'must change something: status, priority, snoozedUntil or assignedUserId',
+      }),
+    response: named(
+      'InboxBulkAnswer',
+      z.object({
+        results: z.array(
+          z.object({ id, ok: z.boolean(), code: z.string().nullable(), message: z.string().nullable() }),
+        ),
+      }),
+    ),
+  },
+  listInboxMessages: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
+    summary: 'List what was written in a conversation, private notes included',
+    description:
+      'Oldest first, from `after` on; with `before` the last ones before that position, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
+    params,
+    query: z
+      .strictObject({ limit: listQuery.shape.limit, after: position, before: position })
+      .refine(({ after, before }) => after === undefined || before === undefined, {
+        path: ['before'],
+        message: 'must be left out where after is given',
+      }) as unknown as z.ZodObject<{
+      limit: typeof listQuery.shape.limit;
+      after: typeof position;
+      before: typeof position;
+    }>,
+    response: page(inboxMessage),
+  },
+  sendInboxMessage: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
+    summary: 'Reply, or leave a private note',
+    description:
+      'With `lastSeenSeq` a reply is refused once as `newer_reply` when a colleague has replied since; send it again with the new one. A reply ends your draft.',
+    params,
+    body: z
+      .strictObject({
+        content: chatText(0, maxMessageLength),
+        private: z.boolean().default(false),
+        clientId: clientId.optional(),
+        attachmentIds,
+        lastSeenSeq: z.int().min(0).optional(),
+      })
+      .refine(contentOrFiles, needsContent),
+    response: inboxMessage,
+    errors: ['conversation_closed', 'newer_reply'],
+  },
+  readInboxConversation: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/read',
+    summary: 'Mark messages as read by agents',
+    params,
+    body: z.strictObject({ seq: z.int().min(0).describe('Up to this message') }),
+    response: inboxConversation,
+  },
+  showInboxActivity: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/activity',
+    summary: 'Say that you look at a conversation, and whether you type',
+    description: 'Holds for 20 seconds. Over the live connection, frames say the same.',
+    params,
+    body: z.strictObject({ viewing: z.boolean(), typing: z.boolean().default(false) }),
+    response: named('InboxActivity', z.object({ viewers: z.array(id) })),
+  },
+  putInboxDraft: {
+    ...agent,
+    method: 'PUT',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/draft',
+    summary: 'Keep a draft of yours; an empty one is removed',
+    params,
+    body: z.strictObject({ content: chatText(0, maxMessageLength), private: z.boolean().default(false) }),
+    response: draft,
+  },
+  revokeInboxLinks: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
+    summary: 'End all links and visitor sessions of a conversation',
+    params,
+    response: named('RevokedLinks', z.object({ revoked: z.int() })),
+  },
+});

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { id, named, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { inboxConversation, inboxMessage, presences } from './agent-shapes.ts';
+import { message } from './shapes.ts';
+import { visitorConversation } from './visitor-page.ts';
+
+/**
+ * The live protocol: a WebSocket, an event stream where those are blocked, and the plain reads where both are. What it tells may be lost;
+ * `sync` and `after` repair every gap. Each frame is a JSON text with a `type`; fields and types that are not known are left out of account.
+ */
+export const visitorProtocol = 'outrigger.chat.visitor.v1';
+export const agentProtocol = 'outrigger.chat.agent.v1';
+/** A page can send no `Authorization` with a WebSocket: its token is offered as a further subprotocol that begins so. */
+export const bearerProtocolPrefix = 'bearer.';
+
+export const maxChatFrameBytes = 64 * 1024;
+export const syncSeconds = 15;
+/** Whoever hears nothing for so long has lost the connection, in seconds. */
+export const chatSilenceSeconds = 45;
+/** What may wait for a reader, in bytes. */
+export const maxChatBufferBytes = 1024 * 1024;
+
+export const chatCloseCodes = {
+  notUnderstood: 4400,
+  /** The token or the session counts no more. */
+  revoked: 4401,
+  /** More than its reader took. */
+  tooSlow: 4408,
+  tooMany: 4429,
+} as const;
+
+/** What a visitor's page sends. */
+export const visitorRequestFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello'), after: z.int().min(0) }),
+  z.object({ type: z.literal('typing'), typing: z.boolean() }),
+  z.object({ type: z.literal('read'), seq: z.int().min(0) }),
+]);
+
+const errorFrame = z.object({ type: z.literal('error'), code: z.string(), message: z.string() });
+
+/** What it hears. */
+export const visitorFrame = named(
+  'VisitorFrame',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('message'), message }),
+    z
+      .object({ type: z.literal('delta'), id: z.string(), text: z.string() })
+      .describe('Of an answer that is being written'),
+    z.object({
+      type: z.literal('typing'),
+      who: z.enum(['agent', 'ai']),
+      name: z.string().nullable(),
+      typing: z.boolean(),
+    }),
+    z.object({ type: z.literal('read'), who: z.enum(['visitor', 'agent']), seq: z.int() }),
+    z.object({ type: z.literal('presence'), agentOnline: z.boolean() }),
+    z.object({ type: z.literal('conversation'), conversation: visitorConversation }),
+    z.object({ type: z.literal('sync'), lastSeq: z.int(), status: z.string() }),
+    errorFrame,
+  ]),
+);
+export type VisitorFrame = z.output<typeof visitorFrame>;
+
+/** What an agent's inbox sends. */
+export const agentRequestFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('hello') }),
+  z.object({ type: z.literal('view'), conversationId: id.nullable().describe('Null: none') }),
+  z.object({ type: z.literal('typing'), conversationId: id, typing: z.boolean() }),
+  z.object({ type: z.literal('presence'), presence: z.enum(presences) }),
+]);
+
+/** What it hears, of all conversations of the workspace. */
+export const agentFrame = named(
+  'AgentFrame',
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('message'), message: inboxMessage }),
+    z.object({ type: z.literal('conversation'), conversation: inboxConversation }),
+    z.object({ type: z.literal('removed'), conversationId: id }),
+    z.object({
+      type: z.literal('typing'),
+      conversationId: id,
+      who: z.enum(['visitor', 'agent', 'ai']),
+      userId: id.nullable(),
+      typing: z.boolean(),
+    }),
+    z.object({ type: z.literal('read'), conversationId: id, who: z.enum(['visitor', 'agent']), seq: z.int() }),
+    z.object({ type: z.literal('presence'), userId: id, presence: z.enum([...presences, 'offline']) }),
+    z.object({ type: z.literal('viewers'), conversationId: id, userIds: z.array(id) }),
+    z
+      .object({
+        type: z.literal('sync'),
+        at: timestamp,
+        changed: z.array(z.object({ id, lastPosition: z.int(), status: z.string(), updatedAt: timestamp })),
+        complete: z.boolean().describe('False where more changed than are named: look at the lists again'),
+      })
+      .describe('Every 15 seconds: the conversations that changed in the last 45'),
+    errorFrame,
+  ]),
+);
+export type AgentFrame = z.output<typeof agentFrame>;
+
+const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
+const agent = {
+  tag: 'Live Chat inbox',
+  callers: ['session'],
+  role: 'agent',
+  entitlement: 'conversations_suite',
+} as const;
+
+/** The two that become WebSockets, which no OpenAPI document can describe. */
+export const chatSockets = defineResource({
+  connectVisitor: {
+    ...visitorOnly,
+    method: 'GET',
+    path: '/widget/v1/live',
+    summary: 'Open the live connection of a visitor',
+    socket: { protocol: visitorProtocol, maxFrameBytes: maxChatFrameBytes },
+    response: z.never(),
+    errors: ['upgrade_required'],
+  },
+  connectAgent: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/live',
+    summary: 'Open the live connection of an agent',
+    params: z.strictObject({ tenantId: id }),
+    socket: { protocol: agentProtocol, maxFrameBytes: maxChatFrameBytes },
+    response: z.never(),
+    errors: ['upgrade_required'],
+  },
+});
+
+export const chatStreams = defineResource({
+  streamVisitorEvents: {
+    ...visitorOnly,
+    method: 'GET',
+    path: '/widget/v1/events',
+    summary: 'Follow a conversation as server-sent events, where WebSockets are blocked',
+    description:
+      'Each event is a frame of the live protocol, named by its `type`. `Last-Event-ID`, or `after`, is the `seq` of the last message that was seen.',
+    query: z.strictObject({
+      after: z
+        .string()
+        .regex(/^(0|[1-9]\d{0,9})$/, 'must be the seq of a message')
+        .optional(),
+    }),
+    binaryResponse: 'text/event-stream',
+    streamedEvent: visitorFrame,
+    response: z.any(),
+    holdSeconds: 600,
+  },
+  streamInboxEvents: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/events',
+    summary: 'Follow the inbox as server-sent events, where WebSockets are blocked',
+    params: z.strictObject({ tenantId: id }),
+    binaryResponse: 'text/event-stream',
+    streamedEvent: agentFrame,
+    response: z.any(),
+    holdSeconds: 600,
+  },
+});

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { deleted, id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { inboxConversation, inboxMessage, inboxVisitor } from './agent-shapes.ts';
+import { chatSettings } from './settings.ts';
+import { attributesPatch, chatText, rating } from './shapes.ts';
+
+/** Search, the people who write, and how a workspace wants its chat. */
+
+const tenantParams = z.strictObject({ tenantId: id });
+const params = tenantParams.extend({ id });
+const agent = {
+  tag: 'Live Chat inbox',
+  callers: ['session'],
+  role: 'agent',
+  entitlement: 'conversations_suite',
+} as const;
+const admin = { ...agent, role: 'admin' } as const;
+
+const partialSettings = chatSettings.partial();
+
+export const chatPeople = defineResource({
+  searchInbox: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/search',
+    summary: 'Search what was written, in any script',
+    description:
+      'Newest first: messages and notes that hold every word of `q`, the last of which may be the beginning of one. Chinese, Japanese, Thai and the like are found in the midst of a text.',
+    params: tenantParams,
+    query: listQuery.extend({ q: chatText(1, 200), private: z.enum(['true', 'false']).optional() }),
+    response: page(
+      named(
+        'InboxHit',
+        z.object({
+          message: inboxMessage,
+          conversationName: z.string(),
+          highlights: z
+            .array(z.object({ start: z.int(), end: z.int() }))
+            .describe('Places of the words in `message.content`, in UTF-16 units, as programs slice texts'),
+        }),
+      ),
+    ),
+  },
+  listInboxVisitors: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/visitors',
+    summary: 'List visitors',
+    params: tenantParams,
+    query: listQuery.extend({ blocked: z.enum(['true', 'false'], 'must be true or false').optional() }),
+    response: page(inboxVisitor),
+  },
+  getInboxVisitor: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/visitors/{id}',
+    summary: 'Show a visitor with their newest conversations',
+    params,
+    response: named(
+      'InboxVisitorDetail',
+      z.object({ ...inboxVisitor.shape, conversations: z.array(inboxConversation).describe('The newest 20') }),
+    ),
+  },
+  updateInboxVisitor: {
+    ...agent,
+    method: 'PATCH',
+    path: '/tenants/{tenantId}/chat/visitors/{id}',
+    summary: 'Change what is known of a visitor',
+    params,
+    body: z.strictObject({
+      displayName: chatText(1, 200).nullable().optional(),
+      email: z.email('must be an email address').max(254, 'must have at most 254 characters').nullable().optional(),
+      phone: text(1, 40).nullable().optional(),
+      attributes: attributesPatch.optional(),
+    }),
+    response: inboxVisitor,
+  },
+  blockInboxVisitor: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/visitors/{id}/block',
+    summary: 'Block a visitor: their links and sessions end, and new ones are refused',
+    params,
+    response: inboxVisitor,
+  },
+  unblockInboxVisitor: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/visitors/{id}/unblock',
+    summary: 'Let a blocked visitor write again',
+    params,
+    response: inboxVisitor,
+  },
+  exportInboxVisitor: {
+    ...admin,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/visitors/{id}/export',
+    summary: 'Export all that is kept of a visitor',
+    description: 'As JSON lines: the visitor first, then each conversation followed by its messages and ratings.',
+    params,
+    binaryResponse: 'application/x-ndjson',
+    response: z.any(),
+  },
+  eraseInboxVisitor: {
+    ...admin,
+    method: 'DELETE',
+    path: '/tenants/{tenantId}/chat/visitors/{id}',
+    summary: 'Erase a visitor with conversations, messages and files',
+    description: 'The audit log says that it was done, and nothing of what was erased.',
+    params,
+    response: deleted,
+  },
+  listChatRatings: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/ratings',
+    summary: 'List how conversations were rated',
+    params: tenantParams,
+    query: listQuery,
+    response: page(named('InboxRating', z.object({ id, conversationId: id, ...rating.shape }))),
+  },
+  getChatSettings: {
+    ...agent,
+    method: 'GET',
+    path: '/tenants/{tenantId}/chat/settings',
+    summary: 'Show the settings of Live Chat',
+    params: tenantParams,
+    response: named(
+      'ChatSettingsAnswer',
+      z.object({
+        ...chatSettings.shape,
+        siteKey: z.string(),
+        snippet: z.string().describe('To put on the sites that are allowed'),
+        updatedAt: timestamp.nullable(),
+      }),
+    ),
+  },
+  putChatSettings: {
+    ...admin,
+    method: 'PUT',
+    path: '/tenants/{tenantId}/chat/settings',
+    summary: 'Change the settings of Live Chat',
+    description: 'What is left out stays as it is.',
+    params: tenantParams,
+    body: partialSettings,
+    response: named(
+      'ChatSettingsSaved',
+      z.object({ ...chatSettings.shape, siteKey: z.string(), snippet: z.string(), updatedAt: timestamp.nullable() }),
+    ),
+  },
+});

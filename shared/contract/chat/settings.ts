@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { named, text } from '../common.ts';
+import { chatText } from './shapes.ts';
+
+/** How a workspace wants its Live Chat. */
+
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+
+const isTimeZone = (name: string) => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+};
+
+/** As browsers write origins: no path, no default port, a host in lower case and ASCII. */
+const origin = z
+  .url({
+    protocol: /^https?$/,
+    normalize: false,
+    error: 'must be an origin such as https://www.example.org',
+  })
+  .regex(
+    /^https?:\/\/(?:[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
+    'must be an origin such as https://www.example.org, without a path',
+  )
+  .refine((value) => !/^http:.*[^\]:]:80$|^https:.*[^\]:]:443$/.test(value), 'must leave the default port out');
+
+const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time from 00:00 to 24:00');
+const period = z
+  .strictObject({ day: z.enum(weekdays), from: clock, to: clock })
+  .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be later than from' });
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .int(`must be a whole number from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
+    .min(least, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
+    .max(most, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`);
+
+export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
+export type ChatLocale = (typeof chatLocales)[number];
+
+export const chatSettings = named(
+  'ChatSettings',
+  z.strictObject({
+    title: chatText(1, 60).describe('What the page and the widget are headed with'),
+    greeting: chatText(0, 500).describe('Shown above an empty conversation; empty for none'),
+    colour: z
+      .string()
+      .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #0b5fff')
+      .describe('Of the launcher and of what the visitor wrote'),
+    locale: z
+      .enum(chatLocales, `must be one of ${chatLocales.join(', ')}`)
+      .nullable()
+      .describe("Null for the visitor's own language where the page speaks it, else English"),
+    allowedOrigins: z
+      .array(origin)
+      .max(50, 'must name at most 50 origins')
+      .describe('Sites that may show the widget; none when empty'),
+    allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+    preChat: z
+      .strictObject({
+        name: z.enum(['off', 'optional', 'required']),
+        email: z.enum(['off', 'optional', 'required']),
+      })
+      .describe('What the page asks of a visitor without a token; it identifies nobody'),
+    businessHours: z
+      .strictObject({
+        timeZone: text(1, 60).refine(isTimeZone, 'must be a time zone such as Europe/Berlin'),
+        periods: z.array(period).max(50, 'must name at most 50 periods'),
+        awayMessage: chatText(0, 500),
+      })
+      .nullable()
+      .describe('Null when somebody is there around the clock'),
+    autoAssignment: z
+      .strictObject({
+        enabled: z.boolean(),
+        capacity: wholeNumber(1, 1_000).describe('Open conversations that one agent gets at most by it'),
+        returnToPool: z.boolean().describe('Whether the open conversations of an agent who is away go to others'),
+      })
+      .describe(
+        'New and reopened conversations go to the agent online with the fewest open ones, then the longest idle',
+      ),
+    ratings: z.boolean().describe('Whether visitors are asked how it was'),
+    retentionDays: wholeNumber(1, 3_650)
+      .nullable()
+      .describe('Closed conversations are erased so many days after their last message; null keeps them'),
+    keepAddresses: z.boolean().describe("Whether visitors' addresses are kept whole; else without their last part"),
+  }),
+);
+export type ChatSettings = z.output<typeof chatSettings>;
+
+export const defaultChatSettings: ChatSettings = {
+  title: 'Chat with us',
+  greeting: '',
+  colour: '#0b5fff',
+  locale: null,
+  allowedOrigins: [],
+  allowAnonymous: false,
+  preChat: { name: 'optional', email: 'optional' },
+  businessHours: null,
+  autoAssignment: { enabled: false, capacity: 20, returnToPool: false },
+  ratings: true,
+  retentionDays: null,
+  keepAddresses: false,
+};

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+import { chatLocales } from './settings.ts';
+import {
+  attachmentIds,
+  chatText,
+  clientId,
+  contentOrFiles,
+  conversationStatuses,
+  maxMessageLength,
+  maxRatingComment,
+  message,
+  needsContent,
+  rating,
+} from './shapes.ts';
+
+/** What the hosted page and the widget ask of the hub: that of one visitor in one conversation. */
+
+const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
+const anybody = { tag: 'Live Chat page', callers: ['public'], ipLimit: 'chat' } as const;
+
+export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_...`');
+
+/** What the page shows of its workspace. */
+const pageSettings = named(
+  'ChatPageSettings',
+  z.object({
+    title: z.string(),
+    greeting: z.string(),
+    colour: z.string(),
+    locale: z.enum(chatLocales).nullable(),
+    allowAnonymous: z.boolean(),
+    preChat: z.object({
+      name: z.enum(['off', 'optional', 'required']),
+      email: z.enum(['off', 'optional', 'required']),
+    }),
+    ratings: z.boolean(),
+    open: z.boolean().describe('Whether these are business hours'),
+    awayMessage: z.string().describe('Empty while it is open'),
+  }),
+);
+export type ChatPageSettings = z.output<typeof pageSettings>;
+
+/** A conversation as its visitor sees it. */
+export const visitorConversation = named(
+  'VisitorConversation',
+  z.object({
+    id,
+    status: z.enum(conversationStatuses),
+    lastSeq: z.int(),
+    visitorReadSeq: z.int(),
+    agentReadSeq: z.int(),
+    agentName: z.string().nullable().describe('Of whoever it is assigned to'),
+    agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
+    closedAt: timestamp.nullable(),
+    rating: rating.nullable().describe('Of the last closing'),
+    ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
+  }),
+);
+export type VisitorConversation = z.output<typeof visitorConversation>;
+
+export const visitorSession = named(
+  'VisitorSession',
+  z.object({
+    token: z.string().describe('Sent as `Authorization: Bearer`'),
+    expiresAt: timestamp,
+    visitorId: id,
+    conversation: visitorConversation,
+    settings: pageSettings,
+  }),
+);
+export type VisitorSession = z.output<typeof visitorSession>;
+
+const seq = z.string().regex(/^(0|[1-9]\d{0,9})$/, 'must be the seq of a message');
+
+export const visitorPage = defineResource({
+  getChatPage: {
+    ...anybody,
+    method: 'GET',
+    path: '/widget/v1/page',
+    summary: 'What the page of a site key looks like',
+    query: z.strictObject({ siteKey }),
+    response: pageSettings,
+  },
+  openVisitorSession: {
+    ...anybody,
+    method: 'POST',
+    path: '/widget/v1/token',
+    summary: 'Exchange a link token for a session token, or begin as nobody',
+    description:
+      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one.',
+    body: z.strictObject({
+      siteKey,
+      token: text(1, 200).optional().describe('Of the link, or of `boot`'),
+      name: chatText(1, 200).optional().describe('What an anonymous visitor calls themselves'),
+      email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
+    }),
+    response: visitorSession,
+    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated'],
+  },
+  renewVisitorSession: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/renew',
+    summary: 'Renew a session token while the visitor is there',
+    description: 'The old one holds for a minute more.',
+    response: visitorSession,
+  },
+  endVisitorSession: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/end',
+    summary: 'End a session',
+    response: named('VisitorSessionEnded', z.object({ ended: z.literal(true) })),
+  },
+  getVisitorConversation: {
+    ...visitorOnly,
+    method: 'GET',
+    path: '/widget/v1/conversation',
+    summary: 'Show the conversation of a session',
+    response: visitorConversation,
+  },
+  beginVisitorConversation: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/conversations',
+    summary: 'Begin a new conversation after the old one was closed',
+    description: 'The answer is a session of the new one, or of the open one that there is.',
+    response: visitorSession,
+    errors: ['conflict'],
+  },
+  listVisitorMessages: {
+    ...visitorOnly,
+    method: 'GET',
+    path: '/widget/v1/messages',
+    summary: 'List messages',
+    description:
+      'Oldest first, from `after` on; with `before` the last ones before that message, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
+    query: z.strictObject({ limit: listQuery.shape.limit, after: seq.optional(), before: seq.optional() }),
+    response: page(message),
+  },
+  sendVisitorMessage: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/messages',
+    summary: 'Send a message as the visitor',
+    description: 'The same `clientId` again is the same message. At most 20 in 10 seconds.',
+    body: z
+      .strictObject({ content: chatText(0, maxMessageLength), clientId, attachmentIds })
+      .refine(contentOrFiles, needsContent),
+    response: message,
+    errors: ['conversation_closed', 'rate_limited'],
+  },
+  readVisitorConversation: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/read',
+    summary: 'Mark messages as read by the visitor',
+    body: z.strictObject({ seq: z.int().min(0) }),
+    response: named('VisitorRead', z.object({ seq: z.int() })),
+  },
+  showVisitorTyping: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/typing',
+    summary: 'Say whether the visitor types',
+    body: z.strictObject({ typing: z.boolean() }),
+    response: named('VisitorTyping', z.object({ typing: z.boolean() })),
+  },
+  rateVisitorConversation: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/rating',
+    summary: 'Say how the conversation was',
+    description: 'Offered for 14 days after it was closed, changeable for 24 hours.',
+    body: z.strictObject({
+      score: z.int('must be a whole number from 1 to 5').min(1, 'must be from 1 to 5').max(5, 'must be from 1 to 5'),
+      comment: chatText(0, maxRatingComment).default(''),
+    }),
+    response: rating,
+    errors: ['rating_not_offered'],
+  },
+});
