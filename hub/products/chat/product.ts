@@ -5,6 +5,8 @@ import { Assignment } from './assignment/index.ts';
 import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
+import { Inbox, inboxRoutes } from './inbox/index.ts';
+import type { Viewing } from './inbox/index.ts';
 import { createChatChanges } from './live/changes.ts';
 import { VisitorSessions } from './visitor-page/sessions.ts';
 
@@ -25,10 +27,25 @@ export function createChat(
   const messageWriter = new MessageWriter(events, changes);
   const assignment = new Assignment(conversationWriter);
   const visitors = new VisitorSessions(db);
+  const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
   return {
     events,
     visitors,
-    routes: conversationRoutes(new Conversations({ db, cursors, conversationWriter, messageWriter, assignment })),
+    routes: [
+      ...conversationRoutes(new Conversations({ db, cursors, conversationWriter, messageWriter, assignment })),
+      ...inboxRoutes(
+        new Inbox({
+          db,
+          cursors,
+          events: hubEvents,
+          conversationWriter,
+          messageWriter,
+          assignment,
+          changes,
+          viewing,
+        }),
+      ),
+    ],
     retention: chatRetention,
   };
 }

@@ -151,11 +151,7 @@ export const inbox = defineResource({
       .refine(({ after, before }) => after === undefined || before === undefined, {
         path: ['before'],
         message: 'must be left out where after is given',
-      }) as unknown as z.ZodObject<{
-      limit: typeof listQuery.shape.limit;
-      after: typeof position;
-      before: typeof position;
-    }>,
+      }),
     response: page(inboxMessage),
   },
   sendInboxMessage: {

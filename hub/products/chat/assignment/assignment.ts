@@ -15,12 +15,7 @@ export class Assignment {
   }
 
   /** Gives a conversation that nobody has to an agent, where the workspace has that done and one is free; null otherwise. */
-  async auto(
-    tx: Transaction,
-    tenantId: string,
-    conversation: ConversationRow,
-    environment: 'live' | 'test',
-  ): Promise<ChangedConversation | null> {
+  async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ChangedConversation | null> {
     if (conversation.assigned_user_id !== null || conversation.status !== 'open') return null;
     const { autoAssignment } = await readSettings(tx, tenantId);
     if (!autoAssignment.enabled) return null;
@@ -42,7 +37,7 @@ export class Assignment {
       tenantId,
       conversation.id,
       { userId: agent.user_id },
-      { actor: 'system', environment },
+      { actor: 'system', environment: null },
     );
   }
 }

@@ -2,5 +2,6 @@
 export interface ChatActor {
   /** `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
   actor: string;
-  environment: 'live' | 'test';
+  /** Null for whoever does as the conversation does. */
+  environment: 'live' | 'test' | null;
 }

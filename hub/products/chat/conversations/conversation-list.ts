@@ -1,14 +1,8 @@
-import type { z } from 'zod';
-import type { chat as resource } from '../../../../shared/contract/chat/chat.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../platform/db/snapshot.ts';
 import type { Snapshot } from '../../../platform/db/snapshot.ts';
-import { conversationColumns, presentConversation } from './rows.ts';
-import type { ConversationRow } from './rows.ts';
-
-type Query = z.output<typeof resource.listChatConversations.query>;
 
 /** Where a walk stands: what it began to see, and the rank and id of the conversation that was shown last. */
 interface Place {
@@ -17,84 +11,91 @@ interface Place {
   id: string;
 }
 
-/** By what a list is filtered: a statement for each choice, so that each finds its page in an index of its own. */
-const choices = ['all', 'by_status', 'by_source', 'by_status_and_source'] as const;
-type Choice = (typeof choices)[number];
+/** By what a list is filtered, of a conversation `c`. */
+export interface ConversationFilter {
+  /** Names the conditions: filters of the same name are the same statement. */
+  name: string;
+  /** Conditions, each with `?` where its value stands, if it has one. */
+  conditions: readonly { text: string; value?: unknown }[];
+}
 
-const filterOf = (choice: Choice) =>
-  `AND ${choice.includes('status') ? 'c.status = $2' : '$2::text IS NULL'} AND ${choice.includes('source') ? 'c.source = $3' : '$3::text IS NULL'}`;
+/** What a list shows of each conversation. */
+export interface ConversationView<Row, Shown> {
+  /** Names the columns, in the names of statements. */
+  name: string;
+  /** Of a conversation `c`, and of what `joins` adds. */
+  columns: string;
+  joins: string;
+  present: (row: Row) => Shown;
+}
 
 /**
  * Whether what a transaction wrote was there when the walk began. One that this database has not got to yet comes from a backup of another, and is old.
  */
-const wasThere = (transaction: string) =>
-  `(pg_visible_in_snapshot(${transaction}, $4::pg_snapshot) OR ${transaction} >= pg_snapshot_xmax(pg_current_snapshot()))`;
+const wasThere = (transaction: string, snapshot: string) =>
+  `(pg_visible_in_snapshot(${transaction}, ${snapshot}::pg_snapshot) OR ${transaction} >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
-const firstPage = (
-  choice: Choice,
-) => `SELECT ${conversationColumns}, moved_at::text AS rank, pg_current_snapshot()::text AS snapshot FROM chat_conversations c
-  WHERE tenant_id = $1 ${filterOf(choice)} ORDER BY moved_at DESC, id DESC LIMIT $4`;
+const order = (rank: string) => `ORDER BY ${rank} DESC, c.id DESC`;
+
+const firstPage = (filter: string, { columns, joins }: { columns: string; joins: string }, limit: string) =>
+  `SELECT ${columns}, c.moved_at::text AS rank, pg_current_snapshot()::text AS snapshot
+   FROM (SELECT * FROM chat_conversations c WHERE c.tenant_id = $1 ${filter} ${order('c.moved_at')} LIMIT ${limit}) c ${joins} ${order('c.moved_at')}`;
 
 // What moved since is ranked by the last message before, and what was made since is left out.
-const nextPage = (choice: Choice) => `WITH moved AS MATERIALIZED (
+const nextPage = (
+  filter: string,
+  { columns, joins }: { columns: string; joins: string },
+  { snapshot, rank, id, limit }: Record<'snapshot' | 'rank' | 'id' | 'limit', string>,
+) => `WITH moved AS MATERIALIZED (
     SELECT c.id, coalesce(
-      (SELECT m.created_at FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq IS NOT NULL AND ${wasThere('m.written_by')}
+      (SELECT m.created_at FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq IS NOT NULL AND ${wasThere('m.written_by', snapshot)}
         ORDER BY m.seq DESC LIMIT 1),
-      CASE WHEN ${wasThere('c.made_by')} THEN c.created_at END) AS rank
+      CASE WHEN ${wasThere('c.made_by', snapshot)} THEN c.created_at END) AS rank
     FROM chat_conversations c
-    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin($4::pg_snapshot) AND NOT ${wasThere('c.moved_by')} ${filterOf(choice)}
+    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin(${snapshot}::pg_snapshot) AND NOT ${wasThere('c.moved_by', snapshot)} ${filter}
   ), ranked AS (
     (SELECT c.id, c.moved_at AS rank FROM chat_conversations c
-      WHERE c.tenant_id = $1 ${filterOf(choice)} AND (c.moved_at, c.id) < ($5::timestamptz, $6::uuid) AND ${wasThere('c.moved_by')}
-      ORDER BY c.moved_at DESC, c.id DESC LIMIT $7)
+      WHERE c.tenant_id = $1 ${filter} AND (c.moved_at, c.id) < (${rank}::timestamptz, ${id}::uuid) AND ${wasThere('c.moved_by', snapshot)}
+      ${order('c.moved_at')} LIMIT ${limit})
     UNION ALL
-    (SELECT id, rank FROM moved WHERE (rank, id) < ($5::timestamptz, $6::uuid) ORDER BY rank DESC, id DESC LIMIT $7)
+    (SELECT id, rank FROM moved WHERE (rank, id) < (${rank}::timestamptz, ${id}::uuid) ORDER BY rank DESC, id DESC LIMIT ${limit})
   )
-  SELECT ${conversationColumns}, r.rank::text AS rank FROM (SELECT * FROM ranked ORDER BY rank DESC, id DESC LIMIT $7) r JOIN chat_conversations USING (id)
-  ORDER BY r.rank DESC, id DESC`;
-
-const choiceOf = ({ status, source }: Query): Choice =>
-  status === undefined
-    ? source === undefined
-      ? 'all'
-      : 'by_source'
-    : source === undefined
-      ? 'by_status'
-      : 'by_status_and_source';
-
-const firstPages = Object.fromEntries(choices.map((choice) => [choice, firstPage(choice)])) as Record<Choice, string>;
-const nextPages = Object.fromEntries(choices.map((choice) => [choice, nextPage(choice)])) as Record<Choice, string>;
+  SELECT ${columns}, r.rank::text AS rank FROM (SELECT * FROM ranked ORDER BY rank DESC, id DESC LIMIT ${limit}) r
+    JOIN chat_conversations c ON c.id = r.id ${joins} ${order('r.rank')}`;
 
 /** Lists conversations by their last message: a walk shows each once, at the place that it had when the walk began, whatever moves meanwhile. */
-export async function listConversations(
+export async function listConversations<Row extends { id: string }, Shown>(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,
-  query: Query,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  filter: ConversationFilter,
+  view: ConversationView<Row, Shown>,
 ) {
-  const { limit, cursor, status, source } = query;
-  const choice = choiceOf(query);
-  const scope = `chat-conversations:${tenantId}:${status ?? ''}:${source ?? ''}`;
+  const values: unknown[] = [tenantId];
+  const place$ = (value: unknown) => `$${values.push(value)}`;
+  const where = filter.conditions
+    .map(({ text, value }) => `AND ${value === undefined ? text : text.replaceAll('?', place$(value))}`)
+    .join(' ');
+  const scope = `chat-conversations:${tenantId}:${view.name}:${filter.name}:${JSON.stringify(values.slice(1))}`;
   const place = cursor === undefined ? null : decodePlace(cursors.decodeText(scope, cursor));
-  const rows = await db.read(tenantId, async (tx) => {
-    const answer =
-      place === null
-        ? await tx.query<ConversationRow & { rank: string; snapshot?: Snapshot }>(
-            `list_conversations_${choice}`,
-            firstPages[choice],
-            [tenantId, status ?? null, source ?? null, limit + 1],
-          )
-        : await tx.query<ConversationRow & { rank: string; snapshot?: Snapshot }>(
-            `list_further_conversations_${choice}`,
-            nextPages[choice],
-            [tenantId, status ?? null, source ?? null, place.snapshot, place.rank, place.id, limit + 1],
-          );
-    return answer.rows;
-  });
+  const text =
+    place === null
+      ? firstPage(where, view, place$(limit + 1))
+      : nextPage(where, view, {
+          snapshot: place$(place.snapshot),
+          rank: place$(place.rank),
+          id: place$(place.id),
+          limit: place$(limit + 1),
+        });
+  const name = `list_${place === null ? '' : 'further_'}${view.name}_${filter.name}`;
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<Row & { rank: string; snapshot?: Snapshot }>(name, text, values),
+  );
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const snapshot = place?.snapshot ?? last?.snapshot;
   return {
-    data: shown.map(presentConversation),
+    data: shown.map((row) => view.present(row)),
     meta: {
       limit,
       nextCursor:

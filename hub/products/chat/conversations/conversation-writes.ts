@@ -49,7 +49,7 @@ export class ConversationWriter {
       'open_conversation',
       `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event)
        VALUES ($1, $2, $3, $4, $5, $6, $7, 1) RETURNING ${conversationColumns}`,
-      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment],
+      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment ?? 'live'],
     );
     const conversation = rows[0] as ConversationRow;
     const told = await this.#events.emit(
@@ -58,7 +58,7 @@ export class ConversationWriter {
       {
         tenantId,
         sequence: 1,
-        environment,
+        environment: conversation.environment,
         actor,
         conversation: presentConversation(conversation),
         ...(given.visitor === null ? {} : { visitor: presentVisitor(given.visitor) }),
@@ -196,7 +196,7 @@ export class ConversationWriter {
     return {
       tenantId,
       sequence: Number(conversation.last_event),
-      environment,
+      environment: environment ?? conversation.environment,
       actor,
       conversation: presentConversation(conversation),
       ...(visitor === undefined ? {} : { visitor: presentVisitor(visitor) }),

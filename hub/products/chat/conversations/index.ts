@@ -1,5 +1,6 @@
 export type { ChatActor } from './actor.ts';
 export { ConversationWriter } from './conversation-writes.ts';
+export type { ChangedConversation } from './conversation-writes.ts';
 export { MessageWriter } from './message-writes.ts';
 export { conversationRoutes } from './routes.ts';
 export { Conversations } from './service.ts';

@@ -120,7 +120,7 @@ export class MessageWriter {
           {
             tenantId,
             sequence: Number(conversation.last_event),
-            environment,
+            environment: environment ?? conversation.environment,
             actor,
             conversation: presentConversation(conversation),
             message: presentMessage(row as PublicMessageRow),

@@ -27,6 +27,16 @@ type CreateBody = z.output<typeof resource.createChatConversation.body>;
 
 const linkHours = 24;
 
+const publicView = {
+  name: 'conversations',
+  columns: conversationColumns
+    .split(', ')
+    .map((column) => `c.${column}`)
+    .join(', '),
+  joins: '',
+  present: (row: ConversationRow) => presentConversation(row),
+};
+
 export interface ConversationsDependencies {
   db: Database;
   cursors: Cursors;
@@ -74,7 +84,7 @@ export class Conversations {
           createHash('sha256').update(token).digest(),
           linkHours,
           newId(),
-          actor.environment,
+          opened.conversation.environment,
         ],
       );
       const [link] = rows;
@@ -95,8 +105,13 @@ export class Conversations {
     return answer;
   }
 
-  list(tenantId: string, query: z.output<typeof resource.listChatConversations.query>) {
-    return listConversations(this.#deps, tenantId, query);
+  list(tenantId: string, { status, source, ...page }: z.output<typeof resource.listChatConversations.query>) {
+    const conditions = [
+      ...(status === undefined ? [] : [{ text: 'c.status = ?', value: status }]),
+      ...(source === undefined ? [] : [{ text: 'c.source = ?', value: source }]),
+    ];
+    const name = `by${status === undefined ? '' : '_status'}${source === undefined ? '' : '_source'}`;
+    return listConversations(this.#deps, tenantId, page, { name, conditions }, publicView);
   }
 
   /** @throws AppError `validation_failed`. */
@@ -175,7 +190,7 @@ export class Conversations {
     actor: ChatActor,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
     const opened = await this.#deps.conversationWriter.open(tx, tenantId, given, actor);
-    const assigned = await this.#deps.assignment.auto(tx, tenantId, opened.conversation, actor.environment);
+    const assigned = await this.#deps.assignment.auto(tx, tenantId, opened.conversation);
     return {
       conversation: assigned?.conversation ?? opened.conversation,
       committed: () => {

@@ -1,0 +1,205 @@
+import type { z } from 'zod';
+import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Assignment } from '../assignment/index.ts';
+import { listConversations } from '../conversations/conversation-list.ts';
+import type { ChangedConversation, ConversationWriter, MessageWriter } from '../conversations/index.ts';
+import type { ChatChanges } from '../live/changes.ts';
+import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
+import { presentInboxMessage } from './rows.ts';
+import type { Viewing } from './viewing.ts';
+import { countViews, inboxFilter, inboxView } from './views.ts';
+
+type Operations = typeof resource;
+type BodyOf<Id extends keyof Operations> = Operations[Id] extends { body: z.ZodType }
+  ? z.output<Operations[Id]['body']>
+  : never;
+
+/** A member at work. */
+export interface Agent {
+  tenantId: string;
+  userId: string;
+}
+
+export interface InboxDependencies {
+  db: Database;
+  cursors: Cursors;
+  events: Events;
+  conversationWriter: ConversationWriter;
+  messageWriter: MessageWriter;
+  assignment: Assignment;
+  changes: ChatChanges;
+  viewing: Viewing;
+}
+
+/** Changes of a bulk that are under way at once. */
+const bulkWidth = 4;
+
+const actorOf = ({ userId }: Agent) => ({ actor: `user:${userId}`, environment: null });
+
+/** What agents do with conversations. */
+export class Inbox {
+  readonly #deps: InboxDependencies;
+
+  constructor(dependencies: InboxDependencies) {
+    this.#deps = dependencies;
+  }
+
+  list({ tenantId, userId }: Agent, query: z.output<Operations['listInboxConversations']['query']>) {
+    return listConversations(this.#deps, tenantId, query, inboxFilter(query, userId), inboxView);
+  }
+
+  counts({ tenantId, userId }: Agent) {
+    return this.#deps.db.read(tenantId, (tx) => countViews(tx, tenantId, userId));
+  }
+
+  /** @throws AppError `not_found`. */
+  async show({ tenantId, userId }: Agent, id: string) {
+    const detail = await this.#deps.db.read(tenantId, (tx) => readInboxDetail(tx, id, userId));
+    return { ...detail, viewers: this.#deps.viewing.viewersOf(tenantId, id) };
+  }
+
+  /** @throws AppError `not_found`. */
+  messages(
+    { tenantId }: Agent,
+    id: string,
+    query: { limit: number; after?: string | undefined; before?: string | undefined },
+  ) {
+    return this.#deps.db.read(tenantId, (tx) => readInboxMessages(tx, id, query));
+  }
+
+  /** @throws AppError `not_found`. */
+  update(agent: Agent, id: string, change: BodyOf<'updateInboxConversation'>) {
+    return this.#write(agent, id, async (tx) => {
+      const changed = await this.#deps.conversationWriter.change(tx, agent.tenantId, id, change, actorOf(agent));
+      const assigned = changed.hasReopened
+        ? await this.#deps.assignment.auto(tx, agent.tenantId, changed.conversation)
+        : null;
+      return [changed, assigned];
+    });
+  }
+
+  /** @throws AppError `not_found`, `assignment_conflict`, `validation_failed`. */
+  assign(agent: Agent, id: string, body: BodyOf<'assignInboxConversation'>) {
+    return this.#write(agent, id, async (tx) => [
+      await this.#deps.conversationWriter.assign(tx, agent.tenantId, id, body, actorOf(agent)),
+    ]);
+  }
+
+  /** Changes each by itself. */
+  async bulk(agent: Agent, { ids, assignedUserId, ...change }: BodyOf<'changeInboxConversations'>) {
+    const waiting = [...new Set(ids.map((id) => id.toLowerCase()))];
+    const outcomes = new Map<string, { ok: boolean; code: string | null; message: string | null }>();
+    const work = async () => {
+      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+        try {
+          if (Object.values(change).some((value) => value !== undefined)) await this.update(agent, id, change);
+          if (assignedUserId !== undefined) await this.assign(agent, id, { userId: assignedUserId });
+          outcomes.set(id, { ok: true, code: null, message: null });
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          outcomes.set(id, { ok: false, code: error.code, message: error.message });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: bulkWidth }, work));
+    return { results: [...outcomes].map(([id, outcome]) => ({ id, ...outcome })) };
+  }
+
+  /** @throws AppError `not_found`, `conversation_closed`, `newer_reply`, `validation_failed`. */
+  async send(agent: Agent, id: string, body: BodyOf<'sendInboxMessage'>) {
+    const { tenantId, userId } = agent;
+    const { row, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const written = await this.#deps.messageWriter.write(
+        tx,
+        tenantId,
+        id,
+        { ...body, senderType: 'agent', senderId: userId, sentBy: `user:${userId}` },
+        actorOf(agent),
+      );
+      if (!written.isRepeated) await dropDraft(tx, id, userId);
+      return written;
+    });
+    committed();
+    return presentInboxMessage(row);
+  }
+
+  /** @throws AppError `not_found`. */
+  async read({ tenantId }: Agent, id: string, seq: number) {
+    const { conversation, readTo } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const { rows } = await tx.query<{ agent_read_seq: number }>(
+        'read_by_agent',
+        `UPDATE chat_conversations c SET agent_read_seq = least($2, last_seq),
+           unread_count = (SELECT count(*) FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type = 'visitor')
+         WHERE id = $1 AND agent_read_seq < least($2, last_seq) RETURNING agent_read_seq`,
+        [id, Math.min(seq, 2_147_483_647)],
+      );
+      return { conversation: await readInboxConversation(tx, id), readTo: rows[0]?.agent_read_seq };
+    });
+    if (readTo !== undefined) this.#deps.changes.tell(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
+    return conversation;
+  }
+
+  /** @throws AppError `not_found`. */
+  async activity({ tenantId, userId }: Agent, id: string, activity: BodyOf<'showInboxActivity'>) {
+    await this.#deps.db.read(tenantId, (tx) => assertThere(tx, id));
+    this.#deps.viewing.show(tenantId, id, userId, activity);
+    return { viewers: this.#deps.viewing.viewersOf(tenantId, id) };
+  }
+
+  /** @throws AppError `not_found`. */
+  async putDraft({ tenantId, userId }: Agent, id: string, { content, private: isPrivate }: BodyOf<'putInboxDraft'>) {
+    const updatedAt = await this.#deps.db.workspace(tenantId, async (tx) => {
+      await assertThere(tx, id);
+      if (content === '') {
+        await dropDraft(tx, id, userId);
+        return new Date();
+      }
+      const { rows } = await tx.query<{ updated_at: Date }>(
+        'put_chat_draft',
+        `INSERT INTO chat_drafts (id, tenant_id, conversation_id, user_id, content, private) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (conversation_id, user_id) DO UPDATE SET content = excluded.content, private = excluded.private, updated_at = now() RETURNING updated_at`,
+        [newId(), tenantId, id, userId, content, isPrivate],
+      );
+      return (rows[0] as { updated_at: Date }).updated_at;
+    });
+    return { content, private: isPrivate, updatedAt: updatedAt.toISOString() };
+  }
+
+  /** Ends all links and sessions of a conversation's visitor. @throws AppError `not_found`. */
+  async revokeLinks({ tenantId }: Agent, id: string) {
+    const revoked = await this.#deps.db.workspace(tenantId, async (tx) => {
+      await assertThere(tx, id);
+      const gone = await Promise.all([
+        tx.query('revoke_chat_links', 'DELETE FROM chat_links WHERE conversation_id = $1', [id]),
+        tx.query('revoke_chat_sessions', 'DELETE FROM chat_sessions WHERE conversation_id = $1', [id]),
+      ]);
+      return gone.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+    });
+    tellAccess(this.#deps.events, tenantId);
+    this.#deps.changes.tell(tenantId, id, { kind: 'access' });
+    return { revoked };
+  }
+
+  async #write(agent: Agent, id: string, work: (tx: Transaction) => Promise<(ChangedConversation | null)[]>) {
+    const { conversation, changes } = await this.#deps.db.workspace(agent.tenantId, async (tx) => ({
+      changes: await work(tx),
+      conversation: await readInboxConversation(tx, id),
+    }));
+    for (const change of changes) change?.committed();
+    return conversation;
+  }
+}
+
+async function assertThere(tx: Transaction, id: string): Promise<void> {
+  const { rowCount } = await tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]);
+  if (rowCount === 0) throw notFound('conversation', id);
+}
+
+const dropDraft = (tx: Transaction, id: string, userId: string) =>
+  tx.query('drop_chat_draft', 'DELETE FROM chat_drafts WHERE conversation_id = $1 AND user_id = $2', [id, userId]);
