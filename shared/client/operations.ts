@@ -24,6 +24,53 @@ export interface Agent {
   updatedAt: string;
 }
 
+export type AgentFrame = {
+  type: 'message';
+  message: InboxMessage;
+} | {
+  type: 'conversation';
+  conversation: InboxConversation;
+} | {
+  type: 'removed';
+  conversationId: string;
+} | {
+  type: 'typing';
+  conversationId: string;
+  who: 'visitor' | 'agent' | 'ai';
+  userId: string | null;
+  typing: boolean;
+} | {
+  type: 'read';
+  conversationId: string;
+  who: 'visitor' | 'agent';
+  seq: number;
+} | {
+  type: 'presence';
+  userId: string;
+  presence: 'online' | 'away' | 'offline';
+} | {
+  type: 'viewers';
+  conversationId: string;
+  userIds: string[];
+} | {
+  type: 'sync';
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  changed: {
+    id: string;
+    lastPosition: number;
+    status: string;
+    /** ISO 8601, UTC, with milliseconds */
+    updatedAt: string;
+  }[];
+  /** False where more changed than are named: look at the lists again */
+  complete: boolean;
+} | {
+  type: 'error';
+  code: string;
+  message: string;
+};
+
 export interface AgentPage {
   data: Agent[];
   meta: PageMeta;
@@ -308,6 +355,21 @@ export interface CancelRuns {
   limit?: number;
 }
 
+export interface CannedReply {
+  id: string;
+  shortcut: string;
+  content: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface CannedReplyPage {
+  data: CannedReply[];
+  meta: PageMeta;
+}
+
 export interface Channel {
   id: string;
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
@@ -350,11 +412,31 @@ export interface ChannelTriggerInput {
   };
 }
 
+export interface ChatAgent {
+  userId: string;
+  email: string;
+  /** `offline` without a live connection for 30 seconds */
+  presence: 'online' | 'away' | 'offline';
+  openConversations: number;
+}
+
+export interface ChatAgents {
+  data: ChatAgent[];
+}
+
 export interface ChatAttachment {
   id: string;
   name: string;
+  /** By what the file holds, not by its name */
   contentType: string;
   bytes: number;
+}
+
+export interface ChatDraft {
+  content: string;
+  private: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
 }
 
 export interface ChatMessage {
@@ -376,6 +458,32 @@ export interface ChatMessagePage {
   meta: PageMeta;
 }
 
+export interface ChatPageSettings {
+  title: string;
+  greeting: string;
+  colour: string;
+  locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  allowAnonymous: boolean;
+  preChat: {
+    name: 'off' | 'optional' | 'required';
+    email: 'off' | 'optional' | 'required';
+  };
+  ratings: boolean;
+  /** Whether these are business hours */
+  open: boolean;
+  /** Empty while it is open */
+  awayMessage: string;
+}
+
+export interface ChatRating {
+  score: number;
+  comment: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
 export interface ChatSession {
   conversationId: string;
   chatUrl: string;
@@ -384,6 +492,103 @@ export interface ChatSession {
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string;
   siteKey: string;
+}
+
+export interface ChatSettingsAnswer {
+  /** What the page and the widget are headed with */
+  title: string;
+  /** Shown above an empty conversation; empty for none */
+  greeting: string;
+  /** Of the launcher and of what the visitor wrote */
+  colour: string;
+  /** Null for the visitor's own language where the page speaks it, else English */
+  locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  /** Sites that may show the widget; none when empty */
+  allowedOrigins: string[];
+  /** Whether visitors without a token may begin a conversation */
+  allowAnonymous: boolean;
+  /** What the page asks of a visitor without a token; it identifies nobody */
+  preChat: {
+    name: 'off' | 'optional' | 'required';
+    email: 'off' | 'optional' | 'required';
+  };
+  /** Null when somebody is there around the clock */
+  businessHours: {
+    timeZone: string;
+    periods: {
+      day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+      from: string;
+      to: string;
+    }[];
+    awayMessage: string;
+  } | null;
+  /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
+  autoAssignment: {
+    enabled: boolean;
+    /** Open conversations that one agent gets at most by it */
+    capacity: number;
+    /** Whether the open conversations of an agent who is away go to others */
+    returnToPool: boolean;
+  };
+  /** Whether visitors are asked how it was */
+  ratings: boolean;
+  /** Closed conversations are erased so many days after their last message; null keeps them */
+  retentionDays: number | null;
+  /** Whether visitors' addresses are kept whole; else without their last part */
+  keepAddresses: boolean;
+  siteKey: string;
+  /** To put on the sites that are allowed */
+  snippet: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
+}
+
+export interface ChatSettingsSaved {
+  /** What the page and the widget are headed with */
+  title: string;
+  /** Shown above an empty conversation; empty for none */
+  greeting: string;
+  /** Of the launcher and of what the visitor wrote */
+  colour: string;
+  /** Null for the visitor's own language where the page speaks it, else English */
+  locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  /** Sites that may show the widget; none when empty */
+  allowedOrigins: string[];
+  /** Whether visitors without a token may begin a conversation */
+  allowAnonymous: boolean;
+  /** What the page asks of a visitor without a token; it identifies nobody */
+  preChat: {
+    name: 'off' | 'optional' | 'required';
+    email: 'off' | 'optional' | 'required';
+  };
+  /** Null when somebody is there around the clock */
+  businessHours: {
+    timeZone: string;
+    periods: {
+      day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+      from: string;
+      to: string;
+    }[];
+    awayMessage: string;
+  } | null;
+  /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
+  autoAssignment: {
+    enabled: boolean;
+    /** Open conversations that one agent gets at most by it */
+    capacity: number;
+    /** Whether the open conversations of an agent who is away go to others */
+    returnToPool: boolean;
+  };
+  /** Whether visitors are asked how it was */
+  ratings: boolean;
+  /** Closed conversations are erased so many days after their last message; null keeps them */
+  retentionDays: number | null;
+  /** Whether visitors' addresses are kept whole; else without their last part */
+  keepAddresses: boolean;
+  siteKey: string;
+  snippet: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
 }
 
 export interface ChatVisitors {
@@ -800,6 +1005,218 @@ export interface HeartbeatTriggerInput {
 export interface HubPace {
   pollSeconds: number;
   heartbeatSeconds: number;
+}
+
+export interface InboxActivity {
+  viewers: string[];
+}
+
+export interface InboxBulkAnswer {
+  results: {
+    id: string;
+    ok: boolean;
+    code: string | null;
+    message: string | null;
+  }[];
+}
+
+export interface InboxConversation {
+  id: string;
+  name: string;
+  source: string;
+  status: 'open' | 'pending' | 'resolved' | 'closed';
+  priority: 'low' | 'normal' | 'high' | 'urgent';
+  assignedUserId: string | null;
+  visitorId: string | null;
+  /** The visitor's messages that no agent has read */
+  unreadCount: number;
+  /** ISO 8601, UTC, with milliseconds */
+  lastMessageAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  snoozedUntil: string | null;
+  /** Of its newest message */
+  lastSeq: number;
+  /** Of what was written last, notes included */
+  lastPosition: number;
+  lastMessage: {
+    /** The first 200 characters */
+    content: string;
+    senderType: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  } | null;
+  visitorName: string | null;
+  /** Whether a token of the workspace said who it is; an e-mail never does */
+  visitorVerified: boolean;
+  /** Up to which message the visitor has read */
+  visitorReadSeq: number;
+  /** Up to which message an agent has read */
+  agentReadSeq: number;
+}
+
+export interface InboxConversationDetail {
+  id: string;
+  name: string;
+  source: string;
+  status: 'open' | 'pending' | 'resolved' | 'closed';
+  priority: 'low' | 'normal' | 'high' | 'urgent';
+  assignedUserId: string | null;
+  visitorId: string | null;
+  /** The visitor's messages that no agent has read */
+  unreadCount: number;
+  /** ISO 8601, UTC, with milliseconds */
+  lastMessageAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  snoozedUntil: string | null;
+  /** Of its newest message */
+  lastSeq: number;
+  /** Of what was written last, notes included */
+  lastPosition: number;
+  lastMessage: {
+    /** The first 200 characters */
+    content: string;
+    senderType: string;
+    /** ISO 8601, UTC, with milliseconds */
+    createdAt: string;
+  } | null;
+  visitorName: string | null;
+  /** Whether a token of the workspace said who it is; an e-mail never does */
+  visitorVerified: boolean;
+  /** Up to which message the visitor has read */
+  visitorReadSeq: number;
+  /** Up to which message an agent has read */
+  agentReadSeq: number;
+  visitor: InboxVisitor | null;
+  /** Your own */
+  draft: ChatDraft | null;
+  /** Of the last closing */
+  rating: ChatRating | null;
+  /** Users who look at it now */
+  viewers: string[];
+}
+
+export interface InboxConversationPage {
+  data: InboxConversation[];
+  meta: PageMeta;
+}
+
+export interface InboxCounts {
+  all: number;
+  mine: number;
+  unassigned: number;
+  open: number;
+  pending: number;
+  snoozed: number;
+  resolved: number;
+  closed: number;
+  /** Conversations, of whatever view, with messages that no agent has read */
+  unread: number;
+}
+
+export interface InboxHit {
+  message: InboxMessage;
+  conversationName: string;
+  /** Places of the words in `message.content`, in UTF-16 units, as programs slice texts */
+  highlights: {
+    start: number;
+    end: number;
+  }[];
+}
+
+export interface InboxHitPage {
+  data: InboxHit[];
+  meta: PageMeta;
+}
+
+export interface InboxMessage {
+  id: string;
+  conversationId: string;
+  /** Null for a private note */
+  seq: number | null;
+  content: string;
+  senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
+  senderId: string | null;
+  attachments: ChatAttachment[];
+  clientId: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** Counts all that is written in a conversation, notes included */
+  position: number;
+  private: boolean;
+}
+
+export interface InboxMessagePage {
+  data: InboxMessage[];
+  meta: PageMeta;
+}
+
+export interface InboxRating {
+  id: string;
+  conversationId: string;
+  score: number;
+  comment: string;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface InboxRatingPage {
+  data: InboxRating[];
+  meta: PageMeta;
+}
+
+export interface InboxVisitor {
+  id: string;
+  display_name: string | null;
+  email: string | null;
+  phone: string | null;
+  external_id: string | null;
+  attributes: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  created_at: string;
+  /** ISO 8601, UTC, with milliseconds */
+  last_seen_at: string | null;
+  verified: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  blockedAt: string | null;
+  /** Without its last part, unless the settings keep it whole */
+  lastAddress: string | null;
+}
+
+export interface InboxVisitorDetail {
+  id: string;
+  display_name: string | null;
+  email: string | null;
+  phone: string | null;
+  external_id: string | null;
+  attributes: JsonObject;
+  /** ISO 8601, UTC, with milliseconds */
+  created_at: string;
+  /** ISO 8601, UTC, with milliseconds */
+  last_seen_at: string | null;
+  verified: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  blockedAt: string | null;
+  /** Without its last part, unless the settings keep it whole */
+  lastAddress: string | null;
+  /** The newest 20 */
+  conversations: InboxConversation[];
+}
+
+export interface InboxVisitorPage {
+  data: InboxVisitor[];
+  meta: PageMeta;
 }
 
 export interface IntervalSchedule {
@@ -1338,6 +1755,10 @@ export interface RetryRuns {
   limit?: number;
 }
 
+export interface RevokedLinks {
+  revoked: number;
+}
+
 export interface Run {
   id: string;
   workflowId: string;
@@ -1779,6 +2200,78 @@ export interface Visitor {
   last_seen_at: string | null;
 }
 
+export interface VisitorConversation {
+  id: string;
+  status: 'open' | 'pending' | 'resolved' | 'closed';
+  lastSeq: number;
+  visitorReadSeq: number;
+  agentReadSeq: number;
+  /** Of whoever it is assigned to */
+  agentName: string | null;
+  /** Whether somebody of the workspace is there */
+  agentOnline: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  closedAt: string | null;
+  /** Of the last closing */
+  rating: ChatRating | null;
+  /** Whether it can be given or changed now */
+  ratingOffered: boolean;
+}
+
+export type VisitorFrame = {
+  type: 'message';
+  message: ChatMessage;
+} | {
+  type: 'delta';
+  id: string;
+  text: string;
+} | {
+  type: 'typing';
+  who: 'agent' | 'ai';
+  name: string | null;
+  typing: boolean;
+} | {
+  type: 'read';
+  who: 'visitor' | 'agent';
+  seq: number;
+} | {
+  type: 'presence';
+  agentOnline: boolean;
+} | {
+  type: 'conversation';
+  conversation: VisitorConversation;
+} | {
+  type: 'sync';
+  lastSeq: number;
+  status: string;
+} | {
+  type: 'error';
+  code: string;
+  message: string;
+};
+
+export interface VisitorRead {
+  seq: number;
+}
+
+export interface VisitorSession {
+  /** Sent as `Authorization: Bearer` */
+  token: string;
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string;
+  visitorId: string;
+  conversation: VisitorConversation;
+  settings: ChatPageSettings;
+}
+
+export interface VisitorSessionEnded {
+  ended: true;
+}
+
+export interface VisitorTyping {
+  typing: boolean;
+}
+
 export interface Webhook {
   id: string;
   url: string;
@@ -2059,6 +2552,590 @@ export interface Operations {
       };
     };
     answer: ChatVisitors;
+  };
+  /** List the conversations of a view */
+  listInboxConversations: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed';
+        assignedUserId?: string;
+        visitorId?: string;
+        priority?: 'low' | 'normal' | 'high' | 'urgent';
+        source?: string;
+        /** `true` for those with messages that no agent has read */
+        unread?: 'true' | 'false';
+      };
+    };
+    answer: InboxConversationPage;
+  };
+  /** Count the conversations of each view */
+  countInboxConversations: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: InboxCounts;
+  };
+  /** Change up to 100 conversations */
+  changeInboxConversations: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        ids: string[];
+        status?: 'open' | 'pending' | 'resolved' | 'closed';
+        priority?: 'low' | 'normal' | 'high' | 'urgent';
+        /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
+        snoozedUntil?: string | null;
+        /** A member of the workspace; null for nobody */
+        assignedUserId?: string | null;
+      };
+    };
+    answer: InboxBulkAnswer;
+  };
+  /** Show a conversation */
+  getInboxConversation: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: InboxConversationDetail;
+  };
+  /** Change status, priority, name or snooze */
+  updateInboxConversation: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        status?: 'open' | 'pending' | 'resolved' | 'closed';
+        priority?: 'low' | 'normal' | 'high' | 'urgent';
+        /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
+        snoozedUntil?: string | null;
+        name?: string;
+      };
+    };
+    answer: InboxConversation;
+  };
+  /** Assign a conversation, or take it back */
+  assignInboxConversation: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        /** A member of the workspace; null for nobody */
+        userId: string | null;
+        /** A member of the workspace; null for nobody */
+        from?: string | null;
+      };
+    };
+    answer: InboxConversation;
+  };
+  /** List what was written in a conversation, private notes included */
+  listInboxMessages: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      query?: {
+        limit?: number;
+        after?: string;
+        before?: string;
+      };
+    };
+    answer: InboxMessagePage;
+  };
+  /** Reply, or leave a private note */
+  sendInboxMessage: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        content: string;
+        private?: boolean;
+        /** Your own id of this message: the same one again is the same message */
+        clientId?: string;
+        /** Files that were sent for this conversation and are in no message yet */
+        attachmentIds?: string[];
+        lastSeenSeq?: number;
+      };
+    };
+    answer: InboxMessage;
+  };
+  /** Mark messages as read by agents */
+  readInboxConversation: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        /** Up to this message */
+        seq: number;
+      };
+    };
+    answer: InboxConversation;
+  };
+  /** Say that you look at a conversation, and whether you type */
+  showInboxActivity: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        viewing: boolean;
+        typing?: boolean;
+      };
+    };
+    answer: InboxActivity;
+  };
+  /** Keep a draft of yours; an empty one is removed */
+  putInboxDraft: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        content: string;
+        private?: boolean;
+      };
+    };
+    answer: ChatDraft;
+  };
+  /** End all links and visitor sessions of a conversation */
+  revokeInboxLinks: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: RevokedLinks;
+  };
+  /** List canned replies, or look for some */
+  listCannedReplies: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        /** In shortcut or content */
+        q?: string;
+        /** Fills in the variables from this conversation */
+        conversationId?: string;
+      };
+    };
+    answer: CannedReplyPage;
+  };
+  /** Create a canned reply */
+  createCannedReply: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        /** Unique in the workspace */
+        shortcut: string;
+        content: string;
+      };
+    };
+    answer: CannedReply;
+  };
+  /** Change a canned reply */
+  updateCannedReply: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        /** Unique in the workspace */
+        shortcut?: string;
+        content?: string;
+      };
+    };
+    answer: CannedReply;
+  };
+  /** Delete a canned reply */
+  deleteCannedReply: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** List the members, with who is there */
+  listChatAgents: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: ChatAgents;
+  };
+  /** Say whether you take conversations */
+  setChatPresence: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        presence: 'online' | 'away';
+      };
+    };
+    answer: ChatAgent;
+  };
+  /** Send a file, for a message to come */
+  uploadInboxFile: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      query: {
+        name: string;
+      };
+    };
+    answer: ChatAttachment;
+  };
+  /** Download a file of a conversation */
+  getInboxFile: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** Send a file, for a message to come */
+  uploadVisitorFile: {
+    input: {
+      query: {
+        name: string;
+      };
+    };
+    answer: ChatAttachment;
+  };
+  /** Download a file of the conversation */
+  getVisitorFile: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** Search what was written, in any script */
+  searchInbox: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        q: string;
+        private?: 'true' | 'false';
+      };
+    };
+    answer: InboxHitPage;
+  };
+  /** List visitors */
+  listInboxVisitors: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        blocked?: 'true' | 'false';
+      };
+    };
+    answer: InboxVisitorPage;
+  };
+  /** Show a visitor with their newest conversations */
+  getInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: InboxVisitorDetail;
+  };
+  /** Change what is known of a visitor */
+  updateInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+      body: {
+        displayName?: string | null;
+        email?: string | null;
+        phone?: string | null;
+        /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+        attributes?: Record<string, unknown>;
+      };
+    };
+    answer: InboxVisitor;
+  };
+  /** Erase a visitor with conversations, messages and files */
+  eraseInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Block a visitor: their links and sessions end, and new ones are refused */
+  blockInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: InboxVisitor;
+  };
+  /** Let a blocked visitor write again */
+  unblockInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: InboxVisitor;
+  };
+  /** Export all that is kept of a visitor */
+  exportInboxVisitor: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** List how conversations were rated */
+  listChatRatings: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: InboxRatingPage;
+  };
+  /** Show the settings of Live Chat */
+  getChatSettings: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: ChatSettingsAnswer;
+  };
+  /** Change the settings of Live Chat */
+  putChatSettings: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        /** What the page and the widget are headed with */
+        title?: string;
+        /** Shown above an empty conversation; empty for none */
+        greeting?: string;
+        /** Of the launcher and of what the visitor wrote */
+        colour?: string;
+        /** Null for the visitor's own language where the page speaks it, else English */
+        locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+        /** Sites that may show the widget; none when empty */
+        allowedOrigins?: string[];
+        /** Whether visitors without a token may begin a conversation */
+        allowAnonymous?: boolean;
+        /** What the page asks of a visitor without a token; it identifies nobody */
+        preChat?: {
+          name: 'off' | 'optional' | 'required';
+          email: 'off' | 'optional' | 'required';
+        };
+        /** Null when somebody is there around the clock */
+        businessHours?: {
+          timeZone: string;
+          periods: {
+            day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+            from: string;
+            to: string;
+          }[];
+          awayMessage: string;
+        } | null;
+        /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
+        autoAssignment?: {
+          enabled: boolean;
+          /** Open conversations that one agent gets at most by it */
+          capacity: number;
+          /** Whether the open conversations of an agent who is away go to others */
+          returnToPool: boolean;
+        };
+        /** Whether visitors are asked how it was */
+        ratings?: boolean;
+        /** Closed conversations are erased so many days after their last message; null keeps them */
+        retentionDays?: number | null;
+        /** Whether visitors' addresses are kept whole; else without their last part */
+        keepAddresses?: boolean;
+      };
+    };
+    answer: ChatSettingsSaved;
+  };
+  /** What the page of a site key looks like */
+  getChatPage: {
+    input: {
+      query: {
+        /** Site key of the workspace, `wgt_...` */
+        siteKey: string;
+      };
+    };
+    answer: ChatPageSettings;
+  };
+  /** Exchange a link token for a session token, or begin as nobody */
+  openVisitorSession: {
+    input: {
+      body: {
+        /** Site key of the workspace, `wgt_...` */
+        siteKey: string;
+        /** Of the link, or of `boot` */
+        token?: string;
+        /** What an anonymous visitor calls themselves */
+        name?: string;
+        email?: string;
+      };
+    };
+    answer: VisitorSession;
+  };
+  /** Renew a session token while the visitor is there */
+  renewVisitorSession: {
+    input?: Record<string, never>;
+    answer: VisitorSession;
+  };
+  /** End a session */
+  endVisitorSession: {
+    input?: Record<string, never>;
+    answer: VisitorSessionEnded;
+  };
+  /** Show the conversation of a session */
+  getVisitorConversation: {
+    input?: Record<string, never>;
+    answer: VisitorConversation;
+  };
+  /** Begin a new conversation after the old one was closed */
+  beginVisitorConversation: {
+    input?: Record<string, never>;
+    answer: VisitorSession;
+  };
+  /** List messages */
+  listVisitorMessages: {
+    input?: {
+      query?: {
+        limit?: number;
+        after?: string;
+        before?: string;
+      };
+    };
+    answer: ChatMessagePage;
+  };
+  /** Send a message as the visitor */
+  sendVisitorMessage: {
+    input: {
+      body: {
+        content: string;
+        /** Your own id of this message: the same one again is the same message */
+        clientId: string;
+        /** Files that were sent for this conversation and are in no message yet */
+        attachmentIds?: string[];
+      };
+    };
+    answer: ChatMessage;
+  };
+  /** Mark messages as read by the visitor */
+  readVisitorConversation: {
+    input: {
+      body: {
+        seq: number;
+      };
+    };
+    answer: VisitorRead;
+  };
+  /** Say whether the visitor types */
+  showVisitorTyping: {
+    input: {
+      body: {
+        typing: boolean;
+      };
+    };
+    answer: VisitorTyping;
+  };
+  /** Say how the conversation was */
+  rateVisitorConversation: {
+    input: {
+      body: {
+        score: number;
+        comment?: string;
+      };
+    };
+    answer: ChatRating;
+  };
+  /** Follow a conversation as server-sent events, where WebSockets are blocked */
+  streamVisitorEvents: {
+    input?: {
+      query?: {
+        after?: string;
+      };
+    };
+    answer: Bytes;
+  };
+  /** Follow the inbox as server-sent events, where WebSockets are blocked */
+  streamInboxEvents: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: Bytes;
   };
   /** List webhooks */
   listWebhooks: {
@@ -3662,6 +4739,52 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listChatMessages: ['GET', '/v1/chat/conversations/{id}/messages'],
   sendChatMessage: ['POST', '/v1/chat/conversations/{id}/messages'],
   listChatVisitors: ['GET', '/v1/chat/visitors'],
+  listInboxConversations: ['GET', '/tenants/{tenantId}/chat/conversations'],
+  countInboxConversations: ['GET', '/tenants/{tenantId}/chat/counts'],
+  changeInboxConversations: ['POST', '/tenants/{tenantId}/chat/conversations/bulk'],
+  getInboxConversation: ['GET', '/tenants/{tenantId}/chat/conversations/{id}'],
+  updateInboxConversation: ['PATCH', '/tenants/{tenantId}/chat/conversations/{id}'],
+  assignInboxConversation: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/assign'],
+  listInboxMessages: ['GET', '/tenants/{tenantId}/chat/conversations/{id}/messages'],
+  sendInboxMessage: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/messages'],
+  readInboxConversation: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/read'],
+  showInboxActivity: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/activity'],
+  putInboxDraft: ['PUT', '/tenants/{tenantId}/chat/conversations/{id}/draft'],
+  revokeInboxLinks: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/revoke-links'],
+  listCannedReplies: ['GET', '/tenants/{tenantId}/chat/canned-replies'],
+  createCannedReply: ['POST', '/tenants/{tenantId}/chat/canned-replies'],
+  updateCannedReply: ['PATCH', '/tenants/{tenantId}/chat/canned-replies/{id}'],
+  deleteCannedReply: ['DELETE', '/tenants/{tenantId}/chat/canned-replies/{id}'],
+  listChatAgents: ['GET', '/tenants/{tenantId}/chat/agents'],
+  setChatPresence: ['PUT', '/tenants/{tenantId}/chat/presence'],
+  uploadInboxFile: ['POST', '/tenants/{tenantId}/chat/conversations/{id}/files'],
+  getInboxFile: ['GET', '/tenants/{tenantId}/chat/files/{id}'],
+  uploadVisitorFile: ['POST', '/widget/v1/files'],
+  getVisitorFile: ['GET', '/widget/v1/files/{id}'],
+  searchInbox: ['GET', '/tenants/{tenantId}/chat/search'],
+  listInboxVisitors: ['GET', '/tenants/{tenantId}/chat/visitors'],
+  getInboxVisitor: ['GET', '/tenants/{tenantId}/chat/visitors/{id}'],
+  updateInboxVisitor: ['PATCH', '/tenants/{tenantId}/chat/visitors/{id}'],
+  eraseInboxVisitor: ['DELETE', '/tenants/{tenantId}/chat/visitors/{id}'],
+  blockInboxVisitor: ['POST', '/tenants/{tenantId}/chat/visitors/{id}/block'],
+  unblockInboxVisitor: ['POST', '/tenants/{tenantId}/chat/visitors/{id}/unblock'],
+  exportInboxVisitor: ['GET', '/tenants/{tenantId}/chat/visitors/{id}/export'],
+  listChatRatings: ['GET', '/tenants/{tenantId}/chat/ratings'],
+  getChatSettings: ['GET', '/tenants/{tenantId}/chat/settings'],
+  putChatSettings: ['PUT', '/tenants/{tenantId}/chat/settings'],
+  getChatPage: ['GET', '/widget/v1/page'],
+  openVisitorSession: ['POST', '/widget/v1/token'],
+  renewVisitorSession: ['POST', '/widget/v1/renew'],
+  endVisitorSession: ['POST', '/widget/v1/end'],
+  getVisitorConversation: ['GET', '/widget/v1/conversation'],
+  beginVisitorConversation: ['POST', '/widget/v1/conversations'],
+  listVisitorMessages: ['GET', '/widget/v1/messages'],
+  sendVisitorMessage: ['POST', '/widget/v1/messages'],
+  readVisitorConversation: ['POST', '/widget/v1/read'],
+  showVisitorTyping: ['POST', '/widget/v1/typing'],
+  rateVisitorConversation: ['POST', '/widget/v1/rating'],
+  streamVisitorEvents: ['GET', '/widget/v1/events'],
+  streamInboxEvents: ['GET', '/tenants/{tenantId}/chat/events'],
   listWebhooks: ['GET', '/tenants/{tenantId}/webhooks'],
   createWebhook: ['POST', '/tenants/{tenantId}/webhooks'],
   updateWebhook: ['PATCH', '/tenants/{tenantId}/webhooks/{id}'],

@@ -83,6 +83,33 @@ export const inbox = defineResource({
       }),
     ),
   },
+  // Before those of one conversation, whose path it matches, too.
+  changeInboxConversations: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations/bulk',
+    summary: 'Change up to 100 conversations',
+    description: 'Each by itself: what fails is told beside what was done.',
+    params: tenantParams,
+    body: z
+      .strictObject({
+        ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
+        ...changes,
+        assignedUserId: userId.optional(),
+      })
+      .refine(({ ids, ...rest }) => Object.values(rest).some((value) => value !== undefined) && ids.length > 0, {
+        path: [],
+        message: 'must change something: status, priority, snoozedUntil or assignedUserId',
+      }),
+    response: named(
+      'InboxBulkAnswer',
+      z.object({
+        results: z.array(
+          z.object({ id, ok: z.boolean(), code: z.string().nullable(), message: z.string().nullable() }),
+        ),
+      }),
+    ),
+  },
   getInboxConversation: {
     ...agent,
     method: 'GET',
@@ -111,32 +138,6 @@ export const inbox = defineResource({
     body: z.strictObject({ userId, from: userId.optional() }),
     response: inboxConversation,
     errors: ['assignment_conflict'],
-  },
-  changeInboxConversations: {
-    ...agent,
-    method: 'POST',
-    path: '/tenants/{tenantId}/chat/conversations/bulk',
-    summary: 'Change up to 100 conversations',
-    description: 'Each by itself: what fails is told beside what was done.',
-    params: tenantParams,
-    body: z
-      .strictObject({
-        ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
-        ...changes,
-        assignedUserId: userId.optional(),
-      })
-      .refine(({ ids, ...rest }) => Object.values(rest).some((value) => value !== undefined) && ids.length > 0, {
-        path: [],
-        message: 'must change something: status, priority, snoozedUntil or assignedUserId',
-      }),
-    response: named(
-      'InboxBulkAnswer',
-      z.object({
-        results: z.array(
-          z.object({ id, ok: z.boolean(), code: z.string().nullable(), message: z.string().nullable() }),
-        ),
-      }),
-    ),
   },
   listInboxMessages: {
     ...agent,

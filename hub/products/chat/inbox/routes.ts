@@ -9,10 +9,10 @@ export const inboxRoutes = (inbox: Inbox) =>
   implement(resource, {
     listInboxConversations: ({ principal, query }) => inbox.list(agentOf(principal), query),
     countInboxConversations: ({ principal }) => inbox.counts(agentOf(principal)),
+    changeInboxConversations: ({ principal, body }) => inbox.bulk(agentOf(principal), body),
     getInboxConversation: ({ principal, params }) => inbox.show(agentOf(principal), params.id),
     updateInboxConversation: ({ principal, params, body }) => inbox.update(agentOf(principal), params.id, body),
     assignInboxConversation: ({ principal, params, body }) => inbox.assign(agentOf(principal), params.id, body),
-    changeInboxConversations: ({ principal, body }) => inbox.bulk(agentOf(principal), body),
     listInboxMessages: ({ principal, params, query }) => inbox.messages(agentOf(principal), params.id, query),
     sendInboxMessage: ({ principal, params, body }) => inbox.send(agentOf(principal), params.id, body),
     readInboxConversation: ({ principal, params, body }) => inbox.read(agentOf(principal), params.id, body.seq),
