@@ -69,16 +69,18 @@ export async function readSlices(
   from: Date,
   to: Date,
 ): Promise<{ slices: SliceRow[]; through: Date | null }> {
-  const { rows } = await tx.query<SliceRow & { slice_at: Date }>(
-    'read_slices',
-    'SELECT slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram FROM run_rollups WHERE tenant_id = $1 AND slice_at >= $2 AND slice_at < $3 ORDER BY slice_at',
-    [tenantId, from, to],
-  );
-  const { rows: marks } = await tx.query<{ through: Date | null }>(
-    'read_rollup_mark',
-    'SELECT max(slice_at) AS through FROM run_rollups WHERE tenant_id = $1',
-    [tenantId],
-  );
+  const [{ rows }, { rows: marks }] = await Promise.all([
+    tx.query<SliceRow & { slice_at: Date }>(
+      'read_slices',
+      'SELECT slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram FROM run_rollups WHERE tenant_id = $1 AND slice_at >= $2 AND slice_at < $3 ORDER BY slice_at',
+      [tenantId, from, to],
+    ),
+    tx.query<{ through: Date | null }>(
+      'read_rollup_mark',
+      'SELECT max(slice_at) AS through FROM run_rollups WHERE tenant_id = $1',
+      [tenantId],
+    ),
+  ]);
   const last = marks[0]?.through ?? null;
   return { slices: rows, through: last === null ? null : new Date(last.getTime() + sliceSeconds * 1000) };
 }

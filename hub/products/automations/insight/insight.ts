@@ -39,20 +39,32 @@ export class Insight {
 
   /** From sums of five minutes and, for what is younger, from the index of ends. */
   slo(tenantId: string, window: SloWindow): Promise<Slo> {
-    return this.#deps.db.workspace(tenantId, (tx) => this.sloWithin(tx, tenantId, window), { durable: false });
+    return this.#deps.db.read(tenantId, (tx) => this.sloWithin(tx, tenantId, window));
   }
 
   async sloWithin(tx: Transaction, tenantId: string, window: SloWindow): Promise<Slo> {
     const to = new Date();
     const from = new Date(to.getTime() - sloWindows[window] * 1000);
     const firstSlice = new Date(Math.ceil(from.getTime() / (sliceSeconds * 1000)) * sliceSeconds * 1000);
-    const { slices, through } = await readSlices(tx, tenantId, firstSlice, to);
+    const [{ slices, through }, begun, nodesNow, commands, sent] = await Promise.all([
+      readSlices(tx, tenantId, firstSlice, to),
+      summarisePeriod(tx, tenantId, from, firstSlice),
+      this.#nodeCounts(tx, tenantId),
+      tx.query<{ p50: number | null; p95: number | null; p99: number | null }>(
+        'command_latency',
+        `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p50, percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) AS p95, percentile_cont(0.99) WITHIN GROUP (ORDER BY ms) AS p99
+       FROM (SELECT extract(epoch from finished_at - handed_out_at)::float8 * 1000 AS ms FROM node_commands
+             WHERE tenant_id = $1 AND status = 'succeeded' AND finished_at >= $2 AND handed_out_at IS NOT NULL ORDER BY finished_at DESC LIMIT 5000) latest`,
+        [tenantId, from],
+      ),
+      tx.query<{ delivered: number; failed: number }>(
+        'webhook_counts',
+        `SELECT count(*) FILTER (WHERE status = 'delivered')::int AS delivered, count(*) FILTER (WHERE status = 'failed')::int AS failed FROM messages WHERE tenant_id = $1 AND channel = 'webhook' AND created_at >= $2`,
+        [tenantId, from],
+      ),
+    ]);
     const summedUntil = through !== null && through > firstSlice ? through : firstSlice;
-    const parts = [
-      ...slices,
-      await summarisePeriod(tx, tenantId, from, firstSlice),
-      await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000)),
-    ];
+    const parts = [...slices, begun, await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000))];
     const queue: Histogram = {};
     const run: Histogram = {};
     const counts = { succeeded: 0, failed: 0, cancelled: 0 };
@@ -64,19 +76,6 @@ export class Insight {
       addHistogram(run, part.run_histogram);
     }
     const decided = counts.succeeded + counts.failed;
-    const nodesNow = await this.#nodeCounts(tx, tenantId);
-    const commands = await tx.query<{ p50: number | null; p95: number | null; p99: number | null }>(
-      'command_latency',
-      `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p50, percentile_cont(0.95) WITHIN GROUP (ORDER BY ms) AS p95, percentile_cont(0.99) WITHIN GROUP (ORDER BY ms) AS p99
-       FROM (SELECT extract(epoch from finished_at - handed_out_at)::float8 * 1000 AS ms FROM node_commands
-             WHERE tenant_id = $1 AND status = 'succeeded' AND finished_at >= $2 AND handed_out_at IS NOT NULL ORDER BY finished_at DESC LIMIT 5000) latest`,
-      [tenantId, from],
-    );
-    const sent = await tx.query<{ delivered: number; failed: number }>(
-      'webhook_counts',
-      `SELECT count(*) FILTER (WHERE status = 'delivered')::int AS delivered, count(*) FILTER (WHERE status = 'failed')::int AS failed FROM messages WHERE tenant_id = $1 AND channel = 'webhook' AND created_at >= $2`,
-      [tenantId, from],
-    );
     const commandRow = commands.rows[0];
     const rounded = (value: number | null | undefined) =>
       value === null || value === undefined ? null : Math.round(value * 10) / 10;
