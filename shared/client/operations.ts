@@ -2563,13 +2563,11 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
-        view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed';
-        assignedUserId?: string;
+        view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed' | 'unread' | 'assigned' | 'visitor';
+        /** With the view `assigned`: whose */
+        userId?: string;
+        /** With the view `visitor`: whose */
         visitorId?: string;
-        priority?: 'low' | 'normal' | 'high' | 'urgent';
-        source?: string;
-        /** `true` for those with messages that no agent has read */
-        unread?: 'true' | 'false';
       };
     };
     answer: InboxConversationPage;

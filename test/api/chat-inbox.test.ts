@@ -111,14 +111,19 @@ describe('the views of the inbox', () => {
 
   test('are one statement each', async () => {
     using recorder = new StatementRecorder();
-    await agents.call('listInboxConversations', { params: params(), query: { view: 'mine', priority: 'normal' } });
+    await agents.call('listInboxConversations', { params: params(), query: { view: 'mine' } });
     expect(
       recorder.statements.filter(({ text, tenantId: of }) => of === tenantId && text.includes('chat_conversations')),
     ).toHaveLength(1);
   });
 
   test('refuse a view, a filter or a cursor that is none', async () => {
-    for (const query of [{ view: 'nice' }, { unread: 'maybe' }, { assignedUserId: 'me' }, { cursor: 'AAAA' }])
+    for (const query of [
+      { view: 'nice' },
+      { view: 'assigned' },
+      { view: 'visitor', userId: adminId },
+      { cursor: 'AAAA' },
+    ])
       await expect(
         agents.call('listInboxConversations', { params: params(), query: query as never }),
       ).rejects.toMatchObject({ status: 400 });
@@ -264,6 +269,11 @@ describe('an assignment', () => {
     expect(refused.reason).toMatchObject({ status: 409, code: 'assignment_conflict' });
     expect(String(refused.reason.message)).toContain(winner.email);
     expect((await agents.call('getInboxConversation', { params: inParams(id) })).assignedUserId).toBe(winner.id);
+    const theirs = await agents.call('listInboxConversations', {
+      params: params(),
+      query: { view: 'assigned', userId: winner.id },
+    });
+    expect(theirs.data.map((each) => each.id)).toEqual([id]);
   });
 
   test('to somebody of another workspace is refused', async () => {

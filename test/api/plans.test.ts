@@ -97,6 +97,10 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     targetId: [crowd.run, 'nothing'],
     source: ['api', 'mail', 'nothing'],
     externalId: ['1', 'nothing'],
+    userId: [crowd.agent, missingId],
+    visitorId: [crowd.visitor, missingId],
+    conversationId: [crowd.conversation],
+    q: ['message', 'nothing'],
   };
   const options =
     (schema as { options?: string[] }).options ??
@@ -108,16 +112,18 @@ function filterValues(name: string, schema: z.ZodType): string[] {
 
 function queriesOf(operation: Operation): Record<string, string>[] {
   const filters = Object.entries((operation.query as z.ZodObject).shape).filter(
-    ([name]) => !['limit', 'cursor', 'after'].includes(name),
+    ([name]) => !['limit', 'cursor', 'after', 'before'].includes(name),
   );
-  return filters.reduce<Record<string, string>[]>(
-    (queries, [name, schema]) =>
-      queries.flatMap((query) => [
-        query,
-        ...filterValues(name, schema as z.ZodType).map((value) => ({ ...query, [name]: value })),
-      ]),
-    [{}],
-  );
+  return filters
+    .reduce<Record<string, string>[]>(
+      (queries, [name, schema]) =>
+        queries.flatMap((query) => [
+          query,
+          ...filterValues(name, schema as z.ZodType).map((value) => ({ ...query, [name]: value })),
+        ]),
+      [{}],
+    )
+    .filter((query) => operation.query?.safeParse(query).success !== false);
 }
 
 const lists = operations.filter(
@@ -132,6 +138,7 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     listAutomationNodeCommands: crowd.node,
     listAutomationNodeFacts: crowd.node,
     listChatMessages: crowd.conversation,
+    listInboxMessages: crowd.conversation,
     listWebhookDeliveries: crowd.webhook,
   };
   for (const operation of lists) {

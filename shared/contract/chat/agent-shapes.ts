@@ -5,7 +5,10 @@ import { conversation, message, rating, visitor } from './shapes.ts';
 /** What agents see of Live Chat, and nobody else: private notes among it. */
 
 export const inboxViews = ['all', 'mine', 'unassigned', 'open', 'pending', 'snoozed', 'resolved', 'closed'] as const;
+/** Views that a list can show: those that are counted, unread ones, those at work of one member, and those of one visitor. */
+export const listedViews = [...inboxViews, 'unread', 'assigned', 'visitor'] as const;
 export type InboxView = (typeof inboxViews)[number];
+export type ListedView = (typeof listedViews)[number];
 
 export const presences = ['online', 'away'] as const;
 export type Presence = (typeof presences)[number];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id, instant, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
-import { draft, inboxConversation, inboxDetail, inboxMessage, inboxViews } from './agent-shapes.ts';
+import { draft, inboxConversation, inboxDetail, inboxMessage, inboxViews, listedViews } from './agent-shapes.ts';
 import {
   attachmentIds,
   chatText,
@@ -11,7 +11,6 @@ import {
   maxMessageLength,
   needsContent,
   priorities,
-  source,
 } from './shapes.ts';
 
 /** What agents do with conversations. */
@@ -27,13 +26,11 @@ const agent = {
 
 const status = z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`);
 const priority = z.enum(priorities, `must be one of ${priorities.join(', ')}`);
-const view = z.enum(inboxViews, `must be one of ${inboxViews.join(', ')}`);
+const view = z.enum(listedViews, `must be one of ${listedViews.join(', ')}`);
 const userId = id.nullable().describe('A member of the workspace; null for nobody');
 const snoozedUntil = instant
   .nullable()
   .describe('Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now');
-const yesOrNo = z.enum(['true', 'false'], 'must be true or false').transform((value) => value === 'true');
-
 const position = z
   .string()
   .regex(/^(0|[1-9]\d{0,9})$/, 'must be the position of a message')
@@ -53,17 +50,23 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations',
     summary: 'List the conversations of a view',
     description:
-      'By their last message, newest first; a walk shows each once. `mine` and `unassigned` are open or pending and not snoozed, `open` and `pending` not snoozed either.',
+      'By their last message, newest first; a walk shows each once. `mine`, `unassigned` and `assigned` are open or pending and not snoozed, `open` and `pending` not snoozed either; `unread` has messages that no agent has read.',
     params: tenantParams,
-    query: listQuery.extend({
-      cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
-      view: view.default('all'),
-      assignedUserId: id.optional(),
-      visitorId: id.optional(),
-      priority: priority.optional(),
-      source: source.optional(),
-      unread: yesOrNo.optional().describe('`true` for those with messages that no agent has read'),
-    }),
+    query: listQuery
+      .extend({
+        cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
+        view: view.default('all'),
+        userId: id.optional().describe('With the view `assigned`: whose'),
+        visitorId: id.optional().describe('With the view `visitor`: whose'),
+      })
+      .refine((query) => (query.view === 'assigned') === (query.userId !== undefined), {
+        path: ['userId'],
+        message: 'goes with the view assigned, which needs it',
+      })
+      .refine((query) => (query.view === 'visitor') === (query.visitorId !== undefined), {
+        path: ['visitorId'],
+        message: 'goes with the view visitor, which needs it',
+      }),
     response: page(inboxConversation),
   },
   countInboxConversations: {

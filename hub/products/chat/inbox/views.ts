@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { InboxView } from '../../../../shared/contract/chat/agent-shapes.ts';
+import type { InboxView, ListedView } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { ConversationFilter } from '../conversations/conversation-list.ts';
@@ -8,8 +8,8 @@ import { inboxColumns, inboxJoins, presentInboxConversation } from './rows.ts';
 const isAwake = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
 const isAtWork = `c.status IN ('open', 'pending')`;
 
-/** What each view holds, of a conversation `c`; `?` is the member who looks. */
-const viewConditions: Record<InboxView, string | null> = {
+/** What each view holds, of a conversation `c`; `?` is whose it is. */
+const viewConditions: Record<ListedView, string | null> = {
   all: null,
   mine: `${isAtWork} AND c.assigned_user_id = ? AND ${isAwake}`,
   unassigned: `${isAtWork} AND c.assigned_user_id IS NULL AND ${isAwake}`,
@@ -18,6 +18,9 @@ const viewConditions: Record<InboxView, string | null> = {
   snoozed: `${isAtWork} AND c.snoozed_until > now()`,
   resolved: `c.status = 'resolved'`,
   closed: `c.status = 'closed'`,
+  unread: 'c.unread_count > 0',
+  assigned: `${isAtWork} AND c.assigned_user_id = ? AND ${isAwake}`,
+  visitor: 'c.visitor_id = ?',
 };
 
 export const inboxView = {
@@ -30,22 +33,11 @@ export const inboxView = {
 type Query = z.output<typeof resource.listInboxConversations.query>;
 
 /** The filter of a list as a member asks for it. */
-export function inboxFilter(
-  { view, assignedUserId, visitorId, priority, source, unread }: Query,
-  userId: string,
-): ConversationFilter {
-  const given: [string, string, unknown?][] = [];
+export function inboxFilter({ view, userId, visitorId }: Query, ownId: string): ConversationFilter {
   const condition = viewConditions[view];
-  if (condition !== null) given.push([view, condition, view === 'mine' ? userId : undefined]);
-  if (assignedUserId !== undefined) given.push(['assignee', 'c.assigned_user_id = ?', assignedUserId]);
-  if (visitorId !== undefined) given.push(['visitor', 'c.visitor_id = ?', visitorId]);
-  if (priority !== undefined) given.push(['priority', 'c.priority = ?', priority]);
-  if (source !== undefined) given.push(['source', 'c.source = ?', source]);
-  if (unread !== undefined) given.push(unread ? ['unread', 'c.unread_count > 0'] : ['read', 'c.unread_count = 0']);
-  return {
-    name: ['by', ...given.map(([name]) => name)].join('_'),
-    conditions: given.map(([, text, value]) => ({ text, ...(value === undefined ? {} : { value }) })),
-  };
+  if (condition === null) return { name: 'all', conditions: [] };
+  const value = { mine: ownId, assigned: userId, visitor: visitorId }[view as string];
+  return { name: view, conditions: [value === undefined ? { text: condition } : { text: condition, value }] };
 }
 
 /** How many conversations each view of a member holds, and how many have messages that no agent has read. */
