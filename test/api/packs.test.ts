@@ -58,12 +58,13 @@ const hostile: readonly (readonly [string, string, string[]?])[] = [
 ];
 
 describe('the shipped packs', () => {
-  test('are six, each can be installed as it is, and shows what it may do', async () => {
+  test('are seven, each can be installed as it is, and shows what it may do', async () => {
     const { data } = await workspace.api.call('listAutomationSkills', {});
     expect(data.map(({ id }) => id)).toEqual([
       'daily-screen-report',
       'file-drop-watcher',
       'inbound-message-triage',
+      'live-chat-triage',
       'maintenance-command',
       'site-uptime-watch',
       'weekly-run-digest',
@@ -93,7 +94,7 @@ describe('the shipped packs', () => {
           query: { limit: 4, cursor: paged.meta.nextCursor as string },
         })
       ).data.map(({ id }) => id),
-    ).toEqual(['site-uptime-watch', 'weekly-run-digest']);
+    ).toEqual(['maintenance-command', 'site-uptime-watch', 'weekly-run-digest']);
   });
 
   test('make a workflow from their inputs, and refuse wrong ones at their names', async () => {
@@ -154,7 +155,7 @@ describe("a pack of one's own", () => {
       published: null,
       grants: { skills: [{ id: 'log.write' }] },
     });
-    expect((await workspace.api.call('listAutomationSkills', {})).data.length).toBe(6);
+    expect((await workspace.api.call('listAutomationSkills', {})).data.length).toBe(7);
     expect(
       await workspace.api.call('postAutomationSkillSdk', { body: { manifest: manifest() as never, publish: true } }),
     ).toMatchObject({ published: { packId: 'hello-pack', version: '1.0.0' } });

@@ -8,6 +8,7 @@ import type { ChatEvents } from './events/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import type { Viewing } from './inbox/index.ts';
 import { createChatChanges } from './live/changes.ts';
+import { chatSkills } from './skills.ts';
 import { VisitorSessions } from './visitor-page/sessions.ts';
 
 /** Live Chat. */
@@ -46,6 +47,7 @@ export function createChat(
         }),
       ),
     ],
+    skills: chatSkills({ db, conversationWriter, messageWriter }),
     retention: chatRetention,
   };
 }

@@ -210,6 +210,64 @@ const inboundMessageTriage = {
   },
 };
 
+const liveChatTriage = {
+  id: 'live-chat-triage',
+  name: 'Live Chat triage',
+  version: '1.0.0',
+  publisher,
+  summary:
+    'Has a model say what a message is about that the agents find unread, and how urgent it is, and leaves that to them as a private note.',
+  inputsSchema: {
+    type: 'object',
+    properties: {
+      greeting: {
+        type: 'string',
+        title: 'Answer to the visitor',
+        description: 'None when left out',
+        default: '',
+      },
+    },
+    required: [],
+  },
+  skills: ['ai.invoke', 'chat.post_message', 'log.write'],
+  graph: {
+    trigger: {
+      type: 'event',
+      // Only what visitors write: a note or an answer of this workflow starts it no more.
+      event: { type: 'message.created', filter: { 'message.senderType': 'visitor', 'conversation.unreadCount': 1 } },
+    },
+    steps: [
+      {
+        type: 'skill',
+        ifInput: 'greeting',
+        skillId: 'chat.post_message',
+        input: { conversationId: '{{payload.conversation.id}}', content: '{{inputs.greeting}}' },
+        continueOnError: true,
+      },
+      {
+        type: 'skill',
+        id: 'triage',
+        skillId: 'ai.invoke',
+        input: {
+          input: 'Say in one line what this message is about, and end with one of: urgent, normal, spam.',
+          context: '{{payload.message.content}}',
+        },
+      },
+      {
+        type: 'skill',
+        skillId: 'chat.post_message',
+        input: {
+          conversationId: '{{payload.conversation.id}}',
+          content: '{{steps.triage.outputText}}',
+          private: true,
+          as: 'ai',
+        },
+      },
+      { type: 'log', message: 'Conversation {{payload.conversation.id}}: {{steps.triage.outputText}}' },
+    ],
+  },
+};
+
 const maintenanceCommand = {
   id: 'maintenance-command',
   name: 'Approval-gated maintenance command',
@@ -332,6 +390,7 @@ export const shippedPacks: readonly PackManifest[] = [
   dailyScreenReport,
   siteUptimeWatch,
   inboundMessageTriage,
+  liveChatTriage,
   maintenanceCommand,
   fileDropWatcher,
   weeklyRunDigest,

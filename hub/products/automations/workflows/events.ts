@@ -66,7 +66,8 @@ export async function startByEvent(
       const run = await startRun(tx, deps, workflow, entitlements, {
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
-        environment: 'live',
+        // What happens in a test leads to nothing that leaves the platform.
+        environment: event.payload['environment'] === 'test' ? 'test' : 'live',
         depth: event.depth,
       });
       jobs.push(run.job);

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { chatText, maxMessageLength } from '../../../shared/contract/chat/shapes.ts';
+import { id } from '../../../shared/contract/common.ts';
+import { defineSkill } from '../../engine/skill.ts';
+import type { DirectSkill, SkillContext } from '../../engine/skill.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { ConversationWriter, MessageWriter } from './conversations/index.ts';
+
+export interface ChatSkillsDependencies {
+  db: Database;
+  conversationWriter: ConversationWriter;
+  messageWriter: MessageWriter;
+}
+
+const actorOf = ({ environment }: SkillContext) => ({ actor: 'system', environment });
+
+/** What workflows and agents do in chats. What they cause is told with their depth and one, so that a loop of runs ends. */
+export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkillsDependencies): DirectSkill[] => [
+  defineSkill({
+    id: 'chat.post_message',
+    title: 'Write in a chat',
+    summary: 'Sends a message to the visitor of a conversation, or leaves a private note for its agents.',
+    requires: ['conversations_suite'],
+    // Rows of ours alone, and the key of the step makes a repetition the same message.
+    effect: 'pure',
+    input: z.strictObject({
+      conversationId: id.describe('In a run that an event started: {{payload.conversation.id}}'),
+      content: chatText(1, maxMessageLength),
+      private: z.boolean().default(false).describe('A note that only agents see'),
+      as: z.enum(['api', 'ai']).default('api').describe('`ai` where a model wrote it'),
+    }),
+    output: z.object({
+      conversationId: id,
+      messageId: id,
+      seq: z.int().nullable().describe('Null for a note'),
+    }),
+    async execute({ conversationId, content, as, private: isPrivate }, context) {
+      const { row, committed } = await db.workspace(context.tenantId, (tx) =>
+        messageWriter.write(
+          tx,
+          context.tenantId,
+          conversationId,
+          {
+            content,
+            private: isPrivate,
+            senderType: as,
+            senderId: context.workflowId,
+            clientId: `${context.runId}:${context.stepIndex}`,
+          },
+          actorOf(context),
+          context.depth + 1,
+        ),
+      );
+      committed();
+      return { output: { conversationId, messageId: row.id, seq: row.seq } };
+    },
+  }),
+  defineSkill({
+    id: 'chat.assign',
+    title: 'Assign a chat',
+    summary: 'Gives a conversation to a member of the workspace, or takes it back.',
+    requires: ['conversations_suite'],
+    effect: 'pure',
+    input: z.strictObject({
+      conversationId: id,
+      userId: id.nullable().describe('Null for nobody'),
+      onlyIfUnassigned: z.boolean().default(false).describe('Leaves it with whoever has it'),
+    }),
+    output: z.object({ conversationId: id, assignedUserId: id.nullable() }),
+    async execute({ conversationId, userId, onlyIfUnassigned }, context) {
+      const { assignedUserId, committed } = await db.workspace(context.tenantId, async (tx) => {
+        const now = await conversationWriter.lock(tx, conversationId);
+        if (onlyIfUnassigned && now.assigned_user_id !== null)
+          return { assignedUserId: now.assigned_user_id, committed: () => undefined };
+        const changed = await conversationWriter.assign(
+          tx,
+          context.tenantId,
+          conversationId,
+          { userId },
+          actorOf(context),
+          context.depth + 1,
+        );
+        return { assignedUserId: changed.conversation.assigned_user_id, committed: changed.committed };
+      });
+      committed();
+      return { output: { conversationId, assignedUserId } };
+    },
+  }),
+];

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+let hub: TestHub;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+async function begin() {
+  const workspace: TestWorkspace = await hub.workspace();
+  const chat = hub.client((await workspace.createKey({ product: 'chat' })).key);
+  const follow = async (type: string, stepsJson: object[], filter?: object) =>
+    (
+      await workspace.api.call('createAutomationWorkflow', {
+        body: {
+          name: type,
+          stepsJson,
+          triggerJson: { type: 'event', event: { type, ...(filter === undefined ? {} : { filter }) } },
+        } as never,
+      })
+    ).id;
+  const runsOf = async (workflowId: string) =>
+    (await workspace.api.call('listAutomationRuns', { query: { workflowId } })).data;
+  const written = async (id: string) =>
+    (
+      await workspace.session.call('listInboxMessages', { params: { tenantId: workspace.tenantId, id }, query: {} })
+    ).data.map(({ content, private: isPrivate, senderType }) => [content, isPrivate, senderType]);
+  return { workspace, chat, follow, runsOf, written };
+}
+
+/** What became of a call of a skill. */
+async function runSkill({ api }: TestWorkspace, skillId: string, input: object) {
+  const { runId } = await api.call('runAutomationSkill', { params: { skillId }, body: { input: input as never } });
+  const run = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  return { status: run.status, error: run.error, output: run.stepsResultJson[0]?.output };
+}
+
+test('a run that an event started answers the visitor, and leaves a note that only agents see', async () => {
+  const { chat, follow, written } = await begin();
+  const post = (input: object) => ({
+    type: 'skill',
+    skillId: 'chat.post_message',
+    input: { conversationId: '{{payload.conversation.id}}', ...input },
+  });
+  await follow('conversation.created', [
+    post({ content: 'Welcome' }),
+    post({ content: 'from a new customer', private: true, as: 'ai' }),
+  ]);
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  await expect
+    .poll(() => written(id))
+    .toEqual([
+      ['Welcome', false, 'api'],
+      ['from a new customer', true, 'ai'],
+    ]);
+  const { data } = await chat.call('listChatMessages', { params: { id } });
+  expect(data.map(({ content }) => content)).toEqual(['Welcome']);
+});
+
+test('a step that is carried out again writes its message once', async () => {
+  const { workspace, chat, written } = await begin();
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  const step = { type: 'skill', skillId: 'chat.post_message', input: { conversationId: id, content: 'once' } };
+  const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [step] } as never,
+  });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
+  await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  // As after a crash between the message and the record of the step.
+  await hub.database.query(
+    `UPDATE runs SET status = 'queued', next_step = 0, wake_at = now(), finished_at = NULL WHERE id = $1`,
+    [runId],
+  );
+  await hub.database.query('DELETE FROM run_steps WHERE run_id = $1', [runId]);
+  await expect
+    .poll(async () => {
+      await hub.app.sweep();
+      return (await workspace.api.call('getAutomationRun', { params: { id: runId } })).status;
+    })
+    .toBe('succeeded');
+  expect(await written(id)).toEqual([['once', false, 'api']]);
+});
+
+test('workflows that answer each other end after eight runs', async () => {
+  const { chat, follow, runsOf, written } = await begin();
+  const workflowId = await follow('message.created', [
+    {
+      type: 'skill',
+      skillId: 'chat.post_message',
+      input: { conversationId: '{{payload.conversation.id}}', content: 'again' },
+    },
+  ]);
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  await chat.call('sendChatMessage', { params: { id }, body: { content: 'go' } });
+  await expect.poll(async () => (await written(id)).length).toBe(9);
+  await expect
+    .poll(async () => (await runsOf(workflowId)).map(({ status }) => status))
+    .toEqual(Array.from({ length: 8 }, () => 'succeeded'));
+  expect(await written(id)).toHaveLength(9);
+});
+
+test('a conversation is given to a member, and left with whoever has it where that is wanted', async () => {
+  const { workspace, chat, runsOf, follow } = await begin();
+  const me = (await workspace.session.call('readMe', {})).user.id;
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  const assigned = await follow('conversation.assigned', [{ type: 'log', message: '{{payload.assignee.email}}' }]);
+  const call = (input: object) => runSkill(workspace, 'chat.assign', { conversationId: id, ...input });
+  expect(await call({ userId: me })).toMatchObject({ output: { assignedUserId: me } });
+  expect(await call({ userId: null, onlyIfUnassigned: true })).toMatchObject({ output: { assignedUserId: me } });
+  expect(await call({ userId: id })).toMatchObject({ status: 'failed', error: { code: 'validation_failed' } });
+  expect(await call({ userId: null })).toMatchObject({ output: { assignedUserId: null } });
+  await expect.poll(async () => (await runsOf(assigned)).length).toBe(2);
+});
+
+test('another workspace has no such conversation', async () => {
+  const { chat } = await begin();
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  const stranger = await hub.workspace();
+  for (const [skillId, input] of [
+    ['chat.post_message', { conversationId: id, content: 'x' }],
+    ['chat.assign', { conversationId: id, userId: null }],
+  ] as const)
+    expect(await runSkill(stranger, skillId, input)).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+});
