@@ -21,7 +21,7 @@ import { createAi } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
 import type { Workflows } from './products/automations/index.ts';
 import { createChat } from './products/chat/index.ts';
-import type { ChatEvents } from './products/chat/index.ts';
+import type { Chat, ChatEvents } from './products/chat/index.ts';
 import { createCore } from './products/core/index.ts';
 import type { Identity, LimitedKind } from './products/core/index.ts';
 import { createMarketing } from './products/marketing/index.ts';
@@ -40,6 +40,7 @@ export interface App extends AsyncDisposable {
   identity: Identity;
   nodes: Nodes;
   workflows: Workflows;
+  chat: Pick<Chat, 'conversations' | 'inbox'>;
   /** Through which Live Chat tells what happened. */
   chatEvents: ChatEvents;
   /** For whoever tells events: the hub's own database. */
@@ -96,7 +97,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;
-  const parts = { identity, nodes: nodes.nodes, workflows, chatEvents: chat.events, db };
+  const parts = { identity, nodes: nodes.nodes, workflows, chat, chatEvents: chat.events, db };
   if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 

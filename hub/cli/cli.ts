@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { visibleText } from '../../shared/visible-text.ts';
+import { addChatCommands } from './chat.ts';
 import { explain } from './context.ts';
 import { addInstallationCommands } from './installation.ts';
 import { addNodeCommands } from './nodes.ts';
@@ -26,7 +27,14 @@ program
     await import('../main.ts');
   });
 
-for (const add of [addTokenCommands, addPeopleCommands, addNodeCommands, addWorkflowCommands, addInstallationCommands])
+for (const add of [
+  addTokenCommands,
+  addPeopleCommands,
+  addNodeCommands,
+  addWorkflowCommands,
+  addChatCommands,
+  addInstallationCommands,
+])
   add(program);
 
 try {

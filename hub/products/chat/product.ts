@@ -15,6 +15,8 @@ import { VisitorSessions } from './visitor-page/sessions.ts';
 export interface Chat extends Product {
   events: ChatEvents;
   visitors: VisitorSessions;
+  conversations: Conversations;
+  inbox: Inbox;
 }
 
 /** @param followers what other products do when something happens in a chat. */
@@ -29,24 +31,23 @@ export function createChat(
   const assignment = new Assignment(conversationWriter);
   const visitors = new VisitorSessions(db);
   const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
+  const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
+  const inbox = new Inbox({
+    db,
+    cursors,
+    events: hubEvents,
+    conversationWriter,
+    messageWriter,
+    assignment,
+    changes,
+    viewing,
+  });
   return {
     events,
     visitors,
-    routes: [
-      ...conversationRoutes(new Conversations({ db, cursors, conversationWriter, messageWriter, assignment })),
-      ...inboxRoutes(
-        new Inbox({
-          db,
-          cursors,
-          events: hubEvents,
-          conversationWriter,
-          messageWriter,
-          assignment,
-          changes,
-          viewing,
-        }),
-      ),
-    ],
+    conversations,
+    inbox,
+    routes: [...conversationRoutes(conversations), ...inboxRoutes(inbox)],
     skills: chatSkills({ db, conversationWriter, messageWriter }),
     retention: chatRetention,
   };
