@@ -8,7 +8,8 @@ export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday',
 
 const isTimeZone = (name: string) => {
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }) !== null;
+    new Intl.DateTimeFormat('en', { timeZone: name }).format(0);
+    return true;
   } catch {
     return false;
   }
