@@ -1555,6 +1555,17 @@ export interface OutgoingMessagePage {
   meta: PageMeta;
 }
 
+export interface OwnToken {
+  tenantId: string;
+  workspaceName: string;
+  tokenId: string;
+  product: 'chat' | 'ai' | 'automations' | 'voice';
+  environment: 'live' | 'test';
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  /** ISO 8601, UTC, with milliseconds */
+  expiresAt: string | null;
+}
+
 export interface Pack {
   id: string;
   name: string;
@@ -4651,6 +4662,11 @@ export interface Operations {
     };
     answer: RemovedMember;
   };
+  /** What this key is and may do */
+  readToken: {
+    input?: Record<string, never>;
+    answer: OwnToken;
+  };
   /** Create an API token */
   createApiToken: {
     input: {
@@ -4906,6 +4922,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   addMember: ['POST', '/tenants/{tenantId}/members'],
   listMembers: ['GET', '/tenants/{tenantId}/members'],
   removeMember: ['DELETE', '/tenants/{tenantId}/members/{userId}'],
+  readToken: ['GET', '/v1/me'],
   createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
   listApiTokens: ['GET', '/tenants/{tenantId}/tokens'],
   deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],

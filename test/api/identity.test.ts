@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
 import { contains } from '../../hub/platform/http/auth.ts';
-import { products } from '../../shared/contract/define.ts';
+import { productPermissions, products } from '../../shared/contract/define.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -94,6 +94,24 @@ describe('API keys', () => {
     expect(contains('::ffff:10.0.0.0/104', '10.1.2.3')).toBe(true);
     expect(contains('::ffff:10.0.0.0/104', '11.1.2.3')).toBe(false);
     expect(contains('::/0', '10.1.2.3')).toBe(false);
+  });
+
+  test.each(products)('of %s say what they are and may do, and nothing more', async (product) => {
+    const { id, key } = await workspace.createKey({ product, environment: 'test' });
+    const own = await hub.client(key).call('readToken', {});
+    expect(own).toEqual({
+      tenantId: workspace.tenantId,
+      workspaceName: expect.any(String) as string,
+      tokenId: id,
+      product,
+      environment: 'test',
+      permissions: productPermissions[product],
+      expiresAt: null,
+    });
+    await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
+    await expect(hub.client(key).call('readToken', {})).rejects.toMatchObject({ status: 401 });
+    const bound = await workspace.createKey({ product, ipAllowlist: ['203.0.113.0/24'] });
+    await expect(hub.client(bound.key).call('readToken', {})).rejects.toMatchObject({ code: 'ip_not_allowed' });
   });
 
   test('are refused at creation with permissions of another product, bad blocks and past times', async () => {

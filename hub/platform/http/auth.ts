@@ -203,7 +203,15 @@ function admitToken(
   token: TokenIdentity,
   address: string,
 ): Extract<Principal, { kind: 'token' }> {
-  const permission = operation.permission as Permission;
+  if (operation.permission !== undefined) assertPermission(token, operation.permission);
+  if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
+    throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
+  }
+  return { kind: 'token', ...token };
+}
+
+/** @throws AppError `wrong_product`, `missing_permission`, `product_not_entitled`. */
+function assertPermission(token: TokenIdentity, permission: Permission): void {
   const product = productOf(permission);
   if (token.product !== product)
     throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
@@ -211,10 +219,6 @@ function admitToken(
     throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
   if (!token.entitlements[productEntitlement[product]])
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
-  if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
-    throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
-  }
-  return { kind: 'token', ...token };
 }
 
 async function authenticateSession(

@@ -1,19 +1,11 @@
 import { z } from 'zod';
+import { isTimeZone } from '../../time-zone.ts';
 import { named, text } from '../common.ts';
 import { chatText } from './shapes.ts';
 
 /** How a workspace wants its Live Chat. */
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
-
-const isTimeZone = (name: string) => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name }).format(0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** As browsers write origins: no path, no default port, a host in lower case and ASCII. */
 const origin = z

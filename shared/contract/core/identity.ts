@@ -166,6 +166,26 @@ export const identity = defineResource({
     ),
     errors: ['conflict'],
   },
+  readToken: {
+    tag: 'API tokens',
+    callers: ['token'],
+    method: 'GET',
+    path: '/v1/me',
+    summary: 'What this key is and may do',
+    description: 'For a key of any product, whatever the workspace is entitled to.',
+    response: named(
+      'OwnToken',
+      z.object({
+        tenantId: id,
+        workspaceName: z.string(),
+        tokenId: id,
+        product: z.enum(products),
+        environment: z.enum(environments),
+        permissions: z.array(z.enum(permissions)),
+        expiresAt: timestamp.nullable(),
+      }),
+    ),
+  },
   createApiToken: {
     tag: 'API tokens',
     callers: ['session'],

@@ -16,6 +16,7 @@ export const identityRoutes = (identity: Identity) =>
       identity.members.remove(principal.tenantId, { id: params.userId }, actorOf(principal), {
         revokeKeys: query.revokeKeys === 'true',
       }),
+    readToken: ({ principal }) => identity.tokens.show(principal),
     createApiToken: ({ principal, body }) => identity.tokens.create(principal.tenantId, body, actorOf(principal)),
     listApiTokens: ({ principal, query }) => identity.tokens.list(principal.tenantId, query),
     deleteApiToken: ({ principal, params }) =>

@@ -48,6 +48,22 @@ export class Tokens {
     });
   }
 
+  /** What a key's holder may know of it. */
+  async show({ tenantId, tokenId, product, environment, permissions, expiresAt }: TokenIdentity) {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<{ name: string }>('read_workspace_name', 'SELECT name FROM tenants WHERE id = $1', [tenantId]),
+    );
+    return {
+      tenantId,
+      workspaceName: rows[0]?.name ?? '',
+      tokenId,
+      product,
+      environment,
+      permissions,
+      expiresAt: expiresAt?.toISOString() ?? null,
+    };
+  }
+
   /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
   async create(tenantId: string, body: CreateBody, actor: string) {
     checkToken(body);
