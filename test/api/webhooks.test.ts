@@ -533,7 +533,8 @@ describe('a new secret', () => {
     known.secret = rotated.secret;
     await writing;
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 20_000 }).toBe(40);
-    expect((await deliveries()).every(({ attempts }) => attempts === 1)).toBe(true);
+    // The one under way at that moment may have met the old receiver with the new secret, and the new one with the old.
+    expect((await deliveries()).filter(({ attempts }) => attempts > 1).length).toBeLessThanOrEqual(1);
     const last = receiver.received.at(-1);
     if (last === undefined) throw new Error('nothing came');
     expect(await isSigned(last, rotated.secret)).toBe(true);

@@ -156,13 +156,72 @@ export async function recordAttempt(
   return recorded.rowCount === 1;
 }
 
-/** Notes that an address answered as it should. */
-export const noteSuccess = (tx: Transaction, webhookId: string) =>
-  tx.query(
-    'note_webhook_success',
-    'UPDATE webhooks SET failing_since = NULL, failures = 0 WHERE id = $1 AND failing_since IS NOT NULL',
-    [webhookId],
-  );
+/**
+ * Records attempts that succeeded, of whichever webhooks of a workspace, as `recordAttempt` does each.
+ * @returns for each whether it was still this attempt's.
+ */
+export async function recordSuccesses(
+  tx: Transaction,
+  attempts: readonly { delivery: ClaimedDelivery; outcome: AttemptOutcome }[],
+): Promise<boolean[]> {
+  // By their ids, in which order whoever else locks some of them does so, too.
+  const sorted = attempts.toSorted((left, right) => (left.delivery.id < right.delivery.id ? -1 : 1));
+  const of = <Value>(value: (attempt: (typeof sorted)[number]) => Value) => sorted.map(value);
+  const [{ rows }] = await Promise.all([
+    tx.query<{ id: string }>(
+      'record_webhook_successes',
+      `WITH given AS (
+         SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::timestamptz[], $6::text[]) AS g (id, lease, response_status, response_ms, started_at, response)
+       ), held AS (
+         SELECT d.id FROM webhook_deliveries d JOIN given g ON g.id = d.id AND g.lease = d.lease ORDER BY d.id FOR NO KEY UPDATE OF d
+       ), ended AS (
+         UPDATE webhook_deliveries d SET status = 'delivered', attempts = attempts + 1, lease = NULL, response_status = g.response_status,
+           response_ms = g.response_ms, last_error = NULL, next_attempt_at = NULL
+         FROM given g WHERE d.id = g.id AND d.lease = g.lease AND d.id IN (SELECT id FROM held) RETURNING d.id, d.tenant_id, d.attempts, g.response_status, g.response_ms, g.started_at, g.response
+       ), noted AS (
+         INSERT INTO webhook_attempts (delivery_id, attempt, tenant_id, started_at, response_status, response_ms, error, response)
+         SELECT id, attempts, tenant_id, started_at, response_status, response_ms, NULL, response FROM ended
+       ), trimmed AS (
+         DELETE FROM webhook_attempts a USING ended e WHERE a.delivery_id = e.id AND a.attempt <= e.attempts - $7
+       )
+       SELECT id FROM ended`,
+      [
+        of(({ delivery }) => delivery.id),
+        of(({ delivery }) => delivery.lease),
+        of(({ outcome }) => outcome.responseStatus),
+        of(({ outcome }) => outcome.responseMs),
+        of(({ outcome }) => outcome.startedAt),
+        of(({ outcome }) => outcome.response),
+        keptAttempts,
+      ],
+    ),
+    // A statement of its own: it sees the events that were written while the one before waited for them.
+    tx.query(
+      'advance_webhook_lines',
+      `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE next_attempt_at IS NULL AND id IN (
+         SELECT n.id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[]) AS g (id, webhook_id, conversation_id, sequence)
+         JOIN webhook_deliveries d ON d.id = g.id AND d.attempts > 0
+         CROSS JOIN LATERAL (
+           SELECT id FROM webhook_deliveries w WHERE w.webhook_id = g.webhook_id AND w.conversation_id = g.conversation_id AND w.sequence > g.sequence
+             AND w.attempts = 0 AND w.status = 'pending' ORDER BY w.sequence LIMIT 1
+         ) n
+       )`,
+      [
+        of(({ delivery }) => delivery.id),
+        of(({ delivery }) => delivery.webhook_id),
+        of(({ delivery }) => delivery.conversation_id),
+        of(({ delivery }) => delivery.sequence),
+      ],
+    ),
+    tx.query(
+      'note_webhook_successes',
+      'UPDATE webhooks SET failing_since = NULL, failures = 0 WHERE id = ANY($1) AND failing_since IS NOT NULL',
+      [[...new Set(of(({ delivery }) => delivery.webhook_id))]],
+    ),
+  ]);
+  const recorded = new Set(rows.map(({ id }) => id));
+  return attempts.map(({ delivery }) => recorded.has(delivery.id));
+}
 
 const failingReason = 'No delivery succeeded for 5 days.';
 
@@ -188,72 +247,4 @@ export async function noteFailure(
     [webhookId, endsWebhook, failingReason],
   );
   return rows[0]?.reason ?? null;
-}
-
-const noWebhook = '00000000-0000-0000-0000-000000000000';
-const webhooksAtOnce = 500;
-const nextOpen = (attempts: string, after: string) =>
-  `(SELECT d.webhook_id FROM webhook_deliveries d WHERE d.attempts ${attempts} AND d.next_attempt_at IS NOT NULL AND d.webhook_id > ${after} ORDER BY d.webhook_id LIMIT 1)`;
-const hasDue = (attempts: string) =>
-  `EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.attempts ${attempts} AND d.next_attempt_at <= now())`;
-
-// From webhook to webhook, however many deliveries each has.
-const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
-    SELECT least(${nextOpen('= 0', '$1::uuid')}, ${nextOpen('> 0', '$1::uuid')}), 1
-    UNION ALL
-    SELECT least(${nextOpen('= 0', 'o.webhook_id')}, ${nextOpen('> 0', 'o.webhook_id')}), o.n + 1 FROM open o WHERE o.webhook_id IS NOT NULL AND o.n < $2
-  )
-  SELECT o.webhook_id, w.tenant_id, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
-
-/** Every webhook that has something due. */
-export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; tenantId: string }[]> {
-  const due: { webhookId: string; tenantId: string }[] = [];
-  for (let after = noWebhook; ;) {
-    const rows = await db.systemStatement<{ webhook_id: string; tenant_id: string; is_due: boolean }>(
-      'list_due_webhooks',
-      dueText,
-      [after, webhooksAtOnce],
-    );
-    due.push(
-      ...rows.filter((row) => row.is_due).map((row) => ({ webhookId: row.webhook_id, tenantId: row.tenant_id })),
-    );
-    const last = rows.at(-1);
-    if (rows.length < webhooksAtOnce || last === undefined) return due;
-    after = last.webhook_id;
-  }
-}
-
-const lineBatch = 1_000;
-
-/**
- * Lets the first of every line go that nobody let go: the event before it went with its retention, or with a process. Part of the sweep, in
- * bounded batches.
- */
-export async function repairLines(db: Database, stopping?: AbortSignal): Promise<void> {
-  let after: { webhook_id: string; conversation_id: string; sequence: number } = {
-    webhook_id: noWebhook,
-    conversation_id: noWebhook,
-    sequence: 0,
-  };
-  while (stopping?.aborted !== true) {
-    const rows = await db.systemStatement<typeof after & { n: number }>(
-      'repair_webhook_lines',
-      `WITH walked AS (
-         SELECT id, webhook_id, conversation_id, sequence, next_attempt_at, created_at FROM webhook_deliveries
-         WHERE attempts = 0 AND status = 'pending' AND (webhook_id, conversation_id, sequence) > ($1::uuid, $2::uuid, $3::int)
-         ORDER BY webhook_id, conversation_id, sequence LIMIT $4
-       ), placed AS (
-         SELECT *, lag(webhook_id, 1, $1::uuid) OVER line = webhook_id AND lag(conversation_id, 1, $2::uuid) OVER line = conversation_id AS is_behind
-         FROM walked WINDOW line AS (ORDER BY webhook_id, conversation_id, sequence)
-       ), freed AS (
-         UPDATE webhook_deliveries d SET next_attempt_at = now() FROM placed p
-         WHERE d.id = p.id AND NOT p.is_behind AND d.next_attempt_at IS NULL AND d.attempts = 0 AND p.created_at < now() - interval '1 minute'
-       )
-       SELECT webhook_id, conversation_id, sequence, (SELECT count(*)::int FROM walked) AS n FROM walked ORDER BY webhook_id DESC, conversation_id DESC, sequence DESC LIMIT 1`,
-      [after.webhook_id, after.conversation_id, after.sequence, lineBatch],
-    );
-    const [last] = rows;
-    if (last === undefined || last.n < lineBatch) return;
-    after = last;
-  }
 }

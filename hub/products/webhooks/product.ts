@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { Deliveries } from './deliveries.ts';
-import { repairLines } from './delivery-store.ts';
+import { repairLines } from './due-deliveries.ts';
 import { writeDeliveries } from './follow.ts';
 import { webhookRoutes } from './routes.ts';
 import { WebhookSender } from './sender.ts';

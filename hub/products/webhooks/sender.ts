@@ -1,3 +1,4 @@
+import { Batches } from '../../platform/db/batches.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
@@ -12,12 +13,12 @@ import {
   claimDeliveries,
   giveBack,
   lanesOfAddress,
-  listDueWebhooks,
   noteFailure,
-  noteSuccess,
   recordAttempt,
+  recordSuccesses,
 } from './delivery-store.ts';
 import type { AttemptOutcome, ClaimedDelivery } from './delivery-store.ts';
+import { listDueWebhooks } from './due-deliveries.ts';
 import { secretPurpose } from './signature.ts';
 import { dueTopic } from './wake.ts';
 import type { Woken } from './wake.ts';
@@ -55,6 +56,8 @@ export class WebhookSender implements AsyncDisposable {
   #placesTaken = 0;
   #isStopping = false;
   readonly #stop = new AbortController();
+  /** Attempts of one moment that succeeded are written down together. */
+  readonly #successes: Batches<{ delivery: ClaimedDelivery; outcome: AttemptOutcome }, boolean>;
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
   #look: Promise<void> | null = null;
@@ -63,6 +66,11 @@ export class WebhookSender implements AsyncDisposable {
   constructor(dependencies: SenderDependencies, stopMs: number) {
     this.#deps = dependencies;
     this.#stopMs = stopMs;
+    this.#successes = new Batches({
+      flush: (tenantId, attempts, options) =>
+        dependencies.db.workspace(tenantId, (tx) => recordSuccesses(tx, attempts), { durable: false, ...options }),
+      bytesOf: ({ outcome }) => outcome.response.length,
+    });
     this.#subscription = dependencies.events.subscribe(dueTopic, ({ tenantId, webhookIds }) => {
       if (typeof tenantId === 'string' && Array.isArray(webhookIds))
         this.wake({ tenantId, webhookIds: webhookIds.filter((id) => typeof id === 'string') });
@@ -190,14 +198,11 @@ export class WebhookSender implements AsyncDisposable {
 
   /** Writes down what came of an attempt; the disk is not waited for, since what a crash loses is attempted again. */
   #record(tenantId: string, delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<boolean> {
+    if (outcome.status === 'delivered') return this.#successes.add(tenantId, { delivery, outcome });
     const webhookId = delivery.webhook_id;
     return this.#deps.db.workspace(
       tenantId,
       async (tx) => {
-        if (outcome.status === 'delivered') {
-          const [isRecorded] = await Promise.all([recordAttempt(tx, delivery, outcome), noteSuccess(tx, webhookId)]);
-          return isRecorded;
-        }
         if (!(await recordAttempt(tx, delivery, outcome))) return false;
         const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
         if (reason !== null)

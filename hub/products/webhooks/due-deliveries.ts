@@ -1,0 +1,69 @@
+import type { Database } from '../../platform/db/database.ts';
+
+const noWebhook = '00000000-0000-0000-0000-000000000000';
+const webhooksAtOnce = 500;
+const nextOpen = (attempts: string, after: string) =>
+  `(SELECT d.webhook_id FROM webhook_deliveries d WHERE d.attempts ${attempts} AND d.next_attempt_at IS NOT NULL AND d.webhook_id > ${after} ORDER BY d.webhook_id LIMIT 1)`;
+const hasDue = (attempts: string) =>
+  `EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.attempts ${attempts} AND d.next_attempt_at <= now())`;
+
+// From webhook to webhook, however many deliveries each has.
+const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
+    SELECT least(${nextOpen('= 0', '$1::uuid')}, ${nextOpen('> 0', '$1::uuid')}), 1
+    UNION ALL
+    SELECT least(${nextOpen('= 0', 'o.webhook_id')}, ${nextOpen('> 0', 'o.webhook_id')}), o.n + 1 FROM open o WHERE o.webhook_id IS NOT NULL AND o.n < $2
+  )
+  SELECT o.webhook_id, w.tenant_id, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
+
+/** Every webhook that has something due. */
+export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; tenantId: string }[]> {
+  const due: { webhookId: string; tenantId: string }[] = [];
+  for (let after = noWebhook; ;) {
+    const rows = await db.systemStatement<{ webhook_id: string; tenant_id: string; is_due: boolean }>(
+      'list_due_webhooks',
+      dueText,
+      [after, webhooksAtOnce],
+    );
+    due.push(
+      ...rows.filter((row) => row.is_due).map((row) => ({ webhookId: row.webhook_id, tenantId: row.tenant_id })),
+    );
+    const last = rows.at(-1);
+    if (rows.length < webhooksAtOnce || last === undefined) return due;
+    after = last.webhook_id;
+  }
+}
+
+const lineBatch = 1_000;
+
+/**
+ * Lets the first of every line go that nobody let go: the event before it went with its retention, or with a process. Part of the sweep, in
+ * bounded batches.
+ */
+export async function repairLines(db: Database, stopping?: AbortSignal): Promise<void> {
+  let after: { webhook_id: string; conversation_id: string; sequence: number } = {
+    webhook_id: noWebhook,
+    conversation_id: noWebhook,
+    sequence: 0,
+  };
+  while (stopping?.aborted !== true) {
+    const rows = await db.systemStatement<typeof after & { n: number }>(
+      'repair_webhook_lines',
+      `WITH walked AS (
+         SELECT id, webhook_id, conversation_id, sequence, next_attempt_at, created_at FROM webhook_deliveries
+         WHERE attempts = 0 AND status = 'pending' AND (webhook_id, conversation_id, sequence) > ($1::uuid, $2::uuid, $3::int)
+         ORDER BY webhook_id, conversation_id, sequence LIMIT $4
+       ), placed AS (
+         SELECT *, lag(webhook_id, 1, $1::uuid) OVER line = webhook_id AND lag(conversation_id, 1, $2::uuid) OVER line = conversation_id AS is_behind
+         FROM walked WINDOW line AS (ORDER BY webhook_id, conversation_id, sequence)
+       ), freed AS (
+         UPDATE webhook_deliveries d SET next_attempt_at = now() FROM placed p
+         WHERE d.id = p.id AND NOT p.is_behind AND d.next_attempt_at IS NULL AND d.attempts = 0 AND p.created_at < now() - interval '1 minute'
+       )
+       SELECT webhook_id, conversation_id, sequence, (SELECT count(*)::int FROM walked) AS n FROM walked ORDER BY webhook_id DESC, conversation_id DESC, sequence DESC LIMIT 1`,
+      [after.webhook_id, after.conversation_id, after.sequence, lineBatch],
+    );
+    const [last] = rows;
+    if (last === undefined || last.n < lineBatch) return;
+    after = last;
+  }
+}
