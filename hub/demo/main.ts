@@ -1,21 +1,24 @@
 #!/usr/bin/env node
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createClient } from '../../shared/client/client.ts';
 import type { Client, Run } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
+import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
+import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import type { Demo } from './hub.ts';
 import { servePage } from './page.ts';
-import { DemoError, hasEnded, runToEnd, start, waitUntil } from './processes.ts';
+import { DemoError, hasEnded, start, waitUntil } from './processes.ts';
 import { demoSteps } from './steps.ts';
 import { Timeline } from './timeline.ts';
 
 const help = `Usage: npm run demo -- [--yes] [--exit]
+       npm run demo -- chat [--exit]    Live Chat: a visitor, an agent, webhooks and automations
 
 Starts a hub (unless one runs), pairs a companion on this machine, and runs a workflow on it: ping, screen, files, browser,
 an approval, a command. The pictures stay in .outrigger/demo.
@@ -25,54 +28,11 @@ an approval, a command. The pictures stay in .outrigger/demo.
   --help
 `;
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const launcher = join(root, 'hub/outrigger.js');
-const hubCli = join(root, 'hub/cli/cli.ts');
-const say = (line = '') => process.stdout.write(`${line}\n`);
-
-function has(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-interface Demo {
-  home: string;
-  url: string;
-  signal: AbortSignal;
-  yes: boolean;
-}
-
-async function answers(url: string): Promise<boolean> {
-  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
-  return response.ok;
-}
-
-/** Finds the hub of this folder, or starts one. */
-async function ensureHub(stack: AsyncDisposableStack, demo: Demo): Promise<void> {
-  if (await answers(demo.url).catch(() => false)) {
-    say(`Using the hub at ${demo.url}`);
-    return;
-  }
-  const log = join(demo.home, 'hub.log');
-  const hub = stack.use(
-    start(process.execPath, [launcher, 'start'], { output: { file: log }, env: { OUTRIGGER_HOME: demo.home } }),
-  );
-  const alive = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
-  await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
-  say(`Hub is up at ${demo.url}`);
-}
-
 /** Gives the companion a screen to capture where this machine has none. */
 async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<string | undefined> {
   const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
   if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
-  if (!has('Xvfb')) {
+  if (findProgram('Xvfb') === undefined) {
     say('There is no screen here and no Xvfb: the capture step will say so.');
     return undefined;
   }
@@ -91,7 +51,7 @@ async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<st
   };
   await waitUntil('The virtual screen did not start', holds, { timeoutMs: 15_000, signal: demo.signal });
   const name = `:${display}`;
-  if (has('xterm')) {
+  if (findProgram('xterm') !== undefined) {
     const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
     const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
     const looks = [
@@ -224,9 +184,13 @@ async function savePictures(key: string, demo: Demo, run: Run): Promise<string[]
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     options: { yes: { type: 'boolean' }, exit: { type: 'boolean' }, help: { type: 'boolean' } },
+    allowPositionals: true,
   });
+  const [which, ...more] = positionals;
+  if ((which !== undefined && which !== 'chat') || more.length > 0)
+    throw new DemoError(`there is no demo "${positionals.join(' ')}"; there is "chat", and the one without a name`);
   if (values.help === true) {
     say(help);
     return 0;
@@ -239,16 +203,22 @@ async function main(): Promise<number> {
   const demo: Demo = { home, url, signal: stop.signal, yes: values.yes === true };
 
   await using stack = new AsyncDisposableStack();
-  await runToEnd('bash', [join(root, 'test/setup.sh')], {
-    inherit: true,
-    timeoutMs: 600_000,
-    signal: demo.signal,
-  }).catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+  if (which === 'chat') return demoChat(stack, demo, values.exit !== true);
+  await setUp(demo);
   await ensureHub(stack, demo);
-  const hubCommand = (...args: string[]) =>
-    runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal: demo.signal });
   const { id: keyId, key } = JSON.parse(
-    await hubCommand('token', 'create', '--workspace', 'demo', '--product', 'automations', '--name', 'demo', '--json'),
+    await hubCommand(
+      demo,
+      'token',
+      'create',
+      '--workspace',
+      'demo',
+      '--product',
+      'automations',
+      '--name',
+      'demo',
+      '--json',
+    ),
   ) as { id: string; key: string };
   const api = createClient({ baseUrl: url, fetch, token: key });
   const display = await ensureScreen(stack, demo);
@@ -257,7 +227,7 @@ async function main(): Promise<number> {
   const run = await runWorkflow(api, demo, nodeId, folder, page.url);
   const pictures = await savePictures(key, demo, run);
   // Nobody needs it any more.
-  await hubCommand('token', 'revoke', keyId);
+  await hubCommand(demo, 'token', 'revoke', keyId);
   const steps = run.stepsResultJson;
   const done = steps.filter(({ status }) => status === 'succeeded').length;
   say(

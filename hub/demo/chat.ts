@@ -1,0 +1,293 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, relative } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { chromium } from 'playwright-core';
+import type { Browser, Frame, Page } from 'playwright-core';
+import { createClient } from '../../shared/client/client.ts';
+import type { Client } from '../../shared/client/client.ts';
+import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
+import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import type { Demo } from './hub.ts';
+import { DemoError, waitUntil } from './processes.ts';
+
+/** `npm run demo -- chat`: a visitor on a shop's page talks with an agent, the conversation is closed and rated, and webhooks and automations follow. */
+
+const events = chatEventTypes.filter((type) => type !== 'visitor.created');
+const browsers = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const browserArguments = [
+  '--headless',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+interface Server extends AsyncDisposable {
+  url: string;
+}
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Server> {
+  const server = createServer(answer);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+}
+
+/** A shop's page with the widget on it, under a policy that lets nothing else in. */
+const shopPage = (hub: string, snippet: string) => `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Harbour supplies</title>
+<link rel="icon" href="data:,">
+<style nonce="demo">
+body { margin: 0; min-height: 100vh; font: 18px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #0b2545; background: #eef5fb; }
+header { padding: 1.5rem 8vw; background: #0b2545; color: #fff; font-weight: 700; }
+main { padding: 3rem 8vw; max-width: 40rem; }
+h1 { margin: 0 0 .5rem; font-size: 2.2rem; line-height: 1.2; }
+p { color: #4a6284; }
+</style>
+<header>Harbour supplies</header>
+<main><h1>Ropes, sails and lanterns</h1><p>Everything a boat needs, from ${new URL(hub).host}'s own harbour. Ask us in the chat.</p></main>
+${snippet.replace('<script', '<script nonce="demo"')}
+</html>
+`;
+const shopPolicy = (hub: string) =>
+  `default-src 'none'; script-src 'nonce-demo' ${hub}; style-src 'nonce-demo'; img-src data:; frame-src ${hub}; connect-src 'none'`;
+
+/** A receiver of webhooks that counts those whose signature is right, by their event. */
+async function receiveWebhooks(secretOf: () => string, counts: Map<string, number>): Promise<Server> {
+  return serve(async (request, response) => {
+    const body = await readText(request);
+    const expected = createHmac('sha256', secretOf())
+      .update(`${request.headers['x-service-timestamp']}.${body}`)
+      .digest();
+    const given = Buffer.from(String(request.headers['x-service-signature']), 'hex');
+    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
+    if (isRight) {
+      const { event } = JSON.parse(body) as { event: string };
+      counts.set(event, (counts.get(event) ?? 0) + 1);
+    }
+    response.writeHead(isRight ? 204 : 401).end();
+  });
+}
+
+async function signIn(demo: Demo): Promise<{ api: Client; tenantId: string; userId: string }> {
+  const code = new URL((await hubCommand(demo, 'link', '--workspace', 'demo')).trim()).searchParams.get('code') ?? '';
+  const { token, tenantId, user } = await createClient({ baseUrl: demo.url, fetch }).call('redeemSignInLink', {
+    body: { code },
+  });
+  return { api: createClient({ baseUrl: demo.url, fetch, token }), tenantId, userId: user.id };
+}
+
+/** The visitor's side, in a real browser. */
+async function openShop(browser: Browser, url: string, token: string): Promise<{ page: Page; chat: Frame }> {
+  const page = await browser.newPage({ viewport: { width: 1100, height: 760 } });
+  await page.goto(url);
+  await page.waitForFunction(() => 'Outrigger' in globalThis);
+  await page.evaluate((visitorToken) => {
+    const call = (globalThis as unknown as { Outrigger: (command: string, options?: object) => void }).Outrigger;
+    call('boot', { token: visitorToken });
+    call('open');
+  }, token);
+  const frame = await page.waitForSelector('iframe');
+  const chat = await frame.contentFrame();
+  if (chat === null) throw new DemoError('the widget has no frame');
+  await chat.waitForSelector('textarea');
+  return { page, chat };
+}
+
+/** @param goesOn whether the hub runs on afterwards, until it is stopped. @returns the exit code. */
+export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: boolean): Promise<number> {
+  const { url, signal } = demo;
+  await setUp(demo);
+  const isOwn = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
+  const { id: keyId, key } = JSON.parse(
+    await hubCommand(demo, 'token', 'create', '--workspace', 'demo', '--product', 'chat', '--name', 'demo', '--json'),
+  ) as { id: string; key: string };
+  const { id: automationsId, key: automationsKey } = JSON.parse(
+    await hubCommand(
+      demo,
+      'token',
+      'create',
+      '--workspace',
+      'demo',
+      '--product',
+      'automations',
+      '--name',
+      'demo',
+      '--json',
+    ),
+  ) as { id: string; key: string };
+  const shop = createClient({ baseUrl: url, fetch, token: key });
+  const automations = createClient({ baseUrl: url, fetch, token: automationsKey });
+  const { api: agent, tenantId, userId } = await signIn(demo);
+  const params = { tenantId };
+
+  // Who follows: an address that gets webhooks, and a workflow for each event.
+  const received = new Map<string, number>();
+  let secret = '';
+  const receiver = stack.use(await receiveWebhooks(() => secret, received));
+  let webhookId: string | null = null;
+  try {
+    const webhook = await shop.call('createWebhook', { params, body: { url: receiver.url, events: [...events] } });
+    ({ secret } = webhook);
+    webhookId = webhook.id;
+  } catch (error) {
+    if (isOwn) throw error;
+    say(`No webhook: this hub sends nothing to addresses of this machine (${(error as Error).message})`);
+  }
+  const workflows = await Promise.all(
+    events.map(
+      async (type) =>
+        (
+          await automations.call('createAutomationWorkflow', {
+            body: {
+              name: `Demo: ${type}`,
+              stepsJson: [{ type: 'log', message: `${type} in {{payload.conversation.name}}` }],
+              triggerJson: { type: 'event', event: { type } },
+            } as never,
+          })
+        ).id,
+    ),
+  );
+
+  // The shop's page, and the visitor on it.
+  const { snippet, allowedOrigins } = await agent.call('getChatSettings', { params });
+  const host = stack.use(
+    await serve((_request, response) => {
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': shopPolicy(url),
+      });
+      response.end(shopPage(url, snippet));
+    }),
+  );
+  await agent.call('putChatSettings', { params, body: { allowedOrigins: [...allowedOrigins, host.url].slice(-50) } });
+  const { visitorToken, conversationId, chatUrl } = await shop.call('createChatSession', {
+    body: { externalId: `demo-${Date.now()}`, displayName: 'Robin' },
+  });
+  const conversation = { tenantId, id: conversationId };
+  const pictures: string[] = [];
+  const executable = browsers.map(findProgram).find((path) => path !== undefined);
+  if (executable === undefined) {
+    say(`There is no Chromium here. Open the visitor's page yourself:\n  ${chatUrl}`);
+  } else {
+    const folder = join(demo.home, 'demo');
+    mkdirSync(folder, { recursive: true });
+    const isRoot = process.getuid?.() === 0;
+    const browser = await chromium.launch({
+      executablePath: executable,
+      args: isRoot ? [...browserArguments, '--no-sandbox'] : browserArguments,
+    });
+    stack.defer(() => browser.close());
+    const { page, chat } = await openShop(browser, host.url, visitorToken);
+    const picture = async (name: string) => {
+      const path = join(folder, `chat-${name}.png`);
+      await page.screenshot({ path });
+      pictures.push(path);
+    };
+    const write = async (content: string) => {
+      await chat.fill('textarea', content);
+      await chat.press('textarea', 'Enter');
+      say(`  visitor  ${content}`);
+      await waitUntil(
+        'The message did not arrive',
+        async () =>
+          (await agent.call('listInboxMessages', { params: conversation, query: {} })).data.some(
+            (message) => message.content === content,
+          ),
+        { timeoutMs: 20_000, signal },
+      );
+    };
+    const reply = async (content: string) => {
+      await agent.call('sendInboxMessage', { params: conversation, body: { content } });
+      say(`  agent    ${content}`);
+      await chat.getByText(content, { exact: true }).waitFor({ timeout: 20_000 });
+    };
+    say(`\nConversation ${conversationId}`);
+    await write('Hello! Do you have 20 m of mooring rope?');
+    await agent.call('assignInboxConversation', { params: conversation, body: { userId } });
+    await reply('We do, in white and navy. Which do you like?');
+    await agent.call('sendInboxMessage', {
+      params: conversation,
+      body: { content: 'Regular customer, give 5 %.', private: true },
+    });
+    say('  note     Regular customer, give 5 %. (only agents see it)');
+    await write('Navy, please.');
+    await reply('It is on its way, with 5 % off.');
+    await picture('talk');
+    await agent.call('updateInboxConversation', { params: conversation, body: { status: 'closed' } });
+    await chat.waitForSelector('input[type=radio]', { timeout: 20_000, state: 'attached' });
+    await chat.check('input[type=radio][value="5"]', { force: true });
+    await chat.click('form.rating button[type=submit]');
+    await waitUntil(
+      'The rating did not arrive',
+      async () => (await agent.call('getInboxConversation', { params: conversation })).rating?.score === 5,
+      { timeoutMs: 20_000, signal },
+    );
+    say('  closed, and rated with 5 of 5');
+    await picture('rated');
+    if ((await chat.textContent('body'))?.includes('Regular customer') === true)
+      throw new DemoError('the visitor saw a private note');
+  }
+
+  // What followed.
+  const runsOf = async (workflowId: string) =>
+    (await automations.call('listAutomationRuns', { query: { workflowId } })).data.filter(
+      ({ status }) => status === 'succeeded',
+    ).length;
+  let success = executable !== undefined;
+  if (executable !== undefined) {
+    say();
+    const due = events.length * (webhookId === null ? 1 : 2);
+    let arrived = 0;
+    const all = async () => {
+      const runs = await Promise.all(workflows.map(runsOf));
+      arrived =
+        runs.filter((count) => count > 0).length +
+        (webhookId === null ? 0 : events.filter((event) => (received.get(event) ?? 0) > 0).length);
+      return arrived === due;
+    };
+    success = await waitUntil('What follows did not', all, { timeoutMs: 30_000, signal }).then(
+      () => true,
+      () => false,
+    );
+    for (const [index, event] of events.entries())
+      say(
+        `  ${event.padEnd(21)}  ${webhookId === null ? '' : `${received.get(event) ?? 0} signed webhooks verified, `}${await runsOf(workflows[index] as string)} runs of its automation`,
+      );
+    for (const path of pictures) say(`  picture  ${relative('.', path)}`);
+  }
+
+  // Nobody needs these any more.
+  for (const id of workflows) await automations.call('deleteAutomationWorkflow', { params: { id } });
+  if (webhookId !== null) await shop.call('deleteWebhook', { params: { tenantId, id: webhookId } });
+  for (const id of [keyId, automationsId]) await hubCommand(demo, 'token', 'revoke', id);
+  if (goesOn && !signal.aborted) {
+    const link = (await hubCommand(demo, 'chat', 'link', 'you', '--name', 'You', '--workspace', 'demo')).trim();
+    say(
+      `\nThe hub runs on at ${url}. Be the visitor: ${link}\nBe the agent:   npm run outrigger -- chat follow\nCtrl-C ends the hub.`,
+    );
+    await new Promise<void>((ended) => signal.addEventListener('abort', () => ended(), { once: true }));
+  }
+  return success ? 0 : 1;
+}

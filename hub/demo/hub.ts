@@ -1,0 +1,76 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hasEnded, runToEnd, start, waitUntil } from './processes.ts';
+
+/** The hub that a demo runs on. */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const launcher = join(root, 'hub/outrigger.js');
+const hubCli = join(root, 'hub/cli/cli.ts');
+
+export const say = (line = '') => process.stdout.write(`${line}\n`);
+
+export interface Demo {
+  home: string;
+  url: string;
+  signal: AbortSignal;
+  yes: boolean;
+}
+
+/** Where a program lies that is named, or on the `PATH`; undefined when nowhere. */
+export function findProgram(program: string): string | undefined {
+  const paths = isAbsolute(program)
+    ? [program]
+    : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function answers(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) });
+  return response.ok;
+}
+
+/**
+ * Finds the hub of this folder, or starts one.
+ * @param env what a hub that is started is told besides.
+ * @returns whether it was started here.
+ */
+export async function ensureHub(
+  stack: AsyncDisposableStack,
+  demo: Demo,
+  env: Record<string, string> = {},
+): Promise<boolean> {
+  if (await answers(demo.url).catch(() => false)) {
+    say(`Using the hub at ${demo.url}`);
+    return false;
+  }
+  const log = join(demo.home, 'hub.log');
+  const hub = stack.use(
+    start(process.execPath, [launcher, 'start'], {
+      output: { file: log },
+      env: { OUTRIGGER_HOME: demo.home, ...env },
+    }),
+  );
+  const alive = () => (hasEnded(hub.child) ? `${hub.tail()} (log: ${relative('.', log)})` : null);
+  await waitUntil('The hub did not start', () => answers(demo.url), { timeoutMs: 60_000, signal: demo.signal, alive });
+  say(`Hub is up at ${demo.url}`);
+  return true;
+}
+
+/** Gets the tools that a demo uses, as the tests do. */
+export const setUp = ({ signal }: Demo) =>
+  runToEnd('bash', [join(root, 'test/setup.sh')], { inherit: true, timeoutMs: 600_000, signal })
+    .then(() => undefined)
+    .catch(() => say('The set-up script did not finish; going on with the tools that are here.'));
+
+/** Runs a command of `outrigger` on the hub of a demo. */
+export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>
+  runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal });
