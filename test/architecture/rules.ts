@@ -26,7 +26,7 @@ export const products: Record<string, readonly string[]> = {
   core: [],
   nodes: ['core'],
   ai: ['core'],
-  chat: [],
+  chat: ['core'],
   webhooks: ['core'],
   automations: ['core', 'nodes', 'ai', 'marketing'],
   marketing: ['core', 'automations'],

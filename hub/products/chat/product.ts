@@ -1,13 +1,17 @@
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChatEventFollower, Product } from '../../product.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { Assignment } from './assignment/index.ts';
+import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import type { Viewing } from './inbox/index.ts';
 import { createChatChanges } from './live/changes.ts';
+import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
+import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
 import { VisitorSessions } from './visitor-page/sessions.ts';
 
@@ -22,6 +26,7 @@ export interface Chat extends Product {
 /** @param followers what other products do when something happens in a chat. */
 export function createChat(
   { db, cursors, events: hubEvents }: Platform,
+  { limits }: { limits: WorkspaceLimits },
   followers: readonly ChatEventFollower[],
 ): Chat {
   const events = createChatEvents(followers);
@@ -30,6 +35,7 @@ export function createChat(
   const messageWriter = new MessageWriter(events, changes);
   const assignment = new Assignment(conversationWriter);
   const visitors = new VisitorSessions(db);
+  const erasure = new Erasure({ db, events: hubEvents, changes });
   const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
@@ -47,7 +53,26 @@ export function createChat(
     visitors,
     conversations,
     inbox,
-    routes: [...conversationRoutes(conversations), ...inboxRoutes(inbox)],
+    routes: [
+      ...conversationRoutes(conversations),
+      ...inboxRoutes(inbox),
+      ...peopleRoutes({
+        db,
+        cursors,
+        erasure,
+        visitors: new Visitors({ db, cursors, events: hubEvents, changes }),
+        settings: new ChatSettingsService(db),
+      }),
+      ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
+    ],
+    tasks: [
+      { name: 'erased visitors', everyMs: 60_000, run: (stopping) => erasure.sweep(stopping) },
+      {
+        name: 'retention of conversations',
+        everyMs: 60_000,
+        run: (stopping) => removeAgedConversations({ db, changes }, stopping),
+      },
+    ],
     skills: chatSkills({ db, conversationWriter, messageWriter }),
     retention: chatRetention,
   };

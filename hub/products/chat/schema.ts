@@ -63,6 +63,8 @@ export const chatVisitors = pgTable(
     lastSeenAt: instant('last_seen_at'),
     lastAddress: text('last_address'),
     blockedAt: instant('blocked_at'),
+    /** When it was said that they be erased: nobody is shown them any more, and what is left of them goes. */
+    erasedAt: instant('erased_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -72,6 +74,9 @@ export const chatVisitors = pgTable(
     index('chat_visitors_blocked')
       .on(table.tenantId, table.id)
       .where(sql`${table.blockedAt} IS NOT NULL`),
+    index('chat_visitors_erased')
+      .on(table.id)
+      .where(sql`${table.erasedAt} IS NOT NULL`),
     ...policies(),
   ],
 );

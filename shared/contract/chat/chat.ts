@@ -56,6 +56,7 @@ export const chat = defineResource({
         siteKey: z.string(),
       }),
     ),
+    errors: ['visitor_blocked'],
   },
   listChatConversations: {
     ...token,

@@ -28,7 +28,10 @@ export const chatPeople = defineResource({
     description:
       'Newest first: messages and notes that hold every word of `q`, the last of which may be the beginning of one. Chinese, Japanese, Thai and the like are found in the midst of a text.',
     params: tenantParams,
-    query: listQuery.extend({ q: chatText(1, 200), private: z.enum(['true', 'false']).optional() }),
+    query: listQuery.extend({
+      q: chatText(1, 200),
+      private: z.enum(['true', 'false'], 'must be true or false').optional(),
+    }),
     response: page(
       named(
         'InboxHit',
@@ -37,7 +40,9 @@ export const chatPeople = defineResource({
           conversationName: z.string(),
           highlights: z
             .array(z.object({ start: z.int(), end: z.int() }))
-            .describe('Places of the words in `message.content`, in UTF-16 units, as programs slice texts'),
+            .describe(
+              'Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts',
+            ),
         }),
       ),
     ),
@@ -97,7 +102,8 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}/export',
     summary: 'Export all that is kept of a visitor',
-    description: 'As JSON lines: the visitor first, then each conversation followed by its messages and ratings.',
+    description:
+      "As JSON lines, each with its `type`: the `visitor` first, then each `conversation`, followed by its `message`s and `rating`s. Private notes are the workspace's own and are left out; files are named by the messages that they were sent with.",
     params,
     binaryResponse: 'application/x-ndjson',
     response: z.any(),

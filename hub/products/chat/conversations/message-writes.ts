@@ -4,7 +4,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatEvents } from '../events/index.ts';
 import type { ChatChanges } from '../live/changes.ts';
-import { wordsOf } from '../search/words.ts';
+import { wordsOf } from '../search/index.ts';
 import type { ChatActor } from './actor.ts';
 import { dated, messageColumns, presentConversation, presentMessage, presentVisitor } from './rows.ts';
 import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
@@ -97,7 +97,16 @@ export class MessageWriter {
     const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
       isNote ? 'write_note' : 'write_message',
       isNote ? writeNote : writeMessage,
-      [messageId, id, tenantId, content, senderType, senderId, clientId ?? null, wordsOf(tenantId, content)],
+      [
+        messageId,
+        id,
+        tenantId,
+        content,
+        senderType,
+        senderId,
+        clientId ?? null,
+        wordsOf(tenantId, content, { isNote }),
+      ],
     );
     const [written] = rows;
     if (written === undefined) throw new Error('a message was not written');

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { chat as resource } from '../../../../shared/contract/chat/chat.ts';
-import { notFound } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
+import { siteKeyOf } from '../settings/index.ts';
 import type { ChatActor } from './actor.ts';
 import { listConversations } from './conversation-list.ts';
 import type { ConversationWriter } from './conversation-writes.ts';
@@ -53,11 +54,13 @@ export class Conversations {
     this.#deps = dependencies;
   }
 
-  /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`. */
+  /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`, `visitor_blocked`. */
   async mint(tenantId: string, body: MintBody, actor: ChatActor, baseUrl: string) {
     const token = `cvt_${randomBytes(32).toString('base64url')}`;
     const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const visitor = await knowVisitor(tx, tenantId, body, 'body.attributes');
+      if (visitor.is_blocked)
+        throw new AppError('visitor_blocked', 'This visitor is blocked; an agent of the workspace can unblock them.');
       const [found, siteKey] = await Promise.all([
         tx.query<ConversationRow>(
           'find_open_conversation',
@@ -174,7 +177,7 @@ export class Conversations {
         await db.read(tenantId, (tx) =>
           tx.query<VisitorRow>(
             'list_visitors',
-            `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+            `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND erased_at IS NULL AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
             [tenantId, before ?? null, limit],
           ),
         )
@@ -199,21 +202,4 @@ export class Conversations {
       },
     };
   }
-}
-
-/** The site key of a workspace, made with its first link. */
-export async function siteKeyOf(tx: Transaction, tenantId: string): Promise<string> {
-  const find = () =>
-    tx.query<{ site_key: string }>('find_site_key', 'SELECT site_key FROM chat_widgets WHERE tenant_id = $1', [
-      tenantId,
-    ]);
-  const [known] = (await find()).rows;
-  if (known !== undefined) return known.site_key;
-  await tx.query(
-    'make_widget',
-    'INSERT INTO chat_widgets (id, tenant_id, site_key) VALUES ($1, $2, $3) ON CONFLICT (tenant_id) DO NOTHING',
-    [newId(), tenantId, `wgt_${randomBytes(18).toString('base64url')}`],
-  );
-  // That of whoever was first.
-  return (await find()).rows[0]?.site_key as string;
 }

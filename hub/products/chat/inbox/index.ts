@@ -1,3 +1,12 @@
 export { Inbox } from './inbox.ts';
 export { inboxRoutes } from './routes.ts';
 export type { Viewing } from './viewing.ts';
+export {
+  inboxColumns,
+  inboxJoins,
+  inboxVisitorColumns,
+  presentInboxConversation,
+  presentInboxMessage,
+  presentInboxVisitor,
+} from './rows.ts';
+export type { InboxConversationRow, InboxVisitorRow } from './rows.ts';

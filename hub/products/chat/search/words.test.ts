@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import { questionOf, wordsOf } from './words.ts';
+import { questionOf as termsAsQuestion, termsOf, wordsOf as wordsOfText } from './words.ts';
 
 const tenant = '01890000-0000-7000-8000-0123456789ab';
+const wordsOf = (tenantId: string, text: string) => wordsOfText(tenantId, text, { isNote: false });
+const questionOf = (tenantId: string, query: string) => termsAsQuestion(tenantId, termsOf(query), { notesOnly: false });
 const bare = (words: string[]) => words.map((word) => word.replace('23456789ab:', ''));
 
 test('words are without case and marks, and begin with their workspace', () => {
@@ -29,4 +31,16 @@ test('nothing that is typed leaves its quotes', () => {
 test('a text of one word without end, and one of many words, are kept up to a bound', () => {
   expect(bare(wordsOf(tenant, 'x'.repeat(10_000)))).toEqual(['x'.repeat(40)]);
   expect(wordsOf(tenant, Array.from({ length: 9_000 }, (_, index) => `w${index}`).join(' '))).toHaveLength(2_000);
+});
+
+test('letters that are written in two ways are one word', () => {
+  expect(wordsOf(tenant, 'ΟΔΟΣ')).toEqual(wordsOf(tenant, 'οδος'));
+  expect(wordsOf(tenant, 'Straße')).toEqual(wordsOf(tenant, 'STRASSE'));
+});
+
+test('notes have a word that no text has, by which they alone are asked for', () => {
+  expect(bare(wordsOfText(tenant, '!note', { isNote: true }))).toEqual(['!note', 'note']);
+  expect(termsAsQuestion(tenant, termsOf('late'), { notesOnly: true })).toBe(
+    "'23456789ab:late':* & '23456789ab:!note'",
+  );
 });

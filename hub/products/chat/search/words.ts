@@ -7,6 +7,8 @@
 const maxWords = 2_000;
 /** More of one word is left out. */
 const maxWordLength = 40;
+/** More words of a question are left out. */
+const maxTerms = 50;
 
 const runs = /[\p{L}\p{M}\p{N}]+/gu;
 const unspaced =
@@ -15,28 +17,44 @@ const pieces = new RegExp(`${unspaced.source}[${unspaced.source.slice(1, -1)}\\p
 
 /** What the words of a workspace begin with. */
 const prefixOf = (tenantId: string) => `${tenantId.replaceAll('-', '').slice(-10)}:`;
+/** A word that every private note has; no text has it, because it is none of letters. */
+const noteWord = '!note';
 
-/** As words are compared: without case and marks, in one form. */
+/** As words are compared: without case and marks, in one form; what stands in two ways for the same letters in one of them. */
 export const foldText = (text: string): string =>
   text
     .normalize('NFKD')
     .replaceAll(/\p{Mn}/gu, '')
     .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll('ß', 'ss')
     .normalize('NFC');
 
-/** Splits a folded run of letters where its script changes between spaced and unspaced. */
-function* partsOf(run: string): Generator<{ text: string; isSpaced: boolean }> {
-  let spaced = '';
-  for (const [piece] of run.matchAll(pieces)) {
-    if (!unspaced.test(piece)) {
-      spaced += piece;
-      continue;
+/** A piece of a folded text in which words are written in one way, and where it begins there. */
+export interface Part {
+  text: string;
+  isSpaced: boolean;
+  at: number;
+}
+
+/** Splits a folded text into runs of letters, and those where their script changes between spaced and unspaced. */
+export function* partsOf(folded: string): Generator<Part> {
+  for (const { 0: run, index } of folded.matchAll(runs)) {
+    let spaced = '';
+    let at = index;
+    for (const [piece] of run.matchAll(pieces)) {
+      if (!unspaced.test(piece)) {
+        spaced += piece;
+        continue;
+      }
+      if (spaced !== '') yield { text: spaced, isSpaced: true, at };
+      at += spaced.length;
+      spaced = '';
+      yield { text: piece, isSpaced: false, at };
+      at += piece.length;
     }
-    if (spaced !== '') yield { text: spaced, isSpaced: true };
-    spaced = '';
-    yield { text: piece, isSpaced: false };
+    if (spaced !== '') yield { text: spaced, isSpaced: true, at };
   }
-  if (spaced !== '') yield { text: spaced, isSpaced: true };
 }
 
 function pairsOf(text: string): string[] {
@@ -44,32 +62,56 @@ function pairsOf(text: string): string[] {
   return characters.length === 1 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`);
 }
 
-const clip = (word: string) => [...word].slice(0, maxWordLength).join('');
+/** A word as far as it is kept. */
+export const clipWord = (word: string) =>
+  word.length <= maxWordLength ? word : [...word].slice(0, maxWordLength).join('');
 
 /** The words of a text, as they are kept with it. */
-export function wordsOf(tenantId: string, text: string): string[] {
+export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: boolean }): string[] {
   const prefix = prefixOf(tenantId);
-  const words = new Set<string>();
-  for (const [run] of foldText(text).matchAll(runs))
-    for (const part of partsOf(run)) {
-      const found = part.isSpaced ? [clip(part.text)] : [...new Set([...part.text, ...pairsOf(part.text)])];
-      for (const word of found) {
-        if (words.size >= maxWords) return [...words];
-        words.add(prefix + word);
-      }
+  const words = new Set<string>(isNote ? [prefix + noteWord] : []);
+  for (const part of partsOf(foldText(text))) {
+    const found = part.isSpaced ? [clipWord(part.text)] : [...new Set([...part.text, ...pairsOf(part.text)])];
+    for (const word of found) {
+      if (words.size >= maxWords) return [...words];
+      words.add(prefix + word);
     }
+  }
   return [...words];
 }
 
-/** A question for texts that hold every word, the last of which may be the beginning of one; null where it has no word. */
-export function questionOf(tenantId: string, query: string): string | null {
-  const prefix = prefixOf(tenantId);
-  const parts = [...foldText(query).matchAll(runs)].flatMap(([run]) => [...partsOf(run)]);
+/** What a text must hold to be found: a word, the beginning of one, or a character or pair of a script without spaces. */
+export interface Term {
+  text: string;
+  kind: 'word' | 'beginning' | 'characters';
+}
+
+/** What a question asks for: every word, the last of which may be the beginning of one. */
+export function termsOf(query: string): Term[] {
+  const parts = [...partsOf(foldText(query))];
   const last = parts.at(-1);
-  const terms = parts.flatMap((part) =>
+  const terms = parts.flatMap((part): Term[] =>
     part.isSpaced
-      ? [`'${prefix}${clip(part.text)}'${part === last ? ':*' : ''}`]
-      : pairsOf(part.text).map((pair) => `'${prefix}${pair}'`),
+      ? [{ text: clipWord(part.text), kind: part === last ? 'beginning' : 'word' }]
+      : pairsOf(part.text).map((text) => ({ text, kind: 'characters' })),
   );
-  return terms.length === 0 ? null : [...new Set(terms)].slice(0, 50).join(' & ');
+  const known = new Set<string>();
+  return terms
+    .filter(({ text, kind }) => {
+      const name = `${kind} ${text}`;
+      return !known.has(name) && known.add(name);
+    })
+    .slice(0, maxTerms);
+}
+
+/** Terms as a `tsquery` over the words of a workspace; null where there is none. */
+export function questionOf(
+  tenantId: string,
+  terms: readonly Term[],
+  { notesOnly }: { notesOnly: boolean },
+): string | null {
+  if (terms.length === 0) return null;
+  const prefix = prefixOf(tenantId);
+  const asked = terms.map(({ text, kind }) => `'${prefix}${text}'${kind === 'beginning' ? ':*' : ''}`);
+  return [...asked, ...(notesOnly ? [`'${prefix}${noteWord}'`] : [])].join(' & ');
 }

@@ -1,1 +1,3 @@
+export { ChatSettingsService } from './service.ts';
 export { completeSettings, readSettings } from './settings.ts';
+export { siteKeyOf } from './site-key.ts';

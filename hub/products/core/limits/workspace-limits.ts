@@ -1,3 +1,4 @@
+import { maxCannedReplies } from '../../../../shared/contract/chat/canned-replies.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
@@ -62,6 +63,12 @@ const limits = {
     rows: 'automation_sessions WHERE tenant_id = $1 ORDER BY id',
   },
   webhook: { max: 20, name: 'webhooks', remedy: deleteSome, rows: 'webhooks WHERE tenant_id = $1 ORDER BY id' },
+  cannedReply: {
+    max: maxCannedReplies,
+    name: 'canned replies',
+    remedy: deleteSome,
+    rows: 'chat_canned_replies WHERE tenant_id = $1 ORDER BY id',
+  },
   pack: {
     max: 500,
     name: 'published versions of packs',

@@ -1,0 +1,2 @@
+export { cannedReplyRoutes } from './routes.ts';
+export { CannedReplies } from './service.ts';

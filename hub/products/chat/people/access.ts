@@ -1,0 +1,21 @@
+import type { Transaction } from '../../../platform/db/database.ts';
+
+/** Ends all links and sessions of a visitor, and answers their conversations: whoever is connected to one is to be told. */
+export async function endAccess(tx: Transaction, tenantId: string, visitorId: string): Promise<string[]> {
+  const [conversations] = await Promise.all([
+    tx.query<{ id: string }>(
+      'find_conversations_of_visitor',
+      'SELECT id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id = $2',
+      [tenantId, visitorId],
+    ),
+    tx.query('end_links_of_visitor', 'DELETE FROM chat_links WHERE tenant_id = $1 AND visitor_id = $2', [
+      tenantId,
+      visitorId,
+    ]),
+    tx.query('end_sessions_of_visitor', 'DELETE FROM chat_sessions WHERE tenant_id = $1 AND visitor_id = $2', [
+      tenantId,
+      visitorId,
+    ]),
+  ]);
+  return conversations.rows.map(({ id }) => id);
+}

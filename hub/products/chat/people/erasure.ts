@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { notFound } from '../../../../shared/errors.ts';
+import { DatabaseOutage } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { ChatChanges } from '../live/index.ts';
+import { endAccess } from './access.ts';
+import { removeConversations } from './removal.ts';
+
+export interface ErasureDependencies {
+  db: Database;
+  events: Events;
+  changes: ChatChanges;
+}
+
+/** A batch that has more behind it, as `inBatches` counts. */
+const full = 1;
+const pauseMs = 20;
+/** How long a caller waits for all of it at most, in milliseconds; the sweep does the rest. */
+const patienceMs = 15_000;
+
+/**
+ * Erases visitors. The first transaction takes away who they are, ends their links and sessions and says that they be erased, so that whatever comes between,
+ * the sweep goes on with it. Then their conversations go, and at last the visitor, with what was begun for them meanwhile.
+ */
+export class Erasure {
+  readonly #deps: ErasureDependencies;
+
+  constructor(dependencies: ErasureDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `not_found`. */
+  async erase(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
+    const { db, events, changes } = this.#deps;
+    const conversations = await db.workspace(tenantId, async (tx) => {
+      const { rowCount } = await tx.query(
+        'mark_visitor_erased',
+        `UPDATE chat_visitors SET erased_at = clock_timestamp(), blocked_at = coalesce(blocked_at, clock_timestamp()), external_id = NULL, display_name = NULL,
+           email = NULL, phone = NULL, attributes = '{}', last_address = NULL, last_seen_at = NULL, updated_at = now()
+         WHERE tenant_id = $1 AND id = $2 AND erased_at IS NULL`,
+        [tenantId, id],
+      );
+      if (rowCount === 0) throw notFound('visitor', id);
+      const [ended] = await Promise.all([
+        endAccess(tx, tenantId, id),
+        recordAudit(tx, {
+          tenantId,
+          actor,
+          action: 'visitor.erased',
+          targetType: 'visitor',
+          targetId: id,
+          details: {},
+        }),
+      ]);
+      return ended;
+    });
+    tellAccess(events, tenantId);
+    for (const conversation of conversations) changes.tell(tenantId, conversation, { kind: 'access' });
+    const deadline = performance.now() + patienceMs;
+    try {
+      while ((await this.#eraseSome(tenantId, id)) && performance.now() < deadline) await sleep(pauseMs);
+    } catch (error) {
+      // It is as good as done: the sweep does what could not be done now.
+      if (!(error instanceof DatabaseOutage)) throw error;
+    }
+    return { id, deleted: true };
+  }
+
+  /** Goes on with what was begun, by a process that ended or for too many messages; part of the sweep. */
+  async sweep(stopping: AbortSignal): Promise<void> {
+    const turn = newTurn(stopping);
+    const visitors = await this.#deps.db.systemStatement<{ id: string; tenant_id: string }>(
+      'list_erased_visitors',
+      'SELECT id, tenant_id FROM chat_visitors WHERE erased_at IS NOT NULL ORDER BY id LIMIT 100',
+      [],
+    );
+    for (const { id, tenant_id: tenantId } of visitors) {
+      if (stopping.aborted || performance.now() > turn.deadline) return;
+      await inBatches(turn, full, async () => ((await this.#eraseSome(tenantId, id)) ? full : 0));
+    }
+  }
+
+  /** Whether there is more to erase. */
+  async #eraseSome(tenantId: string, id: string): Promise<boolean> {
+    const doomed = { name: 'of_visitor', condition: 'visitor_id = $2', value: id, skipsBusy: false };
+    if (await removeConversations(this.#deps, tenantId, doomed, async () => undefined)) return true;
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      // Whoever begins a conversation for the visitor has done so now, or finds no visitor.
+      await tx.query('lock_erased_visitor', 'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = $2 FOR UPDATE', [
+        tenantId,
+        id,
+      ]);
+      const { rowCount } = await tx.query(
+        'remove_erased_visitor',
+        `DELETE FROM chat_visitors v WHERE tenant_id = $1 AND id = $2 AND erased_at IS NOT NULL
+           AND NOT EXISTS (SELECT FROM chat_conversations c WHERE c.visitor_id = v.id)`,
+        [tenantId, id],
+      );
+      // One that was begun meanwhile.
+      return rowCount === 0 && (await isThere(tx, tenantId, id));
+    });
+  }
+}
+
+async function isThere(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'has_erased_visitor',
+    'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = $2',
+    [tenantId, id],
+  );
+  return rowCount !== 0;
+}

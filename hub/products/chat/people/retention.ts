@@ -1,0 +1,54 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import type { ChatChanges } from '../live/index.ts';
+import { removeConversations } from './removal.ts';
+
+/** A batch that has more behind it, as `inBatches` counts. */
+const full = 1;
+
+/**
+ * Erases closed conversations whose last message is older than their workspace keeps them, with their files, and anonymous visitors who had no other; part of the sweep.
+ */
+export async function removeAgedConversations(
+  dependencies: { db: Database; changes: ChatChanges },
+  stopping: AbortSignal,
+): Promise<void> {
+  const turn = newTurn(stopping);
+  const { db } = dependencies;
+  // The one that waits longest comes first, so that a large workspace keeps no other waiting for ever.
+  const workspaces = await db.systemStatement<{ tenant_id: string; days: number }>(
+    'list_chat_retentions',
+    `SELECT w.tenant_id, w.days FROM (SELECT tenant_id, (settings->>'retentionDays')::int AS days FROM chat_widgets WHERE settings->>'retentionDays' IS NOT NULL) w
+     CROSS JOIN LATERAL (SELECT c.moved_at FROM chat_conversations c WHERE c.tenant_id = w.tenant_id AND c.status = 'closed'
+       AND c.moved_at < now() - make_interval(days => w.days) ORDER BY c.moved_at LIMIT 1) oldest
+     ORDER BY oldest.moved_at`,
+    [],
+  );
+  for (const { tenant_id: tenantId, days } of workspaces) {
+    if (stopping.aborted || performance.now() > turn.deadline) return;
+    const doomed = {
+      name: 'beyond_their_days',
+      condition: `status = 'closed' AND moved_at < now() - make_interval(days => $2)`,
+      value: days,
+      skipsBusy: true,
+    };
+    await inBatches(turn, full, async () => {
+      const isMore = await removeConversations(dependencies, tenantId, doomed, async (tx, visitors) => {
+        if (visitors.length === 0) return;
+        // Whoever begins a conversation for one of them has done so once they are locked, and is seen by the next statement.
+        await tx.query(
+          'lock_left_visitors',
+          'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR UPDATE',
+          [tenantId, visitors],
+        );
+        await tx.query(
+          'remove_left_visitors',
+          `DELETE FROM chat_visitors v WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND external_id IS NULL
+             AND NOT EXISTS (SELECT FROM chat_conversations c WHERE c.visitor_id = v.id)`,
+          [tenantId, visitors],
+        );
+      });
+      return isMore ? full : 0;
+    });
+  }
+}

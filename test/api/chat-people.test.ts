@@ -1,0 +1,473 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
+import { newId } from '../../hub/platform/ids.ts';
+import { VisitorSessions } from '../../hub/products/chat/visitor-page/sessions.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let agents: TestWorkspace['session'];
+let chat: TestWorkspace['api'];
+let agentToken: string;
+let tenantId: string;
+let events: PostgresEvents;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  events = await PostgresEvents.connect(hub.database.url, pino({ level: 'silent' }));
+  workspace = await hub.workspace();
+  ({ tenantId, session: agents } = workspace);
+  chat = hub.client(workspace.keys.chat);
+  const email = 'agent.of.people@example.org';
+  const password = 'correct horse battery';
+  await agents.call('addMember', { params: { tenantId }, body: { email, password, role: 'agent' } });
+  agentToken = (await hub.client().call('logIn', { body: { email, password } })).token;
+});
+afterAll(async () => {
+  await events[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
+
+const request = (method: string, path: string, token: string | null, body?: unknown, tenant = tenantId) =>
+  send(hub.url, method, `/tenants/${tenant}/chat/${path}`, {
+    headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body }),
+  });
+const at = (id: string) => ({ tenantId, id });
+const say = (id: string, content: string) => chat.call('sendChatMessage', { params: { id }, body: { content } });
+const count = async (table: string, condition: string, value: string) =>
+  (
+    await hub.database.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table} WHERE ${condition}`, [
+      value,
+    ])
+  )[0]?.count;
+let visitors = 0;
+/** A visitor with a conversation and a session in it. */
+async function arrive(known: object = {}) {
+  visitors += 1;
+  const externalId = `visitor-${visitors}`;
+  const { conversationId } = await chat.call('createChatSession', {
+    body: { externalId, displayName: 'Ann', email: 'ann@example.org', ...known },
+  });
+  const { data } = await chat.call('listChatVisitors', { query: { externalId } });
+  const visitorId = data[0]?.id as string;
+  const sessions = new VisitorSessions(hub.app.db);
+  const { token } = await hub.app.db.workspace(tenantId, (tx) =>
+    sessions.begin(tx, tenantId, { visitorId, conversationId }),
+  );
+  return { externalId, conversationId, visitorId, token, authenticate: () => sessions.authenticate(token) };
+}
+/** What of some kinds is told of the chats of the workspace from now on, by conversation. */
+function listen(...kinds: string[]) {
+  const heard: string[] = [];
+  const subscription = events.subscribe(`chat:${tenantId}`, ({ conversationId, kind }) => {
+    if (kinds.includes(String(kind))) heard.push(`${String(conversationId)} ${String(kind)}`);
+  });
+  return { heard, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
+const auditOf = async (targetId: string) =>
+  (await agents.call('listAuditLog', { params: { tenantId }, query: { targetId } })).data;
+
+describe('visitors', () => {
+  test('are listed newest first in pages, all or those who are blocked or not', async () => {
+    const own = await hub.workspace();
+    const key = hub.client(own.keys.chat);
+    for (const externalId of ['one', 'two', 'three']) await key.call('createChatSession', { body: { externalId } });
+    const list = async (query: object = {}) => {
+      const { data, meta } = await own.session.call('listInboxVisitors', { params: { tenantId: own.tenantId }, query });
+      return { names: data.map(({ external_id: name }) => name), ids: data.map(({ id }) => id), next: meta.nextCursor };
+    };
+    const first = await list({ limit: 2 });
+    expect(first.names).toEqual(['three', 'two']);
+    expect((await list({ limit: 2, cursor: first.next })).names).toEqual(['one']);
+    await own.session.call('blockInboxVisitor', { params: { tenantId: own.tenantId, id: first.ids[1] as string } });
+    expect((await list({ blocked: 'true' })).names).toEqual(['two']);
+    expect((await list({ blocked: 'false' })).names).toEqual(['three', 'one']);
+  });
+
+  test('are shown with their newest twenty conversations, notes and other visitors not among them', async () => {
+    const { visitorId, externalId, conversationId } = await arrive();
+    await arrive();
+    const ids = [conversationId];
+    for (let n = 0; n < 21; n += 1)
+      ids.push((await chat.call('createChatConversation', { body: { name: `${n}`, visitor: { externalId } } })).id);
+    await say(conversationId, 'moves up');
+    const shown = await agents.call('getInboxVisitor', { params: at(visitorId) });
+    expect(shown).toMatchObject({ external_id: externalId, verified: true, blockedAt: null, display_name: 'Ann' });
+    expect(shown.conversations.map(({ id }) => id)).toEqual([conversationId, ...ids.slice(3).toReversed()]);
+    expect(shown.conversations[0]).toMatchObject({ lastMessage: { content: 'moves up' }, visitorName: 'Ann' });
+  });
+
+  test('are changed by what is given, null takes it away, attributes merge, and the agents hear of it', async () => {
+    const { visitorId, conversationId } = await arrive({ attributes: { plan: 'pro', seats: 3 } });
+    using told = listen('conversation');
+    const changed = await agents.call('updateInboxVisitor', {
+      params: at(visitorId),
+      body: { displayName: 'Anna', phone: '+49 30 1234', attributes: { seats: null, team: 'x' } },
+    });
+    expect(changed).toMatchObject({ display_name: 'Anna', email: 'ann@example.org', phone: '+49 30 1234' });
+    expect(changed.attributes).toEqual({ plan: 'pro', team: 'x' });
+    await expect.poll(() => told.heard).toContain(`${conversationId} conversation`);
+    expect(await agents.call('updateInboxVisitor', { params: at(visitorId), body: { email: null } })).toMatchObject({
+      display_name: 'Anna',
+      email: null,
+    });
+    const lines = await auditOf(visitorId);
+    expect(lines[1]).toMatchObject({
+      action: 'visitor.updated',
+      details: { changed: ['displayName', 'phone', 'attributes'] },
+    });
+    expect(JSON.stringify(lines)).not.toContain('Anna');
+    const many = Object.fromEntries(Array.from({ length: 49 }, (_, n) => [`k${n}`, n]));
+    const full = await request('PATCH', `visitors/${visitorId}`, agentToken, { displayName: 'No', attributes: many });
+    expect(full).toMatchObject({ status: 400, body: { details: [{ path: 'body.attributes' }] } });
+    expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ display_name: 'Anna' });
+  });
+
+  test('who are blocked lose links and sessions, are told so, and get no new link until they are unblocked', async () => {
+    const { visitorId, conversationId, externalId, authenticate } = await arrive();
+    const second = (await chat.call('createChatConversation', { body: { name: 'x', visitor: { externalId } } })).id;
+    expect((await authenticate()).visitorId).toBe(visitorId);
+    using told = listen('access');
+    const blocked = await agents.call('blockInboxVisitor', { params: at(visitorId) });
+    expect(blocked.blockedAt).not.toBeNull();
+    await expect.poll(() => told.heard.toSorted()).toEqual([`${conversationId} access`, `${second} access`].toSorted());
+    await expect(authenticate()).rejects.toMatchObject({ code: 'chat_token_invalid' });
+    expect(await count('chat_links', 'visitor_id = $1', visitorId)).toBe(0);
+    const mint = () =>
+      send(hub.url, 'POST', '/v1/chat/sessions', {
+        headers: { 'x-api-key': workspace.keys.chat as string },
+        body: { externalId, displayName: 'Renamed' },
+      });
+    expect((await mint()).body).toMatchObject({ statusCode: 403, code: 'visitor_blocked' });
+    expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ display_name: 'Ann' });
+    expect(await agents.call('blockInboxVisitor', { params: at(visitorId) })).toMatchObject({
+      blockedAt: blocked.blockedAt,
+    });
+    expect(await agents.call('unblockInboxVisitor', { params: at(visitorId) })).toMatchObject({ blockedAt: null });
+    expect((await mint()).status).toBe(200);
+    expect((await auditOf(visitorId)).map(({ action }) => action)).toEqual([
+      'visitor.unblocked',
+      'visitor.blocked',
+      'visitor.blocked',
+    ]);
+  });
+
+  test('who are blocked while links are minted for them have none afterwards', async () => {
+    const { visitorId, externalId } = await arrive();
+    const mints = Array.from({ length: 20 }, () =>
+      chat.call('createChatSession', { body: { externalId } }).catch((error: unknown) => error),
+    );
+    await Promise.all([agents.call('blockInboxVisitor', { params: at(visitorId) }), ...mints]);
+    expect(await count('chat_links', 'visitor_id = $1', visitorId)).toBe(0);
+  });
+
+  test('are found by agents of their workspace alone, and exported and erased by its admins', async () => {
+    const { visitorId } = await arrive();
+    const stranger = await hub.workspace();
+    const one = `visitors/${visitorId}`;
+    const operations = [
+      ['GET', 'visitors', undefined, 'agent'],
+      ['GET', one, undefined, 'agent'],
+      ['PATCH', one, { displayName: 'x' }, 'agent'],
+      ['POST', `${one}/block`, undefined, 'agent'],
+      ['POST', `${one}/unblock`, undefined, 'agent'],
+      ['GET', 'ratings', undefined, 'agent'],
+      ['GET', `${one}/export`, undefined, 'admin'],
+      ['DELETE', one, undefined, 'admin'],
+    ] as const;
+    for (const [method, path, body, role] of operations) {
+      const title = `${method} ${path}`;
+      expect((await request(method, path, null, body)).status, title).toBe(401);
+      expect((await request(method, path, stranger.jwt, body)).status, title).toBe(404);
+      if (path.startsWith(one)) {
+        expect((await request(method, path, stranger.jwt, body, stranger.tenantId)).status, title).toBe(404);
+        expect((await request(method, path.replace(visitorId, missingId), workspace.jwt, body)).status, title).toBe(
+          404,
+        );
+      }
+      if (role === 'admin')
+        expect((await request(method, path, agentToken, body)).body, title).toMatchObject({ code: 'role_required' });
+    }
+    expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ blockedAt: null });
+  });
+
+  test.each([
+    ['GET', 'visitors?blocked=perhaps', undefined],
+    ['GET', 'visitors?limit=101', undefined],
+    ['GET', 'visitors?cursor=none', undefined],
+    ['GET', 'visitors/none', undefined],
+    ['PATCH', `visitors/${missingId}`, { displayName: '' }],
+    ['PATCH', `visitors/${missingId}`, { email: 'no' }],
+    ['PATCH', `visitors/${missingId}`, { externalId: 'mine' }],
+    ['POST', 'visitors/none/block', undefined],
+    ['POST', 'visitors/none/unblock', undefined],
+    ['GET', 'visitors/none/export', undefined],
+    ['DELETE', 'visitors/none', undefined],
+    ['GET', 'ratings?cursor=none', undefined],
+  ])('%s %s %j is refused', async (method, path, body) => {
+    expect((await request(method, path, workspace.jwt, body)).status).toBe(400);
+  });
+});
+
+describe('an export', () => {
+  test('is the visitor with every conversation, message and rating, and no private note', async () => {
+    const { visitorId, conversationId, externalId } = await arrive();
+    for (let n = 1; n <= 205; n += 1) await say(conversationId, `message ${n}`);
+    await agents.call('sendInboxMessage', {
+      params: at(conversationId),
+      body: { content: 'our secret', private: true },
+    });
+    const second = (await chat.call('createChatConversation', { body: { name: 'second', visitor: { externalId } } }))
+      .id;
+    await say(second, 'last');
+    await hub.database.query(
+      `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, 1, 5, 'fine')`,
+      [newId(), tenantId, conversationId],
+    );
+    const answer = await request('GET', `visitors/${visitorId}/export`, workspace.jwt);
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    expect(answer.headers.get('content-disposition')).toContain('attachment');
+    const lines = answer.text
+      .trimEnd()
+      .split('\n')
+      .map((text) => JSON.parse(text) as Record<string, unknown>);
+    expect(lines.map(({ type }) => type)).toEqual([
+      'visitor',
+      'conversation',
+      ...Array.from({ length: 205 }, () => 'message'),
+      'rating',
+      'conversation',
+      'message',
+    ]);
+    expect(lines[0]).toMatchObject({ id: visitorId, external_id: externalId, email: 'ann@example.org' });
+    expect(lines.slice(2, 207).map(({ content }) => content)).toEqual(
+      Array.from({ length: 205 }, (_, n) => `message ${n + 1}`),
+    );
+    expect(lines[207]).toMatchObject({ conversationId, score: 5, comment: 'fine' });
+    expect(answer.text).not.toContain('our secret');
+    expect(await auditOf(visitorId)).toMatchObject([{ action: 'visitor.exported', details: {} }]);
+  });
+});
+
+describe('ratings', () => {
+  test('are listed newest first in pages', async () => {
+    const own = await hub.workspace();
+    const key = hub.client(own.keys.chat);
+    const { id } = await key.call('createChatConversation', { body: { name: 'rated' } });
+    for (const score of [1, 2, 3])
+      await hub.database.query(
+        `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, $4, $4, 'so')`,
+        [newId(), own.tenantId, id, score],
+      );
+    const params = { tenantId: own.tenantId };
+    const first = await own.session.call('listChatRatings', { params, query: { limit: 2 } });
+    expect(first.data).toMatchObject([
+      { conversationId: id, score: 3, comment: 'so' },
+      { conversationId: id, score: 2 },
+    ]);
+    const cursor = first.meta.nextCursor as string;
+    const second = await own.session.call('listChatRatings', { params, query: { limit: 2, cursor } });
+    expect(second).toMatchObject({ data: [{ score: 1 }], meta: { nextCursor: null } });
+  });
+});
+
+describe('erasing a visitor', () => {
+  const left = (visitorId: string, conversationId: string) =>
+    Promise.all([
+      count('chat_visitors', 'id = $1', visitorId),
+      count('chat_conversations', 'visitor_id = $1', visitorId),
+      ...['chat_messages', 'chat_files', 'chat_ratings', 'chat_drafts', 'chat_links', 'chat_sessions'].map((table) =>
+        count(table, 'conversation_id = $1', conversationId),
+      ),
+    ]);
+  const nothing = [0, 0, 0, 0, 0, 0, 0, 0];
+
+  test('leaves nothing but a line in the audit log, tells whoever looks, and spares others', async () => {
+    const bystander = await arrive();
+    await say(bystander.conversationId, 'stays');
+    const { visitorId, conversationId, externalId } = await arrive({ displayName: 'Forget Me' });
+    await say(conversationId, 'to be forgotten');
+    await agents.call('putInboxDraft', { params: at(conversationId), body: { content: 'draft' } });
+    await hub.database.query(
+      `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key) VALUES ($1, $2, $3, 'x', 'x', 'x', 1, $4)`,
+      [newId(), tenantId, conversationId, `${tenantId}/${newId()}`],
+    );
+    await hub.database.query(
+      `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, 1, 5, 'x')`,
+      [newId(), tenantId, conversationId],
+    );
+    expect(await left(visitorId, conversationId)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    using told = listen('access', 'removed');
+    expect(await agents.call('eraseInboxVisitor', { params: at(visitorId) })).toEqual({ id: visitorId, deleted: true });
+    expect(await left(visitorId, conversationId)).toEqual(nothing);
+    await expect.poll(() => told.heard).toEqual([`${conversationId} access`, `${conversationId} removed`]);
+    const lines = await auditOf(visitorId);
+    expect(lines).toMatchObject([{ action: 'visitor.erased', targetType: 'visitor', details: {} }]);
+    expect(JSON.stringify(lines)).not.toContain('Forget');
+    expect((await request('DELETE', `visitors/${visitorId}`, workspace.jwt)).status).toBe(404);
+    expect(await count('chat_messages', 'conversation_id = $1', bystander.conversationId)).toBe(1);
+    const again = await chat.call('createChatSession', { body: { externalId } });
+    expect(again.conversationId).not.toBe(conversationId);
+  });
+
+  test('leaves nothing of what is written and begun meanwhile either', async () => {
+    const { visitorId, conversationId, externalId } = await arrive();
+    let refused = 0;
+    let written = 0;
+    const write = async () => {
+      for (;;) {
+        try {
+          await say(conversationId, 'still writing');
+          written += 1;
+        } catch (error) {
+          expect(error).toMatchObject({ status: 404 });
+          refused += 1;
+          return;
+        }
+      }
+    };
+    const writers = Array.from({ length: 4 }, write);
+    await expect.poll(() => written).toBeGreaterThan(8);
+    const begun = Array.from({ length: 5 }, () => chat.call('createChatSession', { body: { externalId } }));
+    await agents.call('eraseInboxVisitor', { params: at(visitorId) });
+    await Promise.all(writers);
+    expect(refused).toBe(4);
+    expect(await left(visitorId, conversationId)).toEqual(nothing);
+    // Whoever came before is gone with them, whoever came afterwards is somebody new; nobody belongs to no one.
+    for (const { conversationId: id } of await Promise.all(begun)) {
+      const [row] = await hub.database.query<{ visitor_id: string }>(
+        'SELECT visitor_id FROM chat_conversations WHERE id = $1',
+        [id],
+      );
+      if (row !== undefined) expect(row.visitor_id).not.toBe(visitorId);
+    }
+  });
+
+  test('waits for whoever writes at that moment, and takes what they wrote along', async () => {
+    const { visitorId, conversationId } = await arrive();
+    const written = Promise.withResolvers<void>();
+    const writing = hub.app.db.workspace(tenantId, async (tx) => {
+      await tx.query('', 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE', [conversationId]);
+      await tx.query(
+        '',
+        `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type) VALUES ($1, $2, $3, 1, 1, 'late', 'api')`,
+        [newId(), tenantId, conversationId],
+      );
+      await written.promise;
+    });
+    const erasing = agents.call('eraseInboxVisitor', { params: at(visitorId) });
+    await expect
+      .poll(() =>
+        count('pg_stat_activity', `wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`, 'chat_conversations'),
+      )
+      .toBeGreaterThan(0);
+    written.resolve();
+    await Promise.all([writing, erasing]);
+    expect(await left(visitorId, conversationId)).toEqual(nothing);
+  });
+
+  test('goes on after a process that ended in the midst of it, and shows nobody who is half erased', async () => {
+    const { visitorId, conversationId } = await arrive();
+    await say(conversationId, 'half');
+    await hub.database.query('UPDATE chat_visitors SET erased_at = now() WHERE id = $1', [visitorId]);
+    expect((await request('GET', `visitors/${visitorId}`, workspace.jwt)).status).toBe(404);
+    for (const path of ['visitors', 'visitors?blocked=false'])
+      expect((await request('GET', path, workspace.jwt)).text).not.toContain(visitorId);
+    const { data } = await chat.call('listChatVisitors', {});
+    expect((data as { id: string }[]).map(({ id }) => id)).not.toContain(visitorId);
+    await hub.app.sweep();
+    expect(await left(visitorId, conversationId)).toEqual(nothing);
+  });
+
+  test('takes conversations of more messages than go at once', async () => {
+    const { visitorId, conversationId } = await arrive();
+    await hub.database.query(
+      `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type)
+       SELECT gen_random_uuid(), $1, $2, n, n, 'x', 'api' FROM generate_series(1, 12000) n`,
+      [tenantId, conversationId],
+    );
+    await hub.database.query('UPDATE chat_conversations SET last_position = 12000, last_seq = 12000 WHERE id = $1', [
+      conversationId,
+    ]);
+    await agents.call('eraseInboxVisitor', { params: at(visitorId) });
+    expect(await left(visitorId, conversationId)).toEqual(nothing);
+  });
+});
+
+describe('retention', () => {
+  test('erases closed conversations beyond their days with their files, and anonymous visitors who had no other', async () => {
+    const own = await hub.workspace();
+    const key = hub.client(own.keys.chat);
+    const params = { tenantId: own.tenantId };
+    const make = async (status: string, days: number, externalId: string) => {
+      const { id } = await key.call('createChatConversation', { body: { name: 'x', visitor: { externalId } } });
+      await key.call('sendChatMessage', { params: { id }, body: { content: 'x' } });
+      await hub.database.query(
+        `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key) VALUES ($1, $2, $3, 'x', 'x', 'x', 1, $4)`,
+        [newId(), own.tenantId, id, `${own.tenantId}/${newId()}`],
+      );
+      await hub.database.query(
+        `UPDATE chat_conversations SET status = $2, moved_at = now() - make_interval(days => $3) WHERE id = $1`,
+        [id, status, days],
+      );
+      return id;
+    };
+    const old = await make('closed', 31, 'known');
+    const oldOfAnonymous = await make('closed', 31, 'anonymous');
+    const oldOfBusyAnonymous = await make('closed', 31, 'busy anonymous');
+    const kept = [
+      await make('closed', 29, 'known'),
+      await make('resolved', 31, 'known'),
+      await make('open', 31, 'busy anonymous'),
+    ];
+    await hub.database.query(
+      `UPDATE chat_visitors SET external_id = NULL, display_name = external_id WHERE tenant_id = $1 AND external_id LIKE '%anonymous'`,
+      [own.tenantId],
+    );
+    const all = async () =>
+      (
+        await hub.database.query<{ id: string }>('SELECT id FROM chat_conversations WHERE tenant_id = $1 ORDER BY id', [
+          own.tenantId,
+        ])
+      ).map(({ id }) => id);
+    await hub.app.sweep();
+    expect(await all()).toEqual([old, oldOfAnonymous, oldOfBusyAnonymous, ...kept]);
+
+    await own.session.call('putChatSettings', { params, body: { retentionDays: 30 } });
+    await hub.app.sweep();
+    expect(await all()).toEqual(kept);
+    expect(await count('chat_messages', 'tenant_id = $1', own.tenantId)).toBe(3);
+    expect(await count('chat_files', 'tenant_id = $1', own.tenantId)).toBe(3);
+    const { data } = await own.session.call('listInboxVisitors', { params, query: {} });
+    expect(data.map(({ external_id: known, display_name: name }) => known ?? name).toSorted()).toEqual([
+      'busy anonymous',
+      'known',
+    ]);
+  });
+
+  test('leaves other workspaces, and what somebody writes into now, alone', async () => {
+    const own = await hub.workspace();
+    const key = hub.client(own.keys.chat);
+    const { id } = await key.call('createChatConversation', { body: { name: 'x' } });
+    const elsewhere = (await chat.call('createChatConversation', { body: { name: 'x' } })).id;
+    await hub.database.query(
+      `UPDATE chat_conversations SET status = 'closed', moved_at = now() - interval '40 days' WHERE id = ANY($1::uuid[])`,
+      [[id, elsewhere]],
+    );
+    await own.session.call('putChatSettings', { params: { tenantId: own.tenantId }, body: { retentionDays: 30 } });
+    const swept = Promise.withResolvers<void>();
+    const busy = hub.app.db.workspace(own.tenantId, async (tx) => {
+      await tx.query('', `UPDATE chat_conversations SET status = 'open' WHERE id = $1`, [id]);
+      await swept.promise;
+    });
+    await hub.app.sweep();
+    swept.resolve();
+    await busy;
+    await hub.app.sweep();
+    expect(await count('chat_conversations', 'id = $1', id)).toBe(1);
+    expect(await count('chat_conversations', 'id = $1', elsewhere)).toBe(1);
+  });
+});
