@@ -5,11 +5,12 @@ import { Assignment } from './assignment/index.ts';
 import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
+import { ChatFiles, chatFileRoutes, FileBlobs, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import type { Viewing } from './inbox/index.ts';
 import { createChatChanges } from './live/changes.ts';
 import { chatSkills } from './skills.ts';
-import { VisitorSessions } from './visitor-page/sessions.ts';
+import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
@@ -19,9 +20,14 @@ export interface Chat extends Product {
   inbox: Inbox;
 }
 
+export interface ChatConfig {
+  artifacts: { maxWorkspaceBytes: number };
+}
+
 /** @param followers what other products do when something happens in a chat. */
 export function createChat(
-  { db, cursors, events: hubEvents }: Platform,
+  { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents }: Platform,
+  { artifacts: { maxWorkspaceBytes } }: ChatConfig,
   followers: readonly ChatEventFollower[],
 ): Chat {
   const events = createChatEvents(followers);
@@ -30,6 +36,10 @@ export function createChat(
   const messageWriter = new MessageWriter(events, changes);
   const assignment = new Assignment(conversationWriter);
   const visitors = new VisitorSessions(db);
+  const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
+  const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
+  const fileBlobs = new FileBlobs({ db, blobs });
+  const files = new ChatFiles({ db, blobs, fileBlobs, maxWorkspaceBytes });
   const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
@@ -47,8 +57,17 @@ export function createChat(
     visitors,
     conversations,
     inbox,
-    routes: [...conversationRoutes(conversations), ...inboxRoutes(inbox)],
+    routes: [
+      ...conversationRoutes(conversations),
+      ...inboxRoutes(inbox),
+      ...visitorPageRoutes({ entry, chat }),
+      ...chatFileRoutes({ files, incoming: new IncomingFiles(), rateLimiter }),
+    ],
     skills: chatSkills({ db, conversationWriter, messageWriter }),
+    tasks: [
+      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
+      { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
+    ],
     retention: chatRetention,
   };
 }

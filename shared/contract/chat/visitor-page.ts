@@ -82,6 +82,7 @@ export const visitorPage = defineResource({
     summary: 'What the page of a site key looks like',
     query: z.strictObject({ siteKey }),
     response: pageSettings,
+    errors: ['not_found', 'product_not_entitled'],
   },
   openVisitorSession: {
     ...anybody,
@@ -97,7 +98,7 @@ export const visitorPage = defineResource({
       email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
     }),
     response: visitorSession,
-    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated'],
+    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated', 'product_not_entitled'],
   },
   renewVisitorSession: {
     ...visitorOnly,
