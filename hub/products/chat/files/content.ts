@@ -25,8 +25,16 @@ const pdfTailBytes = 1_024;
 /** In how many of its first bytes a file of the Matroska family says which one it is. */
 const ebmlHeadBytes = 64;
 
-/** Formats by which a track is only heard: a film is none of what is taken. */
+/** What says of itself that it is only heard. */
 const soundBrands = new Set(['M4A ', 'M4B ']);
+
+/** A file of the MPEG-4 family in which something is heard and nothing is seen: recorders of telephones name it by the brand of films, too. */
+function isMp4Sound(file: Buffer): boolean {
+  if (textAt(file, 4, 8) !== 'ftyp') return false;
+  if (soundBrands.has(textAt(file, 8, 12))) return true;
+  const tracks = [...file.toString('latin1').matchAll(/hdlr[^]{8}(soun|vide)/g)].map(([, kind]) => kind);
+  return tracks.includes('soun') && !tracks.includes('vide');
+}
 
 /** The first frame of an MP3 that has no tags before it: MPEG 1, 2 or 2.5, layer III, with a bit rate and a sample rate that there are. */
 const isMp3Frame = (file: Buffer) =>
@@ -82,7 +90,7 @@ const kinds: readonly Kind[] = [
   {
     contentType: 'audio/mp4',
     extensions: ['m4a', 'm4b'],
-    is: (file) => textAt(file, 4, 8) === 'ftyp' && soundBrands.has(textAt(file, 8, 12)),
+    is: isMp4Sound,
   },
   {
     contentType: 'audio/webm',

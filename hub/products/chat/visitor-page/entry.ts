@@ -80,11 +80,14 @@ export class VisitorEntry {
   /** Begins another session beside this one, which ends soon. @throws AppError `chat_token_invalid`. */
   renew({ tenantId, sessionId, visitorId, conversationId }: VisitorIdentity) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      const { rowCount } = await tx.query(
-        'shorten_visitor_session',
-        'UPDATE chat_sessions SET expires_at = least(expires_at, now() + make_interval(secs => $2)) WHERE id = $1',
-        [sessionId, overlapSeconds],
-      );
+      const [, { rowCount }] = await Promise.all([
+        holdConversation(tx, conversationId),
+        tx.query(
+          'shorten_visitor_session',
+          'UPDATE chat_sessions SET expires_at = least(expires_at, now() + make_interval(secs => $2)) WHERE id = $1',
+          [sessionId, overlapSeconds],
+        ),
+      ]);
       if (rowCount === 0) throw tokenInvalid();
       return this.#session(tx, tenantId, visitorId, conversationId);
     });
@@ -157,9 +160,9 @@ export class VisitorEntry {
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
     return db.workspace(tenantId, async (tx) => {
-      // Whoever revokes it at this moment waits, and ends the session that comes of it too.
-      const { rowCount } = await tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [
-        link.id,
+      const [, { rowCount }] = await Promise.all([
+        holdConversation(tx, conversationId),
+        tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
       ]);
       if (rowCount === 0) throw tokenInvalid();
       const [session] = await Promise.all([
@@ -265,6 +268,10 @@ export class VisitorEntry {
     return site ?? null;
   }
 }
+
+/** Whoever revokes the links and sessions of a conversation at this moment does so before, or waits and finds those too that are made now. */
+const holdConversation = (tx: Transaction, id: string) =>
+  tx.query('hold_conversation_open', 'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE', [id]);
 
 /** What a conversation of somebody is called of whom nothing is known. */
 const nobody = 'Visitor';
