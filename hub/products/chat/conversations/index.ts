@@ -4,3 +4,12 @@ export type { ChangedConversation } from './conversation-writes.ts';
 export { MessageWriter } from './message-writes.ts';
 export { conversationRoutes } from './routes.ts';
 export { Conversations } from './service.ts';
+export {
+  conversationColumns,
+  messageColumns,
+  presentConversation,
+  presentMessage,
+  presentVisitor,
+  visitorColumns,
+} from './rows.ts';
+export type { ConversationRow, PublicMessageRow, VisitorRow } from './rows.ts';

@@ -4,9 +4,8 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ConversationWriter } from '../conversations/index.ts';
-import { presentConversation, presentVisitor, visitorColumns } from '../conversations/rows.ts';
-import type { VisitorRow } from '../conversations/rows.ts';
+import { presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
+import type { ConversationWriter, VisitorRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { readVisitorView } from './view.ts';
 

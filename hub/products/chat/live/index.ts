@@ -1,0 +1,1 @@
+export type { ChatChanges } from './changes.ts';
