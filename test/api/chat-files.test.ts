@@ -174,6 +174,9 @@ describe('of a picture nothing stays but what it shows:', () => {
     expect(read.bytes.toString('latin1')).not.toContain(secret);
     expect(read.bytes.toString('latin1')).not.toContain(tail);
     expect(read.bytes.includes(plainWebp().subarray(12))).toBe(true);
+    const parts = /^RIFF....WEBPVP8X.*?(ICCP).*?(VP8L).*?(EXIF)/s.exec(read.bytes.toString('latin1'));
+    expect(parts?.slice(1)).toEqual(['ICCP', 'VP8L', 'EXIF']);
+    for (const left of ['XMP ', 'ZZZZ', 'ANIM']) expect(read.bytes.includes(left)).toBe(false);
     // It says that there is a colour profile and EXIF, and no XMP.
     expect(read.bytes[20]).toBe(0x28);
     expect(read.bytes.readUInt32LE(4)).toBe(read.bytes.length - 8);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
@@ -257,12 +258,36 @@ describe('a session', () => {
 describe('messages', () => {
   test('fifty at once with one client id are one message, and each is answered with it', async () => {
     const visitor = await scene.visitor();
-    const sent = await Promise.all(
-      Array.from({ length: 50 }, (_, n) =>
-        visitor.api.call('sendVisitorMessage', { body: { content: `try ${n}`, clientId: 'mine' } }),
-      ),
+    // None is written before all have come.
+    const holder = new Client({ connectionString: hub.database.url });
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [visitor.conversationId]);
+    let answered = 0;
+    const sending = Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        const answer = await send(hub.url, 'POST', '/widget/v1/messages', {
+          headers: { authorization: `Bearer ${visitor.token}` },
+          body: { content: `try ${n}`, clientId: 'mine' },
+        });
+        answered += 1;
+        return answer;
+      }),
     );
-    expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
+    await expect
+      .poll(() =>
+        hub.database.query(
+          `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
+        ),
+      )
+      .not.toEqual([]);
+    await visitor.api.call('listVisitorMessages', { query: {} });
+    expect(answered).toBe(0);
+    await holder.query('ROLLBACK');
+    await holder.end();
+    const sent = await sending;
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(sent.map(({ body }) => body['id'])).size).toBe(1);
     expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ lastSeq: 1, visitorReadSeq: 1 });
   });
 
