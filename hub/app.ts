@@ -91,6 +91,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
   const chat = createChat(
     platform,
+    config,
     { limits },
     others.flatMap((product) => product.followers ?? []),
   );

@@ -186,7 +186,7 @@ const settings = {
   ARTIFACTS_PER_WORKSPACE_MIB: {
     schema: wholeNumber(1, 1_073_741_824),
     default: '20480',
-    description: 'Artefacts that a workspace may keep, in MiB',
+    description: 'Artefacts that a workspace may keep, in MiB; and as much of files in its chats',
   },
   NODE_POLL_SECONDS: { schema: wholeNumber(1, 30), default: '25', description: 'How long a device holds a poll open' },
   NODE_HEARTBEAT_SECONDS: {

@@ -53,6 +53,8 @@ export interface Platform {
   rateLimiter: RateLimiter;
   egress: Egress;
   blobs: Blobs;
+  /** Bytes of conversations, apart from `blobs`: a sweep of those removes what no artefact names. */
+  chatBlobs: Blobs;
   mailer: Mailer | null;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
@@ -116,7 +118,10 @@ export async function openPlatform(
       : new LeasingRateLimiter(await createRedisCounts(redisUrl, logger).catch(unreachable)),
   );
   const egress = stack.use(createEgress({ allowHosts: settings.egress.allowHosts }));
-  const blobs = await createFileBlobs(resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts')));
+  const blobFolder = resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts'));
+  const blobs = await createFileBlobs(blobFolder);
+  // The name begins with a dot, so that the list of the others leaves it out.
+  const chatBlobs = await createFileBlobs(join(blobFolder, '.chat'));
   stack.use(new RecoveryWatch(logger, { artifacts: (signal) => blobs.check(signal) }));
   const mailer = settings.mail === null ? null : stack.use(createSmtpMailer(settings.mail));
   return {
@@ -131,6 +136,7 @@ export async function openPlatform(
     rateLimiter,
     egress,
     blobs,
+    chatBlobs,
     mailer,
     tracing,
   };

@@ -15,6 +15,10 @@ beforeAll(async () => {
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000' });
   workspace = await hub.workspace();
   other = await hub.workspace();
+  const { visitorToken: token, siteKey } = await hub
+    .client(workspace.keys.chat)
+    .call('createChatSession', { body: { externalId: 'somebody' } });
+  workspace.visitorToken = (await hub.client().call('openVisitorSession', { body: { siteKey, token } })).token;
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 

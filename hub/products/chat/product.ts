@@ -7,13 +7,14 @@ import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
+import { ChatFiles, chatFileRoutes, FileBlobs, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import type { Viewing } from './inbox/index.ts';
 import { createChatChanges } from './live/changes.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
-import { VisitorSessions } from './visitor-page/sessions.ts';
+import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
@@ -23,9 +24,14 @@ export interface Chat extends Product {
   inbox: Inbox;
 }
 
+export interface ChatConfig {
+  artifacts: { maxWorkspaceBytes: number };
+}
+
 /** @param followers what other products do when something happens in a chat. */
 export function createChat(
-  { db, cursors, events: hubEvents }: Platform,
+  { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents }: Platform,
+  { artifacts: { maxWorkspaceBytes } }: ChatConfig,
   { limits }: { limits: WorkspaceLimits },
   followers: readonly ChatEventFollower[],
 ): Chat {
@@ -36,6 +42,10 @@ export function createChat(
   const assignment = new Assignment(conversationWriter);
   const visitors = new VisitorSessions(db);
   const erasure = new Erasure({ db, events: hubEvents, changes });
+  const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
+  const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
+  const fileBlobs = new FileBlobs({ db, blobs });
+  const files = new ChatFiles({ db, blobs, fileBlobs, maxWorkspaceBytes });
   const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
@@ -64,7 +74,10 @@ export function createChat(
         settings: new ChatSettingsService(db),
       }),
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
+      ...visitorPageRoutes({ entry, chat }),
+      ...chatFileRoutes({ files, incoming: new IncomingFiles(), rateLimiter }),
     ],
+    skills: chatSkills({ db, conversationWriter, messageWriter }),
     tasks: [
       { name: 'erased visitors', everyMs: 60_000, run: (stopping) => erasure.sweep(stopping) },
       {
@@ -72,8 +85,9 @@ export function createChat(
         everyMs: 60_000,
         run: (stopping) => removeAgedConversations({ db, changes }, stopping),
       },
+      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
+      { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
     ],
-    skills: chatSkills({ db, conversationWriter, messageWriter }),
     retention: chatRetention,
   };
 }

@@ -265,8 +265,23 @@ export const chatFiles = pgTable(
       .on(table.createdAt)
       .where(sql`${table.messageId} IS NULL`),
     index('chat_files_tenant').on(table.tenantId, table.id),
+    index('chat_files_room').on(table.tenantId, table.bytes),
     ...policies(),
   ],
+);
+
+/**
+ * Bytes that no file names: noted before they are written, until their file is, and by a trigger when a file goes, with whatever it goes.
+ * They are removed once `remove_at` is over, also those of workspaces that are gone.
+ */
+export const chatUnusedBlobs = pgTable(
+  'chat_unused_blobs',
+  {
+    blobKey: text('blob_key').primaryKey(),
+    tenantId: hotTenantId(),
+    removeAt: instant('remove_at').notNull(),
+  },
+  (table) => [index('chat_unused_blobs_due').on(table.removeAt), ...policies()],
 );
 
 /** How a closing of a conversation was for its visitor. */

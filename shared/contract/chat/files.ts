@@ -54,6 +54,8 @@ export const chatFiles = defineResource({
     method: 'GET',
     path: '/widget/v1/files/{id}',
     summary: 'Download a file of the conversation',
+    description:
+      'One of its messages, or one that the visitor sent. Pictures and sound are shown in place, all else is saved.',
     params: z.strictObject({ id }),
     binaryResponse: 'application/octet-stream',
     response: z.any(),

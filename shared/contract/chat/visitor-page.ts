@@ -82,6 +82,7 @@ export const visitorPage = defineResource({
     summary: 'What the page of a site key looks like',
     query: z.strictObject({ siteKey }),
     response: pageSettings,
+    errors: ['not_found', 'product_not_entitled'],
   },
   openVisitorSession: {
     ...anybody,
@@ -97,7 +98,7 @@ export const visitorPage = defineResource({
       email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
     }),
     response: visitorSession,
-    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated'],
+    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated', 'product_not_entitled'],
   },
   renewVisitorSession: {
     ...visitorOnly,
@@ -112,6 +113,7 @@ export const visitorPage = defineResource({
     method: 'POST',
     path: '/widget/v1/end',
     summary: 'End a session',
+    description: 'Its token counts no more, and its live connections end; links and other sessions stay.',
     response: named('VisitorSessionEnded', z.object({ ended: z.literal(true) })),
   },
   getVisitorConversation: {
@@ -119,6 +121,7 @@ export const visitorPage = defineResource({
     method: 'GET',
     path: '/widget/v1/conversation',
     summary: 'Show the conversation of a session',
+    description: 'As its visitor may see it: how far it is, who takes care of it, and whether it can be rated now.',
     response: visitorConversation,
   },
   beginVisitorConversation: {
@@ -157,6 +160,8 @@ export const visitorPage = defineResource({
     method: 'POST',
     path: '/widget/v1/read',
     summary: 'Mark messages as read by the visitor',
+    description:
+      'Up to `seq`, at most to the newest message. What is read stays read: the answer says how far that is.',
     body: z.strictObject({ seq: z.int().min(0) }),
     response: named('VisitorRead', z.object({ seq: z.int() })),
   },
@@ -165,6 +170,7 @@ export const visitorPage = defineResource({
     method: 'POST',
     path: '/widget/v1/typing',
     summary: 'Say whether the visitor types',
+    description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
     body: z.strictObject({ typing: z.boolean() }),
     response: named('VisitorTyping', z.object({ typing: z.boolean() })),
   },

@@ -32,6 +32,15 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
+  if (takes(operation, 'visitor'))
+    add(
+      'unauthenticated',
+      'chat_token_invalid',
+      'chat_token_expired',
+      'visitor_blocked',
+      'product_not_entitled',
+      'rate_limited',
+    );
   if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
   if (takes(operation, 'platform')) add('unauthenticated');
   if (operation.ipLimit !== undefined) add('rate_limited');

@@ -4,7 +4,14 @@ export type { ChangedConversation } from './conversation-writes.ts';
 export { MessageWriter } from './message-writes.ts';
 export { conversationRoutes } from './routes.ts';
 export { Conversations } from './service.ts';
-export { conversationColumns, messageColumns, presentConversation, presentMessage } from './rows.ts';
-export type { ConversationRow, MessageRow, PublicMessageRow } from './rows.ts';
+export {
+  conversationColumns,
+  messageColumns,
+  presentConversation,
+  presentMessage,
+  presentVisitor,
+  visitorColumns,
+} from './rows.ts';
+export type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
 export { assertAttributesFit, attributesSize, splitAttributes } from './visitors.ts';
 export type { AttributesSize } from './visitors.ts';

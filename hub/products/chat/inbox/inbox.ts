@@ -174,7 +174,11 @@ export class Inbox {
   /** Ends all links and sessions of a conversation's visitor. @throws AppError `not_found`. */
   async revokeLinks({ tenantId }: Agent, id: string) {
     const revoked = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await assertThere(tx, id);
+      // A session that is begun or renewed at this moment is there to be ended by then.
+      const there = await tx.query('hold_conversation', 'SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [
+        id,
+      ]);
+      if (there.rowCount === 0) throw notFound('conversation', id);
       const gone = await Promise.all([
         tx.query('revoke_chat_links', 'DELETE FROM chat_links WHERE conversation_id = $1', [id]),
         tx.query('revoke_chat_sessions', 'DELETE FROM chat_sessions WHERE conversation_id = $1', [id]),

@@ -8,7 +8,8 @@ import { newId } from '../../../platform/ids.ts';
 /** How long a session holds; a page renews it while its visitor is there, in minutes. */
 export const sessionMinutes = 60;
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest();
+/** As what a token is kept. */
+export const hashOf = (token: string) => createHash('sha256').update(token).digest();
 
 /** The sessions of visitors, each of which opens one conversation. */
 export class VisitorSessions {

@@ -1,0 +1,20 @@
+const maxNameLength = 200;
+
+/** Characters that have no place in a name, or turn it around for whoever reads it. */
+// oxlint-disable-next-line no-control-regex
+const unwanted = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff<>:"|?*]/g;
+
+/** A file's name as it is kept: without folders, and ending as what the file is, so that nobody's computer takes it for something else. */
+export function plainName(given: string, extensions: readonly [string, ...string[]]): string {
+  const last = given.replaceAll('\\', '/').split('/').at(-1) ?? '';
+  const name =
+    last
+      .replaceAll(unwanted, '')
+      .replace(/^[.\s]+|[.\s]+$/g, '')
+      .trim() || 'file';
+  const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase();
+  const isRight = extension !== undefined && extensions.includes(extension);
+  const end = isRight ? name.slice(name.length - extension.length - 1) : `.${extensions[0]}`;
+  const stem = isRight ? name.slice(0, name.length - end.length) : name;
+  return `${[...stem].slice(0, maxNameLength - end.length).join('')}${end}`;
+}

@@ -1,0 +1,44 @@
+import { damaged } from './damaged.ts';
+
+const broken = () => damaged('GIF');
+/** Those that say how often an animation is shown. */
+const keptApplications = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0']);
+
+/** Where a list of sub-blocks ends that begins at `from`. */
+function endOfBlocks(file: Buffer, from: number): number {
+  for (let at = from; ;) {
+    const length = file[at];
+    if (length === undefined) throw broken();
+    at += length + 1;
+    if (length === 0) return at;
+  }
+}
+
+const colourBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
+
+/** A GIF whose pictures are what they were, without comments, XMP and whatever follows its end. @throws AppError `unsupported_media_type`. */
+export function cleanGif(file: Buffer): Buffer {
+  if (file.length < 13) throw broken();
+  let at = 13 + colourBytes(file[10] as number);
+  const kept: Buffer[] = [file.subarray(0, at)];
+  let hasPicture = false;
+  for (;;) {
+    const start = at;
+    const kind = file[at];
+    if (kind === 0x3b) break;
+    if (kind === 0x2c) {
+      if (at + 10 > file.length) throw broken();
+      // After the table of colours one byte says how the picture is packed.
+      at = endOfBlocks(file, at + 10 + colourBytes(file[at + 9] as number) + 1);
+      hasPicture = true;
+      kept.push(file.subarray(start, at));
+    } else if (kind === 0x21) {
+      const label = file[at + 1];
+      at = endOfBlocks(file, at + 2);
+      const application = file.toString('latin1', start + 3, start + 14);
+      if (label === 0xf9 || (label === 0xff && keptApplications.has(application))) kept.push(file.subarray(start, at));
+    } else throw broken();
+  }
+  if (!hasPicture) throw broken();
+  return Buffer.concat([...kept, Buffer.from([0x3b])]);
+}

@@ -1,0 +1,4 @@
+export { FileBlobs } from './file-blobs.ts';
+export { IncomingFiles } from './incoming.ts';
+export { chatFileRoutes } from './routes.ts';
+export { ChatFiles } from './service.ts';

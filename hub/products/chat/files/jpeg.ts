@@ -1,0 +1,103 @@
+import { withoutWords } from './colour-profile.ts';
+import { damaged } from './damaged.ts';
+import { orientationOf, orientationOnly } from './orientation.ts';
+
+const broken = () => damaged('JPEG');
+const profileLabel = Buffer.from('ICC_PROFILE\0', 'latin1');
+const exifLabel = Buffer.from('Exif\0\0', 'latin1');
+const jfifLabel = Buffer.from('JFIF\0', 'latin1');
+const adobeLabel = Buffer.from('Adobe', 'latin1');
+const maxSegmentBytes = 65_533;
+
+const startsWith = (data: Buffer, label: Buffer) => data.subarray(0, label.length).equals(label);
+
+function segment(marker: number, data: Buffer): Buffer {
+  const head = Buffer.from([0xff, marker, 0, 0]);
+  head.writeUInt16BE(data.length + 2, 2);
+  return Buffer.concat([head, data]);
+}
+
+function profileSegments(profile: Buffer): Buffer[] {
+  const room = maxSegmentBytes - profileLabel.length - 2;
+  const count = Math.ceil(profile.length / room);
+  return Array.from({ length: count }, (_, index) =>
+    segment(
+      0xe2,
+      Buffer.concat([
+        profileLabel,
+        Buffer.from([index + 1, count]),
+        profile.subarray(index * room, (index + 1) * room),
+      ]),
+    ),
+  );
+}
+
+/** Where the next marker stands behind the compressed data that begins at `from`. */
+function endOfScan(file: Buffer, from: number): number {
+  for (let at = file.indexOf(0xff, from); at !== -1; at = file.indexOf(0xff, at + 1)) {
+    const next = file[at + 1];
+    if (next === undefined) break;
+    // A byte that had to be escaped, a point to begin again at, or a filler.
+    if (next === 0x00 || next === 0xff || (next >= 0xd0 && next <= 0xd7)) continue;
+    return at;
+  }
+  throw broken();
+}
+
+/** A JPEG whose picture is what it was, without comments, EXIF but which way up it is, XMP, IPTC, previews, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+export function cleanJpeg(file: Buffer): Buffer {
+  const kept: Buffer[] = [];
+  const head: Buffer[] = [];
+  const profile: Buffer[] = [];
+  let orientation = 1;
+  let hasFrame = false;
+  let hasScan = false;
+  let at = 2;
+  for (;;) {
+    if (file[at] !== 0xff) throw broken();
+    while (file[at + 1] === 0xff) at += 1;
+    const marker = file[at + 1];
+    if (marker === undefined) throw broken();
+    at += 2;
+    if (marker === 0xd9) break;
+    if (at + 2 > file.length) throw broken();
+    const end = at + file.readUInt16BE(at);
+    if (end < at + 2 || end > file.length) throw broken();
+    const data = file.subarray(at + 2, end);
+    at = end;
+    if (marker === 0xda) {
+      const scanEnd = endOfScan(file, end);
+      kept.push(segment(marker, data), file.subarray(end, scanEnd));
+      hasScan = true;
+      at = scanEnd;
+    } else if (marker === 0xe0) {
+      // Fourteen bytes are the format; a small preview may follow them.
+      if (startsWith(data, jfifLabel) && data.length >= 14) {
+        const plain = Buffer.from(data.subarray(0, 14));
+        plain.fill(0, 12, 14);
+        head.push(segment(marker, plain));
+      }
+    } else if (marker === 0xe1) {
+      if (startsWith(data, exifLabel)) orientation = orientationOf(data.subarray(exifLabel.length));
+    } else if (marker === 0xe2) {
+      if (startsWith(data, profileLabel)) profile.push(data.subarray(profileLabel.length + 2));
+    } else if (marker === 0xee) {
+      // Says how the colours are to be read.
+      if (startsWith(data, adobeLabel)) head.push(segment(marker, data.subarray(0, 12)));
+    } else if ((marker & 0xf0) !== 0xe0 && marker !== 0xfe) {
+      if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) hasFrame = true;
+      kept.push(segment(marker, data));
+    }
+  }
+  if (!hasFrame || !hasScan) throw broken();
+  const turned = orientationOnly(orientation);
+  const colours = profile.length === 0 ? null : withoutWords(Buffer.concat(profile));
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    ...head,
+    ...(turned === null ? [] : [segment(0xe1, Buffer.concat([exifLabel, turned]))]),
+    ...(colours === null ? [] : profileSegments(colours)),
+    ...kept,
+    Buffer.from([0xff, 0xd9]),
+  ]);
+}

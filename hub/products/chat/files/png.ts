@@ -1,0 +1,64 @@
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import { withoutWords } from './colour-profile.ts';
+import { damaged } from './damaged.ts';
+import { orientationOf, orientationOnly } from './orientation.ts';
+
+const broken = () => damaged('PNG');
+export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** What makes the picture look as it does; whatever else stands in a PNG is left out. */
+const keptChunks = new Set(
+  'IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB sBIT bKGD hIST pHYs cICP mDCV cLLI acTL fcTL fdAT'.split(' '),
+);
+/** A colour profile that unpacks to more is left out, in bytes. */
+const maxProfileBytes = 4 * 1024 * 1024;
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+}
+
+function plainProfile(data: Buffer): Buffer[] {
+  const end = data.indexOf(0);
+  if (end === -1) return [];
+  try {
+    const profile = withoutWords(inflateSync(data.subarray(end + 2), { maxOutputLength: maxProfileBytes }));
+    return profile === null
+      ? []
+      : [chunk('iCCP', Buffer.concat([Buffer.from('profile\0\0', 'latin1'), deflateSync(profile)]))];
+  } catch {
+    return [];
+  }
+}
+
+/** A PNG whose picture is what it was, without texts, times, EXIF but which way up it is, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+export function cleanPng(file: Buffer): Buffer {
+  const kept: Buffer[] = [pngSignature];
+  let at = pngSignature.length;
+  let orientation = 1;
+  let hasData = false;
+  for (let index = 0; ; index += 1) {
+    if (at + 12 > file.length) throw broken();
+    const end = at + 12 + file.readUInt32BE(at);
+    if (end > file.length) throw broken();
+    const type = file.toString('latin1', at + 4, at + 8);
+    const data = file.subarray(at + 8, end - 4);
+    if (crc32(file.subarray(at + 4, end - 4)) !== file.readUInt32BE(end - 4)) throw broken();
+    if ((index === 0) !== (type === 'IHDR')) throw broken();
+    if (type === 'IDAT' && !hasData) {
+      const turned = orientationOnly(orientation);
+      if (turned !== null) kept.push(chunk('eXIf', turned));
+      hasData = true;
+    }
+    if (keptChunks.has(type)) kept.push(file.subarray(at, end));
+    else if (type === 'iCCP') kept.push(...plainProfile(data));
+    else if (type === 'eXIf') orientation = orientationOf(data);
+    at = end;
+    if (type === 'IEND') break;
+  }
+  if (!hasData) throw broken();
+  return Buffer.concat(kept);
+}

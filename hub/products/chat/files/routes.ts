@@ -1,0 +1,83 @@
+import { pipeline } from 'node:stream/promises';
+import { chatFiles as resource } from '../../../../shared/contract/chat/files.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { RawExchange } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { IncomingFiles } from './incoming.ts';
+import type { ChatFiles, FileSender, StoredFile } from './service.ts';
+
+export interface ChatFileRoutesDependencies {
+  files: ChatFiles;
+  incoming: IncomingFiles;
+  rateLimiter: RateLimiter;
+}
+
+/** Files of one visitor, over all processes. */
+const visitorLimit = { limit: 30, windowSeconds: 60 };
+/** Whoever takes nothing for so long is given up, in milliseconds. */
+const readerStallMs = 60_000;
+
+export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesDependencies) {
+  const receive = async (sender: FileSender, name: string, raw: RawExchange, signal: AbortSignal) => {
+    await files.admit(sender);
+    using file = await incoming.read(raw, signal);
+    return files.keep(sender, name, file.bytes);
+  };
+  return implement(resource, {
+    uploadInboxFile: ({ principal, params, query, raw, signal }) =>
+      receive(
+        { tenantId: principal.tenantId, conversationId: params.id, sentBy: actorOf(principal) },
+        query.name,
+        raw,
+        signal,
+      ),
+    async getInboxFile({ principal, params, raw, refused }) {
+      await serve(await files.find(principal.tenantId, params.id), raw, refused);
+    },
+    async uploadVisitorFile({ principal, query, raw, signal }) {
+      const { tenantId, conversationId, visitorId } = principal;
+      const state = await rateLimiter.take(`chat-files:${visitorId}`, visitorLimit);
+      if (!state.allowed) {
+        const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
+        throw new AppError(
+          'rate_limited',
+          `More than ${visitorLimit.limit} files in a minute; try again in ${retryAfterSeconds} seconds.`,
+          { retryAfterSeconds },
+        );
+      }
+      return receive({ tenantId, conversationId, sentBy: actorOf(principal) }, query.name, raw, signal);
+    },
+    async getVisitorFile({ principal, params, raw, refused }) {
+      await serve(await files.findForVisitor(principal, params.id), raw, refused);
+    },
+  });
+}
+
+/** Sends a file so that no browser runs anything of it as a page of this hub. */
+async function serve(file: StoredFile, { request, response }: RawExchange, refused: AbortSignal): Promise<void> {
+  const content = request.method === 'HEAD' ? null : await file.open();
+  response.attachment(file.name);
+  const disposition = String(response.getHeader('Content-Disposition'));
+  response.set({
+    'Content-Type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
+    'Content-Length': String(file.bytes),
+    'Content-Disposition': /^(?:image|audio)\//.test(file.contentType)
+      ? disposition.replace(/^attachment/, 'inline')
+      : disposition,
+    'Content-Security-Policy': "sandbox; default-src 'none'",
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'private, no-store',
+  });
+  if (content === null) {
+    response.end();
+    return;
+  }
+  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  response.setTimeout(readerStallMs);
+  await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
+    // Whoever went away needs no answer.
+    if (!response.destroyed) throw error;
+  });
+}

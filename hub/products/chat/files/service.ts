@@ -1,0 +1,154 @@
+import type { Readable } from 'node:stream';
+import type { ChatAttachment } from '../../../../shared/contract/chat/shapes.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Blobs } from '../../../platform/blobs/blobs.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import { newId } from '../../../platform/ids.ts';
+import { judgeContent } from './content.ts';
+import type { FileBlobs } from './file-blobs.ts';
+import { plainName } from './file-name.ts';
+
+/** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
+const maxLoose = 50;
+
+export interface ChatFilesDependencies {
+  db: Database;
+  blobs: Blobs;
+  fileBlobs: FileBlobs;
+  /** What the files of one workspace may take, in bytes. */
+  maxWorkspaceBytes: number;
+}
+
+/** Who sends a file, and into which conversation. */
+export interface FileSender {
+  tenantId: string;
+  conversationId: string;
+  /** `visitor:<id>` or `user:<id>`. */
+  sentBy: string;
+}
+
+export interface StoredFile {
+  name: string;
+  contentType: string;
+  bytes: number;
+  open(): Promise<Readable>;
+}
+
+interface FileRow {
+  name: string;
+  content_type: string;
+  bytes: number;
+  blob_key: string;
+}
+
+/** Files of conversations. */
+export class ChatFiles {
+  readonly #deps: ChatFilesDependencies;
+
+  constructor(dependencies: ChatFilesDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Makes sure that a file may be sent there, before it is read. @throws AppError `not_found`, `conversation_closed` for a visitor, `storage_full`. */
+  async admit(sender: FileSender): Promise<void> {
+    await this.#deps.db.read(sender.tenantId, (tx) => this.#assertRoom(tx, sender, 1));
+  }
+
+  /**
+   * Keeps a file for a message to come.
+   * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`, `unavailable`.
+   */
+  async keep(sender: FileSender, givenName: string, given: Buffer): Promise<ChatAttachment> {
+    const { db, fileBlobs } = this.#deps;
+    const { tenantId, conversationId, sentBy } = sender;
+    const { contentType, extensions, bytes } = judgeContent(given);
+    const id = newId();
+    const key = `${tenantId}/${id}`;
+    const name = plainName(givenName, extensions);
+    await fileBlobs.write(tenantId, key, bytes);
+    try {
+      await db.workspace(tenantId, async (tx) => {
+        // Two at once must not both take the last of the room.
+        await tx.query(
+          'lock_chat_file_room',
+          `SELECT pg_advisory_xact_lock(hashtextextended('chat file room ' || $1, 0))`,
+          [tenantId],
+        );
+        await this.#assertRoom(tx, sender, bytes.length);
+        await fileBlobs.keep(tx, key);
+        await tx.query(
+          'write_chat_file',
+          `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+          [id, tenantId, conversationId, sentBy, name, contentType, bytes.length, key],
+        );
+      });
+    } catch (error) {
+      // The sweep removes the bytes then; should this fail too, it does so later.
+      await fileBlobs.giveUp(tenantId, key).catch(() => undefined);
+      throw error;
+    }
+    return { id, name, contentType, bytes: bytes.length };
+  }
+
+  /** A file of the workspace, for its agents. @throws AppError `not_found`. */
+  async find(tenantId: string, id: string): Promise<StoredFile> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<FileRow>(
+        'find_chat_file',
+        'SELECT name, content_type, bytes, blob_key FROM chat_files WHERE id = $1 AND tenant_id = $2',
+        [id, tenantId],
+      ),
+    );
+    return this.#present(id, rows[0]);
+  }
+
+  /** A file that a visitor may see: of a message of their conversation, which a note is not, or their own. @throws AppError `not_found`. */
+  async findForVisitor({ tenantId, conversationId, visitorId }: VisitorIdentity, id: string): Promise<StoredFile> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<FileRow>(
+        'find_chat_file_of_visitor',
+        `SELECT f.name, f.content_type, f.bytes, f.blob_key FROM chat_files f LEFT JOIN chat_messages m ON m.id = f.message_id
+         WHERE f.id = $1 AND f.conversation_id = $2 AND (m.seq IS NOT NULL OR f.sent_by = $3)`,
+        [id, conversationId, `visitor:${visitorId}`],
+      ),
+    );
+    return this.#present(id, rows[0]);
+  }
+
+  #present(id: string, row: FileRow | undefined): StoredFile {
+    if (row === undefined) throw notFound('file', id);
+    return {
+      name: row.name,
+      contentType: row.content_type,
+      bytes: row.bytes,
+      open: () => this.#deps.blobs.open(row.blob_key),
+    };
+  }
+
+  async #assertRoom(tx: Transaction, { tenantId, conversationId, sentBy }: FileSender, bytes: number): Promise<void> {
+    const { maxWorkspaceBytes } = this.#deps;
+    const { rows } = await tx.query<{ status: string; loose: number; used: string }>(
+      'chat_file_room',
+      `SELECT c.status, (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
+         (SELECT coalesce(sum(f.bytes), 0) FROM chat_files f WHERE f.tenant_id = $2) AS used
+       FROM chat_conversations c WHERE c.id = $1`,
+      [conversationId, tenantId],
+    );
+    const [row] = rows;
+    if (row === undefined) throw notFound('conversation', conversationId);
+    if (row.status === 'closed' && sentBy.startsWith('visitor:'))
+      throw new AppError('conversation_closed', `The conversation ${conversationId} is closed; begin a new one.`);
+    if (row.loose >= maxLoose)
+      throw new AppError(
+        'storage_full',
+        `${maxLoose} files of this conversation are in no message yet; send those first, or wait a day until they are removed.`,
+      );
+    if (Number(row.used) + bytes > maxWorkspaceBytes)
+      throw new AppError(
+        'storage_full',
+        `The files of this workspace's conversations would take more than the ${maxWorkspaceBytes} bytes that are allowed; erase conversations, set retentionDays in the settings of Live Chat, or raise ARTIFACTS_PER_WORKSPACE_MIB.`,
+      );
+  }
+}

@@ -1,0 +1,73 @@
+import { withoutWords } from './colour-profile.ts';
+import { damaged } from './damaged.ts';
+import { orientationOf, orientationOnly } from './orientation.ts';
+
+const broken = () => damaged('WebP');
+const pictureChunks = new Set(['VP8 ', 'VP8L', 'ALPH']);
+/** Of a `VP8X` chunk, what else there is in the file. */
+const flags = { profile: 0x20, exif: 0x08, xmp: 0x04 };
+const frameHeadBytes = 16;
+
+function* chunksOf(data: Buffer): Generator<{ type: string; content: Buffer }> {
+  let at = 0;
+  while (at < data.length) {
+    if (at + 8 > data.length) throw broken();
+    const length = data.readUInt32LE(at + 4);
+    if (at + 8 + length > data.length) throw broken();
+    yield { type: data.toString('latin1', at, at + 4), content: data.subarray(at + 8, at + 8 + length) };
+    at += 8 + length + (length % 2);
+  }
+}
+
+function chunk(type: string, content: Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  head.write(type, 0, 'latin1');
+  head.writeUInt32LE(content.length, 4);
+  return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
+}
+
+/** One picture of an animation. */
+function cleanFrame(content: Buffer): Buffer {
+  if (content.length < frameHeadBytes) throw broken();
+  const kept = [...chunksOf(content.subarray(frameHeadBytes))].filter(({ type }) => pictureChunks.has(type));
+  return Buffer.concat([
+    content.subarray(0, frameHeadBytes),
+    ...kept.map(({ type, content: inner }) => chunk(type, inner)),
+  ]);
+}
+
+/** A WebP whose picture is what it was, without EXIF but which way up it is, XMP, unknown parts and whatever follows its end. @throws AppError `unsupported_media_type`. */
+export function cleanWebp(file: Buffer): Buffer {
+  const end = 8 + file.readUInt32LE(4);
+  if (end > file.length || end < 12) throw broken();
+  let header: Buffer | null = null;
+  let profile: Buffer | null = null;
+  let orientation = 1;
+  const pictures: Buffer[] = [];
+  let hasPicture = false;
+  for (const { type, content } of chunksOf(file.subarray(12, end))) {
+    if (type === 'VP8X' && header === null && content.length >= 10) header = Buffer.from(content.subarray(0, 10));
+    else if (type === 'ICCP') profile = withoutWords(content);
+    else if (type === 'EXIF') {
+      const isLabelled = content.toString('latin1', 0, 6) === 'Exif\0\0';
+      orientation = orientationOf(isLabelled ? content.subarray(6) : content);
+    } else if (type === 'ANIM') pictures.push(chunk(type, content.subarray(0, 6)));
+    else if (type === 'ANMF') pictures.push(chunk(type, cleanFrame(content)));
+    else if (pictureChunks.has(type)) pictures.push(chunk(type, content));
+    hasPicture ||= type === 'ANMF' || type === 'VP8 ' || type === 'VP8L';
+  }
+  if (!hasPicture) throw broken();
+  const turned = header === null ? null : orientationOnly(orientation);
+  if (header !== null) {
+    const rest = (header[0] as number) & ~(flags.profile | flags.exif | flags.xmp);
+    header[0] = rest | (profile === null ? 0 : flags.profile) | (turned === null ? 0 : flags.exif);
+  }
+  const body = Buffer.concat([
+    Buffer.from('WEBP', 'latin1'),
+    ...(header === null ? [] : [chunk('VP8X', header)]),
+    ...(header === null || profile === null ? [] : [chunk('ICCP', profile)]),
+    ...pictures,
+    ...(turned === null ? [] : [chunk('EXIF', turned)]),
+  ]);
+  return chunk('RIFF', body);
+}

@@ -1,0 +1,285 @@
+import type { z } from 'zod';
+import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
+import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError, invalidBody } from '../../../../shared/errors.ts';
+import { withoutLastPart } from '../../../platform/anonymous-address.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import { newId } from '../../../platform/ids.ts';
+import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { Assignment } from '../assignment/index.ts';
+import { conversationColumns, visitorColumns } from '../conversations/index.ts';
+import type { ConversationRow, ConversationWriter, VisitorRow } from '../conversations/index.ts';
+import type { ChatChanges } from '../live/index.ts';
+import { completeSettings } from '../settings/index.ts';
+import { hashOf, tokenInvalid, visitorBlocked } from './sessions.ts';
+import type { VisitorSessions } from './sessions.ts';
+import { presentPage, readVisitorView } from './view.ts';
+
+type OpenBody = z.output<typeof resource.openVisitorSession.body>;
+
+/** Anonymous visitors that begin at one workspace: from one address, and from all, within an hour. */
+const fromOneAddress = { limit: 30, windowSeconds: 3_600 };
+const fromAll = { limit: 3_000, windowSeconds: 3_600 };
+/** How long a session holds beside the one that it was renewed by, in seconds. */
+const overlapSeconds = 60;
+
+export interface VisitorEntryDependencies {
+  db: Database;
+  rateLimiter: RateLimiter;
+  sessions: VisitorSessions;
+  conversationWriter: ConversationWriter;
+  assignment: Assignment;
+  changes: ChatChanges;
+}
+
+interface Site {
+  tenant_id: string;
+  settings: Partial<ChatSettings>;
+  entitlements: Record<Entitlement, boolean>;
+}
+
+interface Link extends Site {
+  id: string;
+  visitor_id: string;
+  conversation_id: string;
+  site_key: string | null;
+  is_over: boolean;
+  is_blocked: boolean;
+}
+
+/** How visitors come in, stay and go. */
+export class VisitorEntry {
+  readonly #deps: VisitorEntryDependencies;
+
+  constructor(dependencies: VisitorEntryDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `not_found`, `product_not_entitled`. */
+  async page(siteKey: string) {
+    const site = await this.#site(siteKey);
+    if (site === null) throw new AppError('not_found', 'There is no chat of this site key.');
+    assertEntitled(site);
+    return presentPage(completeSettings(site.settings), new Date());
+  }
+
+  /**
+   * Begins a session: of the link whose token is given, or else, where the workspace allows that, of a new visitor of whom nothing is known.
+   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`, `unauthenticated`, `validation_failed`, `rate_limited`.
+   */
+  open(body: OpenBody, address: string) {
+    return body.token === undefined
+      ? this.#beginAsNobody(body, address)
+      : this.#openLink(body.siteKey, body.token, address);
+  }
+
+  /** Begins another session beside this one, which ends soon. @throws AppError `chat_token_invalid`. */
+  renew({ tenantId, sessionId, visitorId, conversationId }: VisitorIdentity) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [, { rowCount }] = await Promise.all([
+        holdConversation(tx, conversationId),
+        tx.query(
+          'shorten_visitor_session',
+          'UPDATE chat_sessions SET expires_at = least(expires_at, now() + make_interval(secs => $2)) WHERE id = $1',
+          [sessionId, overlapSeconds],
+        ),
+      ]);
+      if (rowCount === 0) throw tokenInvalid();
+      return this.#session(tx, tenantId, visitorId, conversationId);
+    });
+  }
+
+  async end({ tenantId, sessionId, conversationId }: VisitorIdentity) {
+    await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.query('end_visitor_session', 'DELETE FROM chat_sessions WHERE id = $1', [sessionId]),
+    );
+    this.#deps.changes.tell(tenantId, conversationId, { kind: 'access' });
+    return { ended: true as const };
+  }
+
+  /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`. */
+  async begin({ tenantId, visitorId, conversationId, environment }: VisitorIdentity) {
+    const { db } = this.#deps;
+    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
+      const [locked, present, found] = await Promise.all([
+        tx.query<VisitorRow>(
+          'lock_visitor',
+          `SELECT ${visitorColumns} FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
+          [visitorId],
+        ),
+        tx.query<{ status: ConversationRow['status'] }>(
+          'read_conversation_status',
+          'SELECT status FROM chat_conversations WHERE id = $1',
+          [conversationId],
+        ),
+        // Looked for once the visitor is ours: whoever began one at the same moment has committed by then.
+        tx.query<ConversationRow>(
+          'find_open_conversation_of_session',
+          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') AND environment = $2
+           ORDER BY moved_at DESC, id DESC LIMIT 1`,
+          [visitorId, environment],
+        ),
+      ]);
+      const [visitor] = locked.rows;
+      if (visitor === undefined) throw tokenInvalid();
+      if (present.rows[0]?.status !== 'closed')
+        throw new AppError('conflict', 'This conversation is not closed; go on in it.');
+      const [open] = found.rows;
+      const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? nobody;
+      const opened =
+        open === undefined
+          ? await this.#openConversation(tx, tenantId, { name, visitor }, environment)
+          : { id: open.id, committed: () => undefined };
+      return {
+        answer: await this.#session(tx, tenantId, visitorId, opened.id),
+        committed: opened.committed,
+      };
+    });
+    committed();
+    return answer;
+  }
+
+  async #openLink(siteKey: string, token: string, address: string) {
+    const { db } = this.#deps;
+    const [link] = await db.systemStatement<Link>(
+      'find_chat_link',
+      `SELECT l.id, l.tenant_id, l.visitor_id, l.conversation_id, w.site_key, coalesce(w.settings, '{}') AS settings, l.expires_at <= now() AS is_over,
+         v.blocked_at IS NOT NULL AS is_blocked, t.entitlements
+       FROM chat_links l JOIN chat_visitors v ON v.id = l.visitor_id JOIN tenants t ON t.id = l.tenant_id
+         LEFT JOIN chat_widgets w ON w.tenant_id = l.tenant_id WHERE l.token_hash = $1`,
+      [hashOf(token)],
+    );
+    if (link === undefined || link.site_key !== siteKey) throw tokenInvalid();
+    if (link.is_over) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
+    if (link.is_blocked) throw visitorBlocked();
+    assertEntitled(link);
+    const { keepAddresses } = completeSettings(link.settings);
+    const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
+    return db.workspace(tenantId, async (tx) => {
+      const [, { rowCount }] = await Promise.all([
+        holdConversation(tx, conversationId),
+        tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
+      ]);
+      if (rowCount === 0) throw tokenInvalid();
+      const [session] = await Promise.all([
+        this.#session(tx, tenantId, visitorId, conversationId),
+        tx.query(
+          'see_visitor',
+          'UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1',
+          [visitorId, keepAddresses ? address : withoutLastPart(address)],
+        ),
+      ]);
+      return session;
+    });
+  }
+
+  async #beginAsNobody({ siteKey, name, email }: OpenBody, address: string) {
+    const { db } = this.#deps;
+    const site = await this.#site(siteKey);
+    if (site === null) throw tokenInvalid();
+    assertEntitled(site);
+    const { allowAnonymous, preChat, keepAddresses } = completeSettings(site.settings);
+    if (!allowAnonymous)
+      throw new AppError('unauthenticated', 'This chat takes visitors with a link only; send its token.');
+    const tenantId = site.tenant_id;
+    const given = { name: asked(preChat.name, name), email: asked(preChat.email, email) };
+    for (const field of ['name', 'email'] as const)
+      if (preChat[field] === 'required' && given[field] === null) throw invalidBody(field, 'is needed in this chat');
+    await this.#limitNobody(tenantId, address);
+    const { answer, committed } = await db.workspace(tenantId, async (tx) => {
+      const { rows } = await tx.query<VisitorRow>(
+        'begin_anonymous_visitor',
+        `INSERT INTO chat_visitors (id, tenant_id, external_id, display_name, email, attributes, last_seen_at, last_address)
+         VALUES ($1, $2, NULL, $3, $4, '{}', now(), $5) RETURNING ${visitorColumns}`,
+        [newId(), tenantId, given.name, given.email, keepAddresses ? address : withoutLastPart(address)],
+      );
+      const visitor = rows[0] as VisitorRow;
+      const title = given.name ?? given.email ?? nobody;
+      const opened = await this.#openConversation(tx, tenantId, { name: title, visitor }, 'live');
+      return { answer: await this.#session(tx, tenantId, visitor.id, opened.id), committed: opened.committed };
+    });
+    committed();
+    return answer;
+  }
+
+  async #limitNobody(tenantId: string, address: string): Promise<void> {
+    const { rateLimiter } = this.#deps;
+    const states = [
+      await rateLimiter.take(`chat-nobody:${tenantId}:${addressBlock(address)}`, fromOneAddress),
+      await rateLimiter.take(`chat-nobody:${tenantId}`, fromAll),
+    ];
+    const full = states.find(({ allowed }) => !allowed);
+    if (full === undefined) return;
+    const retryAfterSeconds = Math.max(1, Math.ceil((full.resetAt.getTime() - Date.now()) / 1000));
+    throw new AppError(
+      'rate_limited',
+      `Too many new visitors; try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
+      { retryAfterSeconds },
+    );
+  }
+
+  async #openConversation(
+    tx: Transaction,
+    tenantId: string,
+    { name, visitor }: { name: string; visitor: VisitorRow },
+    environment: 'live' | 'test',
+  ): Promise<{ id: string; committed: () => void }> {
+    const { conversationWriter, assignment } = this.#deps;
+    const opened = await conversationWriter.open(
+      tx,
+      tenantId,
+      { name, source: 'widget', priority: 'normal', visitor },
+      { actor: `visitor:${visitor.id}`, environment },
+    );
+    const assigned = await assignment.auto(tx, tenantId, opened.conversation);
+    return {
+      id: opened.conversation.id,
+      committed: () => {
+        opened.committed();
+        assigned?.committed();
+      },
+    };
+  }
+
+  async #session(tx: Transaction, tenantId: string, visitorId: string, conversationId: string) {
+    const [{ token, expiresAt }, { conversation, settings }] = await Promise.all([
+      this.#deps.sessions.begin(tx, tenantId, { visitorId, conversationId }),
+      readVisitorView(tx, conversationId),
+    ]);
+    return {
+      token,
+      expiresAt: expiresAt.toISOString(),
+      visitorId,
+      conversation,
+      settings: presentPage(settings, new Date()),
+    };
+  }
+
+  async #site(siteKey: string): Promise<Site | null> {
+    const [site] = await this.#deps.db.systemStatement<Site>(
+      'find_chat_site',
+      'SELECT w.tenant_id, w.settings, t.entitlements FROM chat_widgets w JOIN tenants t ON t.id = w.tenant_id WHERE w.site_key = $1',
+      [siteKey],
+    );
+    return site ?? null;
+  }
+}
+
+/** Whoever revokes the links and sessions of a conversation at this moment does so before, or waits and finds those too that are made now. */
+const holdConversation = (tx: Transaction, id: string) =>
+  tx.query('hold_conversation_open', 'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE', [id]);
+
+/** What a conversation of somebody is called of whom nothing is known. */
+const nobody = 'Visitor';
+
+/** What was given, where it was asked for. */
+const asked = (wish: 'off' | 'optional' | 'required', value: string | undefined): string | null =>
+  wish === 'off' || value === undefined || value.trim() === '' ? null : value;
+
+function assertEntitled({ entitlements }: Site): void {
+  if (!entitlements.conversations_suite)
+    throw new AppError('product_not_entitled', 'This workspace is not entitled to conversations_suite.');
+}

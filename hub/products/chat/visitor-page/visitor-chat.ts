@@ -1,0 +1,168 @@
+import type { z } from 'zod';
+import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { Assignment } from '../assignment/index.ts';
+import { messageColumns, presentMessage } from '../conversations/index.ts';
+import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
+import type { ChatEvents } from '../events/index.ts';
+import type { ChatChanges } from '../live/index.ts';
+import { rateConversation } from './ratings.ts';
+import { readVisitorView } from './view.ts';
+
+type Message = z.output<typeof resource.sendVisitorMessage.body>;
+
+/** Messages of one visitor, over all processes. */
+const sendLimit = { limit: 20, windowSeconds: 10 };
+const mostSeq = 2_147_483_647;
+
+export interface VisitorChatDependencies {
+  db: Database;
+  rateLimiter: RateLimiter;
+  conversationWriter: ConversationWriter;
+  messageWriter: MessageWriter;
+  assignment: Assignment;
+  events: ChatEvents;
+  changes: ChatChanges;
+}
+
+/** What a visitor does in the conversation of their session. Notes are never among what they see: a note has no `seq`. */
+export class VisitorChat {
+  readonly #deps: VisitorChatDependencies;
+  /** Messages on their way, so that one which a page sends again meanwhile counts once. */
+  readonly #sending = new Map<string, Promise<ChatMessage>>();
+
+  constructor(dependencies: VisitorChatDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `not_found`. */
+  async conversation({ tenantId, conversationId }: VisitorIdentity) {
+    const { conversation } = await this.#deps.db.read(tenantId, (tx) => readVisitorView(tx, conversationId));
+    return conversation;
+  }
+
+  /** Oldest first, in the direction that is asked for. @throws AppError `validation_failed`. */
+  async messages(
+    { tenantId, conversationId }: VisitorIdentity,
+    { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
+  ) {
+    if (after !== undefined && before !== undefined) {
+      const message = 'must be left out where after is given';
+      throw new AppError('validation_failed', `query.before ${message}.`, {
+        details: [{ path: 'query.before', message }],
+      });
+    }
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      after === undefined
+        ? tx.query<PublicMessageRow>(
+            'list_visitor_messages_before',
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+            [conversationId, Math.min(Number(before ?? mostSeq), mostSeq), limit + 1],
+          )
+        : tx.query<PublicMessageRow>(
+            'list_visitor_messages_after',
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq > $2 ORDER BY seq LIMIT $3`,
+            [conversationId, Math.min(Number(after), mostSeq), limit + 1],
+          ),
+    );
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    const nextCursor = rows.length > limit && last !== undefined ? String(last.seq) : null;
+    if (after === undefined) shown.reverse();
+    return { data: shown.map(presentMessage), meta: { limit, nextCursor } };
+  }
+
+  /**
+   * Writes a message; the same `clientId` again is the message that there is, and counts no further.
+   * @throws AppError `conversation_closed`, `rate_limited`, `validation_failed`, `not_found`.
+   */
+  send(visitor: VisitorIdentity, message: Message): Promise<ChatMessage> {
+    const key = `${visitor.conversationId} ${message.clientId}`;
+    const underWay = this.#sending.get(key);
+    if (underWay !== undefined) return underWay;
+    const sent = this.#send(visitor, message).finally(() => this.#sending.delete(key));
+    this.#sending.set(key, sent);
+    return sent;
+  }
+
+  /** @throws AppError `not_found`. */
+  async read({ tenantId, conversationId }: VisitorIdentity, seq: number) {
+    const { rows } = await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.query<{ seq: number; has_moved: boolean }>(
+        'mark_read_by_visitor',
+        `WITH before AS (SELECT id, visitor_read_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE)
+         UPDATE chat_conversations c SET visitor_read_seq = greatest(c.visitor_read_seq, least($2, c.last_seq)) FROM before b
+         WHERE c.id = b.id RETURNING c.visitor_read_seq AS seq, c.visitor_read_seq > b.visitor_read_seq AS has_moved`,
+        [conversationId, Math.min(seq, mostSeq)],
+      ),
+    );
+    const [row] = rows;
+    if (row === undefined) throw notFound('conversation', conversationId);
+    if (row.has_moved)
+      this.#deps.changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: row.seq });
+    return { seq: row.seq };
+  }
+
+  /** Tells whoever looks on; nothing is kept of it. */
+  async type({ tenantId, conversationId }: VisitorIdentity, typing: boolean) {
+    this.#deps.changes.tell(tenantId, conversationId, { kind: 'typing', who: 'visitor', userId: null, typing });
+    return { typing };
+  }
+
+  /** @throws AppError `rating_not_offered`, `not_found`. */
+  async rate(visitor: VisitorIdentity, given: { score: number; comment: string }) {
+    const { tenantId, conversationId } = visitor;
+    const { rating, committed } = await this.#deps.db.workspace(tenantId, (tx) =>
+      rateConversation(tx, this.#deps, visitor, given),
+    );
+    committed();
+    this.#deps.changes.tell(tenantId, conversationId, { kind: 'conversation' });
+    return rating;
+  }
+
+  async #send(visitor: VisitorIdentity, message: Message): Promise<ChatMessage> {
+    const { tenantId, conversationId, visitorId, environment } = visitor;
+    const { db, rateLimiter, messageWriter, conversationWriter, assignment } = this.#deps;
+    const state = await rateLimiter.take(`chat-send:${visitorId}`, sendLimit);
+    if (!state.allowed) {
+      const sent = await this.#find(visitor, message.clientId);
+      if (sent !== null) return sent;
+      const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
+      throw new AppError(
+        'rate_limited',
+        `More than ${sendLimit.limit} messages in ${sendLimit.windowSeconds} seconds; try again in ${retryAfterSeconds} seconds.`,
+        { retryAfterSeconds },
+      );
+    }
+    const actor = { actor: `visitor:${visitorId}`, environment };
+    const { written, assigned } = await db.workspace(tenantId, async (tx) => {
+      const done = await messageWriter.write(
+        tx,
+        tenantId,
+        conversationId,
+        { ...message, senderType: 'visitor', senderId: visitorId, sentBy: actor.actor },
+        actor,
+      );
+      const reopened = done.hasReopened ? await conversationWriter.lock(tx, conversationId) : null;
+      return { written: done, assigned: reopened === null ? null : await assignment.auto(tx, tenantId, reopened) };
+    });
+    written.committed();
+    assigned?.committed();
+    return presentMessage(written.row as PublicMessageRow);
+  }
+
+  async #find({ tenantId, conversationId, visitorId }: VisitorIdentity, clientId: string): Promise<ChatMessage | null> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<PublicMessageRow>(
+        'find_visitor_message',
+        `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND sender_type = 'visitor' AND sender_id = $2 AND client_id = $3`,
+        [conversationId, visitorId, clientId],
+      ),
+    );
+    return rows[0] === undefined ? null : presentMessage(rows[0]);
+  }
+}

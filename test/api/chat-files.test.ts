@@ -1,0 +1,414 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decode as decodePng } from 'fast-png';
+import jpeg from 'jpeg-js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import {
+  colourProfile,
+  plainGif,
+  plainJpeg,
+  plainPng,
+  plainWebp,
+  secret,
+  tail,
+  tellingGif,
+  tellingJpeg,
+  tellingPng,
+  tellingWebp,
+} from '../fixtures/pictures.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+import { chatScene, sendFile } from '../fixtures/visitor.ts';
+import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
+
+let hub: TestHub;
+let scene: ChatScene;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'outrigger-files-'));
+  hub = await startHub(
+    {
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
+      ARTIFACTS_FOLDER: folder,
+    },
+    undefined,
+    { bodyLimits: { totalMs: 60_000, idleMs: 300 } },
+  );
+  scene = await chatScene(hub);
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const upload = (visitor: TestVisitor, raw: Buffer, name?: string) => sendFile(hub, visitor.token, raw, name);
+
+async function download(path: string, token: string) {
+  const response = await fetch(`${hub.url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+/** Sends a file and reads what is kept of it. */
+async function roundTrip(raw: Buffer, name?: string) {
+  const visitor = await scene.visitor();
+  const sent = await upload(visitor, raw, name);
+  expect(sent.body).toMatchObject({ id: expect.any(String) as string });
+  const read = await download(`/widget/v1/files/${sent.body['id'] as string}`, visitor.token);
+  expect(read.bytes).toHaveLength(sent.body['bytes'] as number);
+  return { sent: sent.body, read };
+}
+
+const pdf = Buffer.from('%PDF-1.7\n1 0 obj <<>> endobj\ntrailer <<>>\n%%EOF\n');
+const wav = Buffer.concat([Buffer.from('RIFF'), Buffer.from([36, 0, 0, 0]), Buffer.from('WAVEfmt '), Buffer.alloc(28)]);
+
+describe('a file', () => {
+  test.each([
+    ['a PNG', plainPng(), 'image/png', 'inline'],
+    ['a JPEG', plainJpeg(), 'image/jpeg', 'inline'],
+    ['a GIF', plainGif(), 'image/gif', 'inline'],
+    ['a WebP', plainWebp(), 'image/webp', 'inline'],
+    ['a PDF', pdf, 'application/pdf', 'attachment'],
+    ['a text', Buffer.from('Grüße\r\n\t日本語'), 'text/plain', 'attachment'],
+    [
+      'an MP3',
+      Buffer.concat([Buffer.from('ID3\u0004\0\0\0\0\0\0', 'latin1'), Buffer.alloc(64)]),
+      'audio/mpeg',
+      'inline',
+    ],
+    ['an Ogg', Buffer.concat([Buffer.from('OggS\0', 'latin1'), Buffer.alloc(64)]), 'audio/ogg', 'inline'],
+    ['a WAV', wav, 'audio/wav', 'inline'],
+    [
+      'an M4A',
+      Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypM4A '), Buffer.alloc(16)]),
+      'audio/mp4',
+      'inline',
+    ],
+    [
+      'a WebM',
+      Buffer.concat([
+        Buffer.from('1a45dfa3', 'hex'),
+        Buffer.from('B\x82\x84webm'),
+        Buffer.from('A_OPUS'),
+        Buffer.alloc(9),
+      ]),
+      'audio/webm',
+      'inline',
+    ],
+  ])(
+    'that is %s is known by its content whatever it is called, and served so that nothing of it runs',
+    async (_name, raw, contentType, disposition) => {
+      const { sent, read } = await roundTrip(raw, 'thing.exe');
+      expect(sent).toMatchObject({ contentType });
+      expect(sent['name']).toMatch(/^thing\.exe\.\w+$/);
+      expect(read.status).toBe(200);
+      expect(read.headers.get('content-type')?.split(';')[0]).toBe(contentType);
+      expect(read.headers.get('content-disposition')).toMatch(new RegExp(`^${disposition}; filename=`));
+      expect(Object.fromEntries(read.headers)).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "sandbox; default-src 'none'",
+        'cache-control': 'private, no-store',
+      });
+    },
+  );
+
+  test.each([
+    ['<!doctype html><script>alert(1)</script>', 'photo.png', 'photo.png.txt'],
+    ['<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'drawing.svg', 'drawing.svg.txt'],
+    ['@echo off', 'setup.bat', 'setup.bat.txt'],
+  ])('%s called %s is a text, kept as %s, and no browser shows it as a page', async (content, name, kept) => {
+    const { sent, read } = await roundTrip(Buffer.from(content), name);
+    expect(sent).toMatchObject({ contentType: 'text/plain', name: kept });
+    expect(read.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(read.headers.get('content-disposition')).toMatch(/^attachment;/);
+  });
+
+  test.each([
+    ['../../etc/passwd', 'passwd.txt'],
+    ['C:\\temp\\notes.md', 'notes.md'],
+    ['a\u202Efdp.txt', 'afdp.txt'],
+    ['...', 'file.txt'],
+    ['"; filename=x.html', '; filename=x.html.txt'],
+    [`${'n'.repeat(199)}.`, `${'n'.repeat(196)}.txt`],
+  ])('called %j is kept as %s', async (given, kept) => {
+    expect((await roundTrip(Buffer.from('text'), given)).sent['name']).toBe(kept);
+  });
+
+  test('called by a name beyond ASCII is offered by it', async () => {
+    const { read } = await roundTrip(Buffer.from('text'), 'Grüße 日本.txt');
+    expect(read.headers.get('content-disposition')).toContain(
+      "filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%E6%97%A5%E6%9C%AC.txt",
+    );
+  });
+});
+
+describe('of a picture nothing stays but what it shows:', () => {
+  test('JPEG', async () => {
+    const { read } = await roundTrip(tellingJpeg());
+    expect(read.bytes.toString('latin1')).not.toContain(secret);
+    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    // Which way up it is stays, and its colours.
+    expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
+    expect(read.bytes.includes(colourProfile().subarray(-14))).toBe(true);
+    expect(Buffer.from(jpeg.decode(read.bytes).data).equals(Buffer.from(jpeg.decode(plainJpeg()).data))).toBe(true);
+  });
+
+  test('PNG', async () => {
+    const { read } = await roundTrip(tellingPng());
+    expect(read.bytes.toString('latin1')).not.toContain(secret);
+    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    expect(read.bytes.includes(Buffer.from('011200030000000100060000', 'hex'))).toBe(true);
+    expect(decodePng(read.bytes).data).toEqual(decodePng(plainPng()).data);
+  });
+
+  test('GIF', async () => {
+    const { read } = await roundTrip(tellingGif());
+    expect(read.bytes.equals(plainGif())).toBe(true);
+  });
+
+  test('WebP', async () => {
+    const { read } = await roundTrip(tellingWebp());
+    expect(read.bytes.toString('latin1')).not.toContain(secret);
+    expect(read.bytes.toString('latin1')).not.toContain(tail);
+    expect(read.bytes.includes(plainWebp().subarray(12))).toBe(true);
+    const parts = /^RIFF....WEBPVP8X.*?(ICCP).*?(VP8L).*?(EXIF)/s.exec(read.bytes.toString('latin1'));
+    expect(parts?.slice(1)).toEqual(['ICCP', 'VP8L', 'EXIF']);
+    for (const left of ['XMP ', 'ZZZZ', 'ANIM']) expect(read.bytes.includes(left)).toBe(false);
+    // It says that there is a colour profile and EXIF, and no XMP.
+    expect(read.bytes[20]).toBe(0x28);
+    expect(read.bytes.readUInt32LE(4)).toBe(read.bytes.length - 8);
+  });
+});
+
+describe('refused is', () => {
+  const zip = Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), Buffer.alloc(100)]);
+  test.each([
+    ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(100)])],
+    ['an archive', zip],
+    ['a text with a NUL', Buffer.from('text\0')],
+    ['a text in another coding', Buffer.from([0xe4, 0xf6, 0xfc])],
+    ['a PNG that is cut off', plainPng().subarray(0, -4)],
+    ['a PNG that was changed', Buffer.concat([plainPng().subarray(0, 45), Buffer.from([1]), plainPng().subarray(46)])],
+    ['the signature of a PNG before an archive', Buffer.concat([plainPng().subarray(0, 8), zip])],
+    ['a JPEG that is cut off', plainJpeg().subarray(0, -40)],
+    ['the beginning of a JPEG before an archive', Buffer.concat([plainJpeg().subarray(0, 4), zip])],
+    ['a GIF without a picture', Buffer.from('GIF89a\u0001\0\u0001\0\0\0\0;', 'latin1')],
+    ['a WebP that says it is longer', plainWebp().subarray(0, -2)],
+    ['a PDF that does not end', Buffer.concat([pdf.subarray(0, 20), Buffer.from([0xe2, 0xe3])])],
+    ['a film', Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypisom'), Buffer.alloc(16)])],
+  ])('%s', async (_name, raw) => {
+    const answer = await upload(await scene.visitor(), raw, 'photo.png');
+    expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
+  });
+
+  test('an empty one, one without a name, and one in a coding', async () => {
+    const visitor = await scene.visitor();
+    const empty = await upload(visitor, Buffer.alloc(0));
+    expect([empty.status, empty.body.details?.[0]?.path]).toEqual([400, 'body']);
+    const headers = { authorization: `Bearer ${visitor.token}` };
+    const unnamed = await send(hub.url, 'POST', '/widget/v1/files', { headers, raw: Buffer.from('x') });
+    expect([unnamed.status, unnamed.body.details?.[0]?.path]).toEqual([400, 'query.name']);
+    const packed = await send(hub.url, 'POST', '/widget/v1/files?name=a', {
+      headers: { ...headers, 'content-encoding': 'gzip' },
+      raw: Buffer.from('x'),
+    });
+    expect(packed.status).toBe(415);
+  });
+
+  test('one of a byte more than 10 MiB, also where nobody said how long it is; one of 10 MiB is kept', async () => {
+    const visitor = await scene.visitor();
+    const full = Buffer.alloc(10 * 1024 * 1024, 'a');
+    expect((await upload(visitor, full)).status).toBe(200);
+    const more = await upload(visitor, Buffer.alloc(full.length + 1, 'a'));
+    expect([more.status, more.body.code]).toEqual([413, 'payload_too_large']);
+    const chunked = await new Promise<number | undefined>((done, fail) => {
+      const sending = request(
+        `${hub.url}/widget/v1/files?name=a`,
+        { method: 'POST', headers: { authorization: `Bearer ${visitor.token}` } },
+        (response) => done(response.resume().statusCode),
+      );
+      sending.on('error', fail);
+      sending.write(full);
+      sending.end('b');
+    });
+    expect(chunked).toBe(413);
+  });
+
+  test('one that stops coming; nothing of it stays', async () => {
+    const visitor = await scene.visitor();
+    const status = await new Promise<number | undefined>((done, fail) => {
+      const sending = request(
+        `${hub.url}/widget/v1/files?name=a`,
+        { method: 'POST', headers: { authorization: `Bearer ${visitor.token}`, 'content-length': '1000' } },
+        (response) => done(response.resume().statusCode),
+      );
+      sending.on('error', fail);
+      sending.write('slow');
+    });
+    expect(status).toBe(408);
+    expect(
+      await hub.database.query('SELECT id FROM chat_files WHERE conversation_id = $1', [visitor.conversationId]),
+    ).toEqual([]);
+  });
+
+  test('one into a closed conversation, and the one beyond what may lie about', async () => {
+    const visitor = await scene.visitor();
+    await hub.database.query(
+      `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key)
+       SELECT gen_random_uuid(), $1::text::uuid, $2, 'x', 'x', 'text/plain', 1, $1::text || '/' || gen_random_uuid() FROM generate_series(1, 50)`,
+      [scene.tenantId, visitor.conversationId],
+    );
+    const full = await upload(visitor, Buffer.from('x'));
+    expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
+    await scene.close(visitor.conversationId);
+    const late = await upload(visitor, Buffer.from('x'));
+    expect([late.status, late.body.code]).toEqual([409, 'conversation_closed']);
+  });
+
+  test('what would take more than the workspace may', async () => {
+    await using small = await startHub({ ARTIFACTS_PER_WORKSPACE_MIB: '1' });
+    const own = await chatScene(small);
+    const visitor = await own.visitor();
+    const most = Buffer.alloc(700_000, 'a');
+    expect((await sendFile(small, visitor.token, most)).status).toBe(200);
+    const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 300_000))));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+  });
+});
+
+describe('who gets a file', () => {
+  test("is that conversation's visitor and the agents of the workspace, and nobody else", async () => {
+    const [visitor, neighbour, stranger] = [await scene.visitor(), await scene.visitor(), await chatScene(hub)];
+    const foreign = await stranger.visitor();
+    const { body } = await upload(visitor, Buffer.from('mine'), 'a.txt');
+    const id = body['id'] as string;
+    const message = await visitor.api.call('sendVisitorMessage', {
+      body: { content: '', clientId: 'a', attachmentIds: [id] },
+    });
+    expect(message.attachments).toEqual([{ id, name: 'a.txt', contentType: 'text/plain', bytes: 4 }]);
+    const asAgent = (tenantId: string, jwt: string) => download(`/tenants/${tenantId}/chat/files/${id}`, jwt);
+    expect((await download(`/widget/v1/files/${id}`, visitor.token)).bytes.toString()).toBe('mine');
+    expect((await asAgent(scene.tenantId, scene.workspace.jwt)).bytes.toString()).toBe('mine');
+    expect((await download(`/widget/v1/files/${id}`, neighbour.token)).status).toBe(404);
+    expect((await download(`/widget/v1/files/${id}`, foreign.token)).status).toBe(404);
+    expect((await asAgent(stranger.tenantId, stranger.workspace.jwt)).status).toBe(404);
+    expect((await asAgent(scene.tenantId, stranger.workspace.jwt)).status).toBe(404);
+    expect((await download(`/widget/v1/files/${missingId}`, visitor.token)).status).toBe(404);
+    expect((await send(hub.url, 'GET', `/widget/v1/files/${id}`)).status).toBe(401);
+    expect((await send(hub.url, 'GET', `/tenants/${scene.tenantId}/chat/files/${id}`)).status).toBe(401);
+  });
+
+  test('sees one that an agent sent with its message, and not before', async () => {
+    const visitor = await scene.visitor();
+    const path = `/tenants/${scene.tenantId}/chat/conversations/${visitor.conversationId}/files?name=offer.pdf`;
+    const headers = { authorization: `Bearer ${scene.workspace.jwt}` };
+    const id = (await send(hub.url, 'POST', path, { headers, raw: pdf })).body['id'] as string;
+    expect((await download(`/widget/v1/files/${id}`, visitor.token)).status).toBe(404);
+    await scene.workspace.session.call('sendInboxMessage', {
+      params: { tenantId: scene.tenantId, id: visitor.conversationId },
+      body: { content: 'here', attachmentIds: [id] },
+    });
+    expect((await download(`/widget/v1/files/${id}`, visitor.token)).bytes.equals(pdf)).toBe(true);
+    const elsewhere = path.replace(visitor.conversationId, missingId);
+    expect((await send(hub.url, 'POST', elsewhere, { headers, raw: pdf })).status).toBe(404);
+    expect((await send(hub.url, 'POST', path, { raw: pdf })).status).toBe(401);
+  });
+
+  test('puts it into a message once: five at most, of this conversation, that they sent themselves', async () => {
+    const [visitor, neighbour] = [await scene.visitor(), await scene.visitor()];
+    const ids: string[] = [];
+    for (let n = 0; n < 6; n += 1) ids.push((await upload(visitor, Buffer.from(`${n}`))).body['id'] as string);
+    const write = (who: TestVisitor, clientId: string, attachmentIds: string[]) =>
+      send(hub.url, 'POST', '/widget/v1/messages', {
+        headers: { authorization: `Bearer ${who.token}` },
+        body: { content: 'x', clientId, attachmentIds },
+      });
+    expect((await write(visitor, 'a', ids)).status).toBe(400);
+    expect((await write(neighbour, 'a', [ids[0] as string])).status).toBe(400);
+    const five = await write(visitor, 'b', ids.slice(0, 5));
+    expect((five.body['attachments'] as { id: string }[]).map(({ id }) => id)).toEqual(ids.slice(0, 5));
+    expect((await write(visitor, 'c', [ids[0] as string])).status).toBe(400);
+  });
+});
+
+describe('the bytes of files', () => {
+  /** Whose bytes are stored of a workspace, by the ids of the files. */
+  const storedOf = async (tenantId: string) =>
+    (await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toSorted();
+  const sendOne = async (visitor: TestVisitor) => (await upload(visitor, Buffer.from('bytes'))).body['id'] as string;
+
+  test('go with a file that no message names within a day, and stay with the others, whatever sweeps', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const [named, loose, young] = [await sendOne(visitor), await sendOne(visitor), await sendOne(visitor)];
+    await visitor.api.call('sendVisitorMessage', { body: { content: '', clientId: 'a', attachmentIds: [named] } });
+    await hub.database.query(`UPDATE chat_files SET created_at = now() - interval '25 hours' WHERE id = ANY($1)`, [
+      [named, loose],
+    ]);
+    await hub.app.sweep();
+    expect(await storedOf(own.tenantId)).toEqual([named, young].toSorted());
+    const read = await download(`/widget/v1/files/${loose}`, visitor.token);
+    expect(read.status).toBe(404);
+  });
+
+  test.each([
+    [
+      'conversation',
+      'DELETE FROM chat_conversations WHERE id = $1',
+      ({ conversationId }: TestVisitor) => conversationId,
+    ],
+    ['visitor', 'DELETE FROM chat_visitors WHERE id = $1', ({ visitorId }: TestVisitor) => visitorId],
+    ['workspace', 'DELETE FROM tenants WHERE id = $1', (_visitor: TestVisitor, own: ChatScene) => own.tenantId],
+  ] as const)('go with their %s', async (_what, statement, idOf) => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const id = await sendOne(visitor);
+    expect(await storedOf(own.tenantId)).toEqual([id]);
+    await hub.database.query(statement, [idOf(visitor, own)]);
+    await hub.app.sweep();
+    expect(await storedOf(own.tenantId)).toEqual([]);
+    expect(await hub.database.query('SELECT * FROM chat_unused_blobs WHERE tenant_id = $1', [own.tenantId])).toEqual(
+      [],
+    );
+  });
+
+  test('that a crash left before their file was written go after an hour, and a refused file leaves none', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const id = await sendOne(visitor);
+    // As it is between the bytes and the row.
+    await hub.database.query('ALTER TABLE chat_files DISABLE TRIGGER note_unused');
+    await hub.database.query('DELETE FROM chat_files WHERE id = $1', [id]);
+    await hub.database.query('ALTER TABLE chat_files ENABLE TRIGGER note_unused');
+    await hub.database.query(
+      `INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) VALUES ($1, $2, now() + interval '1 hour')`,
+      [`${own.tenantId}/${id}`, own.tenantId],
+    );
+    await hub.app.sweep();
+    expect(await storedOf(own.tenantId)).toEqual([id]);
+    await hub.database.query('UPDATE chat_unused_blobs SET remove_at = now() WHERE tenant_id = $1', [own.tenantId]);
+    await hub.app.sweep();
+    expect(await storedOf(own.tenantId)).toEqual([]);
+    expect((await upload(visitor, Buffer.from([0]))).status).toBe(415);
+    expect(await hub.database.query('SELECT * FROM chat_unused_blobs WHERE tenant_id = $1', [own.tenantId])).toEqual(
+      [],
+    );
+  });
+
+  test('that were swept while their file was being written leave no file without bytes', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    await hub.database.query(
+      `CREATE FUNCTION sweep_early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM chat_unused_blobs WHERE blob_key = NEW.blob_key; RETURN NULL; END $$`,
+    );
+    await hub.database.query(
+      `CREATE TRIGGER sweep_early AFTER INSERT ON chat_unused_blobs FOR EACH ROW WHEN (NEW.tenant_id = '${own.tenantId}') EXECUTE FUNCTION sweep_early()`,
+    );
+    expect((await upload(visitor, Buffer.from('bytes'))).status).toBe(503);
+    await hub.database.query('DROP TRIGGER sweep_early ON chat_unused_blobs');
+    expect(await hub.database.query('SELECT id FROM chat_files WHERE tenant_id = $1', [own.tenantId])).toEqual([]);
+  });
+});

@@ -1,0 +1,581 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { chatScene, expectRefused, sendFile } from '../fixtures/visitor.ts';
+import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
+
+let hub: TestHub;
+let scene: ChatScene;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' });
+  scene = await chatScene(hub);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+// Only so often may one address open the chat in a minute.
+const forgetLimits = () => hub.database.query('TRUNCATE rate_limits');
+
+const open = (siteKey: string, body: { token?: string; name?: string; email?: string } = {}) =>
+  hub.client().call('openVisitorSession', { body: { siteKey, ...body } });
+const write = (visitor: TestVisitor, content: string, clientId = content) =>
+  visitor.api.call('sendVisitorMessage', { body: { content, clientId } });
+const entitle = (tenantId: string, value: boolean) =>
+  hub.database.query(
+    `UPDATE tenants SET entitlements = entitlements || jsonb_build_object('conversations_suite', $2::boolean) WHERE id = $1`,
+    [tenantId, value],
+  );
+
+describe('the page of a site key', () => {
+  test('shows what the workspace set, and nothing that is not for visitors', async () => {
+    const own = await chatScene(hub);
+    await own.set({ title: 'Ask us', allowedOrigins: ['https://secret.example.org'], colour: '#112233' });
+    const page = await hub.client().call('getChatPage', { query: { siteKey: own.siteKey } });
+    expect(page).toEqual({
+      title: 'Ask us',
+      greeting: '',
+      colour: '#112233',
+      locale: null,
+      allowAnonymous: false,
+      preChat: { name: 'optional', email: 'optional' },
+      ratings: true,
+      open: true,
+      awayMessage: '',
+    });
+  });
+
+  test('says what the workspace wants said outside its business hours', async () => {
+    const own = await chatScene(hub);
+    await own.set({ businessHours: { timeZone: 'Europe/Berlin', periods: [], awayMessage: 'Back on Monday.' } });
+    expect(await hub.client().call('getChatPage', { query: { siteKey: own.siteKey } })).toMatchObject({
+      open: false,
+      awayMessage: 'Back on Monday.',
+    });
+  });
+
+  test('of nobody is not there, and needs to be named', async () => {
+    await expectRefused(hub.client().call('getChatPage', { query: { siteKey: 'wgt_made_up' } }), 404, 'not_found');
+    expect((await send(hub.url, 'GET', '/widget/v1/page')).body.details).toMatchObject([{ path: 'query.siteKey' }]);
+  });
+
+  test('of a workspace that is not entitled is refused', async () => {
+    const own = await chatScene(hub);
+    await entitle(own.tenantId, false);
+    await expectRefused(
+      hub.client().call('getChatPage', { query: { siteKey: own.siteKey } }),
+      403,
+      'product_not_entitled',
+    );
+  });
+});
+
+describe('a link token', () => {
+  test('opens its conversation, in a session whose token is kept only as a hash', async () => {
+    const { token, conversationId } = await scene.mint();
+    const answer = await send(hub.url, 'POST', '/widget/v1/token', { body: { siteKey: scene.siteKey, token } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.body['conversation']).toMatchObject({
+      id: conversationId,
+      status: 'open',
+      lastSeq: 0,
+      agentName: null,
+      agentOnline: false,
+      rating: null,
+      ratingOffered: false,
+    });
+    const stored = await hub.database.query('SELECT * FROM chat_sessions');
+    expect(JSON.stringify(stored)).not.toContain(answer.body['token'] as string);
+    expect(await hub.client(answer.body['token'] as string).call('getVisitorConversation')).toMatchObject({
+      id: conversationId,
+    });
+  });
+
+  test('that is over, changed, foreign, of another site key or revoked opens nothing and makes no anonymous visitor', async () => {
+    const own = await chatScene(hub);
+    await own.set({ allowAnonymous: true });
+    const { token, conversationId } = await own.mint('ann');
+    const count = async () =>
+      await hub.database.query(
+        'SELECT (SELECT count(*)::int FROM chat_visitors) AS visitors, (SELECT count(*)::int FROM chat_sessions) AS sessions',
+      );
+    const before = await count();
+    const changed = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
+    await expectRefused(open(own.siteKey, { token: changed }), 401, 'chat_token_invalid');
+    await expectRefused(open('wgt_made_up', { token }), 401, 'chat_token_invalid');
+    await expectRefused(open(scene.siteKey, { token }), 401, 'chat_token_invalid');
+    const hash = createHash('sha256').update(token).digest();
+    await hub.database.query(`UPDATE chat_links SET expires_at = now() WHERE token_hash = $1`, [hash]);
+    await expectRefused(open(own.siteKey, { token }), 401, 'chat_token_expired');
+    await own.workspace.session.call('revokeInboxLinks', { params: { tenantId: own.tenantId, id: conversationId } });
+    await expectRefused(open(own.siteKey, { token }), 401, 'chat_token_invalid');
+    expect(await count()).toEqual(before);
+  });
+
+  test('of a blocked visitor, and of a workspace that lost its entitlement, is refused; so is the session that there was', async () => {
+    const own = await chatScene(hub);
+    const { token } = await own.mint('bob');
+    const visitor = await own.visitor('bob');
+    await hub.database.query('UPDATE chat_visitors SET blocked_at = now() WHERE id = $1', [visitor.visitorId]);
+    await expectRefused(open(own.siteKey, { token }), 403, 'visitor_blocked');
+    await expectRefused(visitor.api.call('getVisitorConversation'), 403, 'visitor_blocked');
+    await hub.database.query('UPDATE chat_visitors SET blocked_at = NULL WHERE id = $1', [visitor.visitorId]);
+    await entitle(own.tenantId, false);
+    await expectRefused(open(own.siteKey, { token }), 403, 'product_not_entitled');
+    await expectRefused(write(visitor, 'hello'), 403, 'product_not_entitled');
+  });
+
+  test.each([
+    [{}, 'body.siteKey'],
+    [{ siteKey: 'x', token: '' }, 'body.token'],
+    [{ siteKey: 'x', email: 'no' }, 'body.email'],
+    [{ siteKey: 'x', name: 'n'.repeat(201) }, 'body.name'],
+    [{ siteKey: 'x', visitorId: 'mine' }, 'body.visitorId'],
+  ])('in the bad body %j is refused by name', async (body, path) => {
+    const answer = await send(hub.url, 'POST', '/widget/v1/token', { body });
+    expect(answer.status).toBe(400);
+    expect(answer.body.details?.map((detail) => detail.path)).toContain(path);
+  });
+
+  test('leaves of the address what the workspace keeps', async () => {
+    const own = await chatScene(hub);
+    const addressOf = async (id: string) =>
+      (await hub.database.query('SELECT last_address FROM chat_visitors WHERE id = $1', [id]))[0];
+    const first = await own.visitor();
+    expect(await addressOf(first.visitorId)).toEqual({ last_address: '127.0.0.0' });
+    await own.set({ keepAddresses: true });
+    const second = await own.visitor();
+    expect(await addressOf(second.visitorId)).toEqual({ last_address: '127.0.0.1' });
+  });
+});
+
+describe('an anonymous visitor', () => {
+  test('begins only where the workspace allows it', async () => {
+    await expectRefused(open(scene.siteKey), 401, 'unauthenticated');
+    await expectRefused(open('wgt_made_up'), 401, 'chat_token_invalid');
+  });
+
+  test('is nobody, whatever e-mail they give: each is a new one, unverified, and in a conversation of their own', async () => {
+    const own = await chatScene(hub);
+    await own.set({ allowAnonymous: true });
+    await own.api.call('createChatSession', { body: { externalId: 'ann', email: 'ann@example.org' } });
+    const [first, second] = [
+      await open(own.siteKey, { email: 'ann@example.org', name: 'Ann' }),
+      await open(own.siteKey, { email: 'ann@example.org' }),
+    ];
+    expect(first.visitorId).not.toBe(second.visitorId);
+    const { data } = await own.api.call('listChatVisitors', { query: {} });
+    expect(data.find(({ id }) => id === first.visitorId)).toMatchObject({
+      external_id: null,
+      email: 'ann@example.org',
+      display_name: 'Ann',
+    });
+    const detail = await own.workspace.session.call('getInboxConversation', {
+      params: { tenantId: own.tenantId, id: first.conversation.id },
+    });
+    expect(detail).toMatchObject({ source: 'widget', visitorVerified: false, visitor: { verified: false } });
+  });
+
+  test('gives what the form asks for, and nothing else of it is kept', async () => {
+    const own = await chatScene(hub);
+    await own.set({ allowAnonymous: true, preChat: { name: 'off', email: 'required' } });
+    await expectRefused(open(own.siteKey, { name: 'Ann' }), 400, 'validation_failed');
+    const { visitorId } = await open(own.siteKey, { name: 'Ann', email: 'ann@example.org' });
+    const [row] = await hub.database.query('SELECT display_name, email FROM chat_visitors WHERE id = $1', [visitorId]);
+    expect(row).toEqual({ display_name: null, email: 'ann@example.org' });
+  });
+
+  test('is limited by address and site key', async () => {
+    await forgetLimits();
+    const [own, other] = [await chatScene(hub), await chatScene(hub)];
+    await Promise.all([own.set({ allowAnonymous: true }), other.set({ allowAnonymous: true })]);
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, () => send(hub.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey } })),
+    );
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(30);
+    expect(limited).toHaveLength(2);
+    expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    await open(other.siteKey);
+  });
+});
+
+describe('a session', () => {
+  test('is renewed by another, beside which it holds for a minute at most', async () => {
+    await forgetLimits();
+    const visitor = await scene.visitor();
+    const renewed = await visitor.api.call('renewVisitorSession');
+    expect(renewed).toMatchObject({ visitorId: visitor.visitorId, conversation: { id: visitor.conversationId } });
+    expect(renewed.token).not.toBe(visitor.token);
+    await visitor.api.call('getVisitorConversation');
+    const [left] = await hub.database.query(
+      "SELECT expires_at <= now() + interval '60 seconds' AS is_short FROM chat_sessions WHERE token_hash = $1",
+      [createHash('sha256').update(visitor.token).digest()],
+    );
+    expect(left).toEqual({ is_short: true });
+    await hub.database.query('UPDATE chat_sessions SET expires_at = now() WHERE token_hash = $1', [
+      createHash('sha256').update(visitor.token).digest(),
+    ]);
+    await expectRefused(visitor.api.call('renewVisitorSession'), 401, 'chat_token_expired');
+    await hub.client(renewed.token).call('getVisitorConversation');
+  });
+
+  test('ends when its visitor ends it, and no other does', async () => {
+    const visitor = await scene.visitor('two tabs');
+    const tab = await scene.visitor('two tabs');
+    expect(await visitor.api.call('endVisitorSession')).toEqual({ ended: true });
+    await expectRefused(visitor.api.call('getVisitorConversation'), 401, 'chat_token_invalid');
+    await tab.api.call('getVisitorConversation');
+  });
+
+  test('that is revoked leaves none that it was renewed by, also when both happen at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const visitor = await scene.visitor();
+      await Promise.allSettled([
+        visitor.api.call('renewVisitorSession'),
+        scene.workspace.session.call('revokeInboxLinks', {
+          params: { tenantId: scene.tenantId, id: visitor.conversationId },
+        }),
+      ]);
+      expect(
+        await hub.database.query('SELECT id FROM chat_sessions WHERE conversation_id = $1', [visitor.conversationId]),
+      ).toEqual([]);
+    }
+  });
+
+  test('of another person sees nothing of this one', async () => {
+    const [one, two] = [await scene.visitor(), await scene.visitor()];
+    await write(one, 'mine');
+    expect((await two.api.call('listVisitorMessages', { query: {} })).data).toEqual([]);
+    expect(await two.api.call('getVisitorConversation')).toMatchObject({ id: two.conversationId, lastSeq: 0 });
+  });
+});
+
+describe('messages', () => {
+  test('fifty at once with one client id are one message, and each is answered with it', async () => {
+    const visitor = await scene.visitor();
+    // None is written before all have come.
+    const holder = new Client({ connectionString: hub.database.url });
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [visitor.conversationId]);
+    let answered = 0;
+    const sending = Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        const answer = await send(hub.url, 'POST', '/widget/v1/messages', {
+          headers: { authorization: `Bearer ${visitor.token}` },
+          body: { content: `try ${n}`, clientId: 'mine' },
+        });
+        answered += 1;
+        return answer;
+      }),
+    );
+    await expect
+      .poll(() =>
+        hub.database.query(
+          `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
+        ),
+      )
+      .not.toEqual([]);
+    await visitor.api.call('listVisitorMessages', { query: {} });
+    expect(answered).toBe(0);
+    await holder.query('ROLLBACK');
+    await holder.end();
+    const sent = await sending;
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(sent.map(({ body }) => body['id'])).size).toBe(1);
+    expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ lastSeq: 1, visitorReadSeq: 1 });
+  });
+
+  test('come in pages forth from a message, back from a message, and the newest of all', async () => {
+    const visitor = await scene.visitor();
+    for (let n = 1; n <= 7; n += 1)
+      await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: `m${n}` } });
+    const list = async (query: { after?: string; before?: string; limit?: number }) => {
+      const { data, meta } = await visitor.api.call('listVisitorMessages', { query });
+      return [data.map(({ seq }) => seq), meta.nextCursor];
+    };
+    expect(await list({ after: '0', limit: 3 })).toEqual([[1, 2, 3], '3']);
+    expect(await list({ after: '6', limit: 3 })).toEqual([[7], null]);
+    expect(await list({ limit: 3 })).toEqual([[5, 6, 7], '5']);
+    expect(await list({ before: '5', limit: 3 })).toEqual([[2, 3, 4], '2']);
+    expect(await list({ before: '2', limit: 3 })).toEqual([[1], null]);
+    expect(await list({ after: '9999999999' })).toEqual([[], null]);
+    await expectRefused(
+      visitor.api.call('listVisitorMessages', { query: { after: '1', before: '5' } }),
+      400,
+      'validation_failed',
+    );
+  });
+
+  test.each([
+    [{ content: 'x' }, 'body.clientId'],
+    [{ content: '', clientId: 'a' }, 'body.content'],
+    [{ content: '😀'.repeat(10_001), clientId: 'a' }, 'body.content'],
+    [{ content: '\0', clientId: 'a' }, 'body.content'],
+    [{ content: 'x', clientId: 'a', attachmentIds: ['no'] }, 'body.attachmentIds[0]'],
+  ])('in the bad body %j are refused by name', async (body, path) => {
+    const visitor = await scene.visitor();
+    const answer = await send(hub.url, 'POST', '/widget/v1/messages', {
+      headers: { authorization: `Bearer ${visitor.token}` },
+      body,
+    });
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body.details)).toContain(path);
+  });
+
+  test('beyond twenty in ten seconds are refused with a time to try again; what was sent already is still answered', async () => {
+    const visitor = await scene.visitor();
+    for (let n = 0; n < 20; n += 1) await write(visitor, `m${n}`);
+    const answer = await send(hub.url, 'POST', '/widget/v1/messages', {
+      headers: { authorization: `Bearer ${visitor.token}` },
+      body: { content: 'more', clientId: 'more' },
+    });
+    expect(answer.status).toBe(429);
+    expect(answer.body.code).toBe('rate_limited');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await write(visitor, 'm3')).toMatchObject({ seq: 4 });
+  });
+
+  test('reopen what is resolved, and give it to an agent who is there', async () => {
+    const own = await chatScene(hub);
+    await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
+    const visitor = await own.visitor();
+    const userId = await own.agent();
+    await own.workspace.session.call('updateInboxConversation', {
+      params: { tenantId: own.tenantId, id: visitor.conversationId },
+      body: { status: 'resolved' },
+    });
+    await write(visitor, 'still broken');
+    const seen = await visitor.api.call('getVisitorConversation');
+    expect(seen).toMatchObject({ status: 'open', agentOnline: true, agentName: own.workspace.email.split('@')[0] });
+    expect(JSON.stringify(seen)).not.toContain('@');
+    const detail = await own.workspace.session.call('getInboxConversation', {
+      params: { tenantId: own.tenantId, id: visitor.conversationId },
+    });
+    expect(detail.assignedUserId).toBe(userId);
+  });
+
+  test('are refused in a closed conversation, with what to do', async () => {
+    const visitor = await scene.visitor();
+    await scene.close(visitor.conversationId);
+    await expectRefused(write(visitor, 'too late'), 409, 'conversation_closed');
+  });
+
+  test('that are private, and their files, are on no path of a visitor', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const upload = await send(
+      hub.url,
+      'POST',
+      `/tenants/${own.tenantId}/chat/conversations/${visitor.conversationId}/files?name=note.txt`,
+      { headers: { authorization: `Bearer ${own.workspace.jwt}` }, raw: Buffer.from('PRIVATE in a file') },
+    );
+    expect(upload.status).toBe(200);
+    const fileId = upload.body['id'] as string;
+    const asVisitor = { headers: { authorization: `Bearer ${visitor.token}` } };
+    // Nor one that is in no message yet.
+    expect((await send(hub.url, 'GET', `/widget/v1/files/${fileId}`, asVisitor)).status).toBe(404);
+    await own.workspace.session.call('sendInboxMessage', {
+      params: { tenantId: own.tenantId, id: visitor.conversationId },
+      body: { content: 'PRIVATE', private: true, clientId: 'note', attachmentIds: [fileId] },
+    });
+    await write(visitor, 'hello');
+    await own.workspace.session.call('sendInboxMessage', {
+      params: { tenantId: own.tenantId, id: visitor.conversationId },
+      body: { content: 'public', clientId: 'public' },
+    });
+    const answers = await Promise.all(
+      [
+        ['GET', '/widget/v1/conversation'],
+        ['GET', '/widget/v1/messages'],
+        ['GET', '/widget/v1/messages?after=0'],
+        ['GET', '/widget/v1/messages?before=99'],
+        ['POST', '/widget/v1/messages', { content: 'again', clientId: 'note' }],
+        ['POST', '/widget/v1/read', { seq: 99 }],
+        ['POST', '/widget/v1/typing', { typing: true }],
+        ['POST', '/widget/v1/renew'],
+        ['GET', `/widget/v1/files/${fileId}`],
+      ].map(([method, path, body]) =>
+        send(hub.url, method as string, path as string, { ...asVisitor, ...(body === undefined ? {} : { body }) }),
+      ),
+    );
+    for (const { text } of answers) expect(text).not.toContain('PRIVATE');
+    expect(answers.at(-1)?.status).toBe(404);
+    const { data } = await visitor.api.call('listVisitorMessages', { query: { after: '0' } });
+    expect(data.map(({ content }) => content)).toEqual(['hello', 'public', 'again']);
+    expect(data.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('marks', () => {
+  test('of what was read only go forth, and no further than the last message', async () => {
+    const visitor = await scene.visitor();
+    for (const content of ['a', 'b', 'c'])
+      await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content } });
+    const read = (seq: number) => visitor.api.call('readVisitorConversation', { body: { seq } });
+    expect(await read(2)).toEqual({ seq: 2 });
+    expect(await read(1)).toEqual({ seq: 2 });
+    expect(await read(2 ** 40)).toEqual({ seq: 3 });
+    await expectRefused(read(-1), 400, 'validation_failed');
+  });
+
+  test('of typing are told to whoever looks on, and kept nowhere', async () => {
+    const visitor = await scene.visitor();
+    await using other = await PostgresEvents.connect(hub.database.url, pino({ level: 'silent' }));
+    const heard: unknown[] = [];
+    other.subscribe(`chat:${scene.tenantId}`, (payload) => heard.push(payload));
+    // The hub tells another process from when it knows of it on.
+    await expect
+      .poll(
+        async () => {
+          expect(await visitor.api.call('showVisitorTyping', { body: { typing: true } })).toEqual({ typing: true });
+          return heard;
+        },
+        { timeout: 10_000 },
+      )
+      .toContainEqual({
+        conversationId: visitor.conversationId,
+        kind: 'typing',
+        who: 'visitor',
+        userId: null,
+        typing: true,
+      });
+    await expectRefused(
+      visitor.api.call('showVisitorTyping', { body: { typing: 'yes' as never } }),
+      400,
+      'validation_failed',
+    );
+  });
+});
+
+describe('a rating', () => {
+  const rate = (visitor: TestVisitor, score: number, comment = '') =>
+    visitor.api.call('rateVisitorConversation', { body: { score, comment } });
+  const told = (conversationId: string) =>
+    hub.database.query(
+      `SELECT body::jsonb -> 'payload' AS payload FROM webhook_deliveries WHERE conversation_id = $1 AND event = 'csat.submitted' ORDER BY sequence`,
+      [conversationId],
+    );
+  const withWebhook = async () => {
+    const own = await chatScene(hub);
+    await own.api.call('createWebhook', {
+      params: { tenantId: own.tenantId },
+      body: { url: 'https://receiver.example/hook', events: ['csat.submitted', 'conversation.closed'] },
+    });
+    return own;
+  };
+
+  test('is told once for each closing, whoever asks how often, with what was given first', async () => {
+    const own = await withWebhook();
+    const visitor = await own.visitor();
+    await expectRefused(rate(visitor, 5), 409, 'rating_not_offered');
+    await own.close(visitor.conversationId);
+    expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ ratingOffered: true, rating: null });
+    await Promise.all(Array.from({ length: 10 }, () => rate(visitor, 2, 'slow')));
+    const changed = await rate(visitor, 4, 'well, fine');
+    expect(changed).toMatchObject({ score: 4, comment: 'well, fine' });
+    expect(await visitor.api.call('getVisitorConversation')).toMatchObject({
+      rating: { score: 4 },
+      ratingOffered: true,
+    });
+    const first = await told(visitor.conversationId);
+    expect(first).toHaveLength(1);
+    expect(JSON.stringify(first)).toContain('"slow"');
+    await own.workspace.session.call('updateInboxConversation', {
+      params: { tenantId: own.tenantId, id: visitor.conversationId },
+      body: { status: 'open' },
+    });
+    await expectRefused(rate(visitor, 1), 409, 'rating_not_offered');
+    await own.close(visitor.conversationId);
+    await rate(visitor, 1);
+    expect(await told(visitor.conversationId)).toHaveLength(2);
+    const [kept] = await hub.database.query(
+      'SELECT count(*)::int AS count FROM chat_ratings WHERE conversation_id = $1',
+      [visitor.conversationId],
+    );
+    expect(kept).toEqual({ count: 2 });
+  });
+
+  test('is offered for 14 days after the closing, and changeable for 24 hours after it was first given', async () => {
+    const visitor = await scene.visitor();
+    await scene.close(visitor.conversationId);
+    await rate(visitor, 3);
+    await hub.database.query(
+      `UPDATE chat_ratings SET created_at = now() - interval '24 hours', updated_at = now() WHERE conversation_id = $1`,
+      [visitor.conversationId],
+    );
+    await expectRefused(rate(visitor, 4), 409, 'rating_not_offered');
+    const late = await scene.visitor();
+    await scene.close(late.conversationId);
+    await hub.database.query(`UPDATE chat_conversations SET closed_at = now() - interval '14 days' WHERE id = $1`, [
+      late.conversationId,
+    ]);
+    expect(await late.api.call('getVisitorConversation')).toMatchObject({ ratingOffered: false });
+    await expectRefused(rate(late, 4), 409, 'rating_not_offered');
+  });
+
+  test('is not offered where the workspace asks for none', async () => {
+    const own = await chatScene(hub);
+    await own.set({ ratings: false });
+    const visitor = await own.visitor();
+    await own.close(visitor.conversationId);
+    expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ ratingOffered: false });
+    await expectRefused(rate(visitor, 5), 409, 'rating_not_offered');
+  });
+
+  test.each([0, 6, 1.5])('of %d is refused', async (score) => {
+    const visitor = await scene.visitor();
+    await expectRefused(rate(visitor, score), 400, 'validation_failed');
+  });
+});
+
+describe('a new conversation', () => {
+  test('begins once the old one is closed, one for all who ask at once, and the session of the old one stays there', async () => {
+    const visitor = await scene.visitor();
+    const begin = () => visitor.api.call('beginVisitorConversation');
+    await expectRefused(begin(), 409, 'conflict');
+    await scene.close(visitor.conversationId);
+    const sessions = await Promise.all(Array.from({ length: 8 }, begin));
+    const ids = new Set(sessions.map(({ conversation }) => conversation.id));
+    expect(ids.size).toBe(1);
+    expect(ids).not.toContain(visitor.conversationId);
+    const [first] = sessions;
+    expect(first?.visitorId).toBe(visitor.visitorId);
+    await hub.client(first?.token).call('sendVisitorMessage', { body: { content: 'anew', clientId: 'a' } });
+    expect(await visitor.api.call('getVisitorConversation')).toMatchObject({ id: visitor.conversationId, lastSeq: 0 });
+    const detail = await scene.workspace.session.call('getInboxConversation', {
+      params: { tenantId: scene.tenantId, id: [...ids][0] as string },
+    });
+    expect(detail).toMatchObject({ source: 'widget', visitorVerified: true });
+  });
+
+  test('goes to an agent who is there, where the workspace has that done', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    await own.close(visitor.conversationId);
+    await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
+    await own.agent();
+    const { conversation } = await visitor.api.call('beginVisitorConversation');
+    expect(conversation.agentName).toBe(own.workspace.email.split('@')[0]);
+  });
+});
+
+test('a visitor of a test key does all that, in conversations of the test environment', async () => {
+  await forgetLimits();
+  const visitor = await scene.visitor('tester', 'test');
+  await write(visitor, 'hello');
+  const upload = await sendFile(hub, visitor.token, Buffer.from('text'), 'a.txt');
+  expect(upload.status).toBe(200);
+  await scene.close(visitor.conversationId);
+  await visitor.api.call('rateVisitorConversation', { body: { score: 5 } });
+  const { conversation } = await visitor.api.call('beginVisitorConversation');
+  const rows = await hub.database.query('SELECT DISTINCT environment FROM chat_conversations WHERE id = ANY($1)', [
+    [conversation.id, visitor.conversationId],
+  ]);
+  expect(rows).toEqual([{ environment: 'test' }]);
+});
