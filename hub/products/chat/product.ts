@@ -2,14 +2,14 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChatEventFollower, Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { Assignment } from './assignment/index.ts';
+import { AgentPresences, agentRoutes } from './agents/index.ts';
+import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
 import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
-import type { Viewing } from './inbox/index.ts';
-import { createChatChanges } from './live/changes.ts';
+import { AgentDoors, createChatChanges, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
@@ -21,11 +21,16 @@ export interface Chat extends Product {
   visitors: VisitorSessions;
   conversations: Conversations;
   inbox: Inbox;
+  live: LiveChat;
 }
 
-/** @param followers what other products do when something happens in a chat. */
+/**
+ * @param stack ends what it does by itself.
+ * @param followers what other products do when something happens in a chat.
+ */
 export function createChat(
-  { db, cursors, events: hubEvents }: Platform,
+  stack: AsyncDisposableStack,
+  { db, cursors, events: hubEvents, logger }: Platform,
   { limits }: { limits: WorkspaceLimits },
   followers: readonly ChatEventFollower[],
 ): Chat {
@@ -33,10 +38,18 @@ export function createChat(
   const changes = createChatChanges(hubEvents);
   const conversationWriter = new ConversationWriter(events, changes);
   const messageWriter = new MessageWriter(events, changes);
-  const assignment = new Assignment(conversationWriter);
+  const assignment = new Assignment(conversationWriter, db);
+  const upkeep = stack.use(
+    new AssignmentUpkeep({ db, events: hubEvents, conversations: conversationWriter, assignment, logger }),
+  );
   const visitors = new VisitorSessions(db);
   const erasure = new Erasure({ db, events: hubEvents, changes });
-  const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
+  const presences = stack.use(
+    new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
+  );
+  const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
+  const visitorDoors = new VisitorDoors(live, changes, db);
+  const agentDoors = new AgentDoors(live, changes, presences);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
     db,
@@ -46,13 +59,14 @@ export function createChat(
     messageWriter,
     assignment,
     changes,
-    viewing,
+    viewing: live,
   });
   return {
     events,
     visitors,
     conversations,
     inbox,
+    live,
     routes: [
       ...conversationRoutes(conversations),
       ...inboxRoutes(inbox),
@@ -64,8 +78,12 @@ export function createChat(
         settings: new ChatSettingsService(db),
       }),
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
+      ...agentRoutes(presences),
+      ...liveRoutes(visitorDoors, agentDoors),
     ],
+    sockets: liveSockets(visitorDoors, agentDoors),
     tasks: [
+      ...upkeep.tasks,
       { name: 'erased visitors', everyMs: 60_000, run: (stopping) => erasure.sweep(stopping) },
       {
         name: 'retention of conversations',
