@@ -268,9 +268,10 @@ describe('the connection of an agent', () => {
       .toEqual([{ type: 'typing', who: 'agent', name: null, typing: true }]);
     page.end();
     await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
-    expect(JSON.stringify(foreign.frames.filter(({ type }) => type !== 'viewers' && type !== 'typing'))).not.toContain(
-      id,
-    );
+    // What a stranger says of it, and what is said to them, stays in their own workspace.
+    const { user } = await stranger.session.call('readMe', {});
+    expect(JSON.stringify([watching.frames, page.frames, visitor.frames])).not.toContain(user.id);
+    expect(JSON.stringify(foreign.frames)).not.toContain(ann.id);
     for (const one of [watching, foreign, visitor]) one.end();
   });
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { agentProtocol, bearerProtocolPrefix, visitorProtocol } from '../../shared/contract/chat/live.ts';
@@ -81,6 +82,7 @@ async function post(order: Extract<PagesOrder, { kind: 'post' }>): Promise<Pick<
 async function echo(sockets: number, posts: number): Promise<number[]> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false });
   server.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
+  await once(server, 'listening');
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const open = await Promise.all(
     Array.from(

@@ -27,10 +27,14 @@ function startPages() {
   const child = spawn(process.execPath, [resolve('test/bench/chat-pages.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  const died = once(child, 'exit').then(([code]) => {
+    throw new Error(`the pages ended with ${String(code)}`);
+  });
+  died.catch(() => undefined);
   return {
     async order(order: PagesOrder): Promise<PagesReport> {
       child.send(order);
-      const [report] = (await once(child, 'message')) as [PagesReport];
+      const [report] = (await Promise.race([once(child, 'message'), died])) as [PagesReport];
       return report;
     },
     async [Symbol.asyncDispose]() {
