@@ -90,6 +90,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const webhooks = createWebhooks(platform, config, { limits });
   const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
   const chat = createChat(
+    stack,
     platform,
     config,
     { limits },

@@ -1,4 +1,5 @@
 import { benchAutomations } from './automations.ts';
+import { benchChat } from './chat.ts';
 import { benchCompanion } from './companion.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
@@ -10,6 +11,7 @@ const benches: Record<string, (args: string[]) => Promise<void>> = {
   companion: benchCompanion,
   waiting: benchWaiting,
   automations: benchAutomations,
+  chat: benchChat,
 };
 const name = process.argv[2] ?? '';
 const bench = benches[name];

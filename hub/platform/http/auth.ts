@@ -21,6 +21,8 @@ export interface Authenticator {
   };
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
+  /** The sessions among those that have not ended. */
+  sessions(ids: readonly string[]): Promise<Map<string, SessionIdentity>>;
 }
 
 export interface DeviceAuthenticator {
@@ -35,6 +37,8 @@ export interface DeviceAuthenticator {
 export interface VisitorAuthenticator {
   /** Who presents the token of a visitor's session. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
   authenticate(token: string): Promise<VisitorIdentity>;
+  /** Which sessions count no more, and why. */
+  refused(sessionIds: readonly string[]): Promise<Map<string, AppError>>;
 }
 
 export interface AuthDependencies {
@@ -235,12 +239,17 @@ async function authenticateSession(
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
   assertOwnWorkspace(params, session.tenantId);
+  admitSession(operation, session);
+  return { kind: 'session', ...session };
+}
+
+/** @throws AppError for a person who may not call an operation. */
+export function admitSession(operation: Operation, session: SessionIdentity): void {
   const entitlement = entitlementOf(operation);
   if (entitlement !== undefined && !session.entitlements[entitlement])
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin')
     throw new AppError('role_required', 'This needs the role admin.');
-  return { kind: 'session', ...session };
 }
 
 /** That of another caller is missing just as one that there is not. @throws AppError `not_found`. */

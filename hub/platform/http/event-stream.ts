@@ -9,6 +9,11 @@ export interface EventStream {
   signal: AbortSignal;
 }
 
+/** One that also takes what was written as JSON already, once for many callers. */
+export interface TextEventStream extends EventStream {
+  sendText(event: string, json: string, id?: string): Promise<void>;
+}
+
 export interface EventStreamOptions {
   maxSeconds: number;
   /** A reader that takes nothing for so long is cut off. */
@@ -28,7 +33,7 @@ export async function streamEvents(
   response: ServerResponse,
   signal: AbortSignal,
   { maxSeconds, stallMs = readerStallMs }: EventStreamOptions,
-  produce: (stream: EventStream) => Promise<void>,
+  produce: (stream: TextEventStream) => Promise<void>,
 ): Promise<void> {
   response.writeHead(200, {
     'Content-Type': 'text/event-stream; charset=utf-8',
@@ -51,16 +56,18 @@ export async function streamEvents(
     until.removeEventListener('abort', onRoom);
     response.setTimeout(0);
   };
+  const sendText: TextEventStream['sendText'] = async (event, json, id) => {
+    if (until.aborted) return;
+    // JSON holds no line breaks, so one data line is enough.
+    response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`);
+    await room();
+  };
   const keepAlive = setInterval(() => response.writableNeedDrain || response.write(': still here\n\n'), keepAliveMs);
   try {
     await produce({
       signal: until,
-      async send(event, data, id) {
-        if (until.aborted) return;
-        // JSON holds no line breaks, so one data line is enough.
-        response.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-        await room();
-      },
+      sendText,
+      send: (event, data, id) => sendText(event, JSON.stringify(data), id),
     });
   } finally {
     clearInterval(keepAlive);

@@ -59,9 +59,11 @@ export class LiveStreams implements Disposable {
    */
   open(caller: KnownCaller, right: string, check: () => Promise<unknown>): LiveStream {
     const { tenantId } = caller;
+    // Visitors are many, and anybody: they use up no share of those who work there.
+    const shareId = caller.kind === 'visitor' ? `visitors of ${tenantId}` : tenantId;
     const callerId = caller.kind === 'token' ? caller.tokenId : caller.sessionId;
     const { perWorkspace, perKey } = this.#options.shares;
-    if (this.#count(tenantId) >= perWorkspace)
+    if (this.#count(shareId) >= perWorkspace)
       throw full(`This workspace has its ${perWorkspace} streams and downloads open`);
     if (this.#count(callerId) >= perKey)
       throw full(`This ${caller.kind === 'token' ? 'key' : 'session'} has its ${perKey} streams and downloads open`);
@@ -69,13 +71,13 @@ export class LiveStreams implements Disposable {
     const group = this.#groups.get(id) ?? this.#begin(id, tenantId, caller.expiresAt, check);
     const ended = new AbortController();
     group.open.add(ended);
-    this.#change(tenantId, 1);
+    this.#change(shareId, 1);
     this.#change(callerId, 1);
     return {
       signal: ended.signal,
       [Symbol.dispose]: () => {
         if (!group.open.delete(ended)) return;
-        this.#change(tenantId, -1);
+        this.#change(shareId, -1);
         this.#change(callerId, -1);
         if (group.open.size === 0) this.#end(id, group);
       },

@@ -14,6 +14,7 @@ import { LiveStreams } from './live-streams.ts';
 import { createOwnHosts } from './own-hosts.ts';
 import type { Page } from './page.ts';
 import { createHttpServer } from './server.ts';
+import { SocketRights } from './socket-rights.ts';
 import type { SocketRoute } from './sockets.ts';
 import { systemRoutes } from './system-routes.ts';
 import type { WaitRoute } from './waits.ts';
@@ -87,6 +88,7 @@ export async function serveHttp(
       down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
     }),
     auth: { identity, devices, visitors, platformAdminKey, hosts },
+    socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, shares: streams })),
     rateLimiter,

@@ -14,6 +14,7 @@ import type { Route } from './implement.ts';
 import { newRequestId, requestIdOf } from './request-id.ts';
 import { serveOperation } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
+import type { SocketRights } from './socket-rights.ts';
 import { Sockets } from './sockets.ts';
 import type { SocketRoute } from './sockets.ts';
 import { Waits } from './waits.ts';
@@ -26,6 +27,7 @@ export interface HttpServerOptions extends ServingOptions {
   waits: readonly WaitRoute[];
   /** Pages beside the API: the status page, the reference, the metrics. */
   pages: express.Router;
+  socketRights: SocketRights;
   logger: Logger;
   publicUrl: string | null;
   /** How long bodies may take; for tests. */
@@ -87,6 +89,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     routes: options.sockets,
     logger: options.logger,
     stopping: stopping.signal,
+    rights: options.socketRights,
     onFinished: options.onFinished,
   });
   const waits = new Waits({

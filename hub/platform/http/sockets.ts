@@ -15,6 +15,8 @@ import type { Principal, PrincipalOf } from './principal.ts';
 import { newRequestId } from './request-id.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
+import { assertOwnOrigin } from './socket-rights.ts';
+import type { SocketRights } from './socket-rights.ts';
 
 export type { WebSocket };
 
@@ -23,7 +25,7 @@ export interface OpenedSocket<Shape = Operation> {
   socket: WebSocket;
   principal: PrincipalOf<Shape>;
   requestId: string;
-  /** Whether the caller still may; asked for what nothing else refuses them. @throws AppError when not. */
+  /** Whether a device still may; asked for what nothing else refuses it. @throws AppError when not. */
   authenticate(): Promise<unknown>;
   /** Counts a message as a request. @throws AppError `rate_limited`. */
   limit(): Promise<void>;
@@ -47,6 +49,8 @@ export interface SocketsOptions {
   routes: readonly SocketRoute[];
   logger: Logger;
   stopping: AbortSignal;
+  /** Who watches the rights of people; without it only devices can open sockets. */
+  rights?: SocketRights | undefined;
   /** How often whoever is connected is asked for a sign of life, in milliseconds. */
   pingMs?: number;
   onFinished: (operationId: string, status: number, seconds: number) => void;
@@ -99,8 +103,9 @@ export class Sockets implements Disposable {
       for (const slice of open) slice.delete(this);
     };
     this.#routes = options.routes.map((route) => {
-      // What lasts must end when its caller loses the right to it; so far only devices, which ask for what they get, have any.
-      if (route.operation.callers.some((caller) => caller !== 'device'))
+      // What lasts must end when its caller loses the right to it; devices ask for what they get.
+      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor'];
+      if (route.operation.callers.some((caller) => !watched.includes(caller)))
         throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
       const { protocol, maxFrameBytes } = route.operation.socket;
       return {
@@ -166,7 +171,7 @@ export class Sockets implements Disposable {
   }
 
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const { serving, logger, stopping, onFinished } = this.#options;
+    const { serving, logger, stopping, rights, onFinished } = this.#options;
     const startedAt = performance.now();
     const requestId = newRequestId();
     const found = this.#find(request);
@@ -180,8 +185,8 @@ export class Sockets implements Disposable {
     try {
       if (stopping.aborted)
         throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
-      // A page could open a socket with whatever its reader's browser sends along; none of ours is for pages.
-      if (request.headers.origin !== undefined)
+      if (!operation.callers.includes('device')) assertOwnOrigin(request, serving.auth.hosts);
+      else if (request.headers.origin !== undefined)
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
@@ -189,8 +194,13 @@ export class Sockets implements Disposable {
       await limitCaller(serving, principal, () => undefined);
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (!offered.includes(operation.socket.protocol)) throw upgradeRequired(operation);
+      if (principal.kind === 'session' || principal.kind === 'visitor') rights?.assertRoom(principal);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
+        if (principal.kind === 'session' || principal.kind === 'visitor') {
+          rights?.watch(opened, principal, operation);
+          opened.on('close', () => rights?.forget(opened, principal));
+        }
         finished(101);
         // As long as the socket is open nothing of its request is kept.
         route.open(new Opened(opened, principal, requestId, this.#options));

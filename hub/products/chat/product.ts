@@ -2,18 +2,20 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChatEventFollower, Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { Assignment } from './assignment/index.ts';
+import { AgentPresences, agentRoutes } from './agents/index.ts';
+import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
 import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
-import { conversationRoutes, Conversations, ConversationWriter, MessageWriter } from './conversations/index.ts';
+import { createChatChanges } from './changes/index.ts';
+import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
-import type { Viewing } from './inbox/index.ts';
-import { createChatChanges } from './live/changes.ts';
+import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
+import { conversationRoutes, Conversations } from './token-api/index.ts';
 import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
 
 /** Live Chat. */
@@ -22,15 +24,20 @@ export interface Chat extends Product {
   visitors: VisitorSessions;
   conversations: Conversations;
   inbox: Inbox;
+  live: LiveChat;
 }
 
 export interface ChatConfig {
   artifacts: { maxWorkspaceBytes: number };
 }
 
-/** @param followers what other products do when something happens in a chat. */
+/**
+ * @param stack ends what it does by itself.
+ * @param followers what other products do when something happens in a chat.
+ */
 export function createChat(
-  { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents }: Platform,
+  stack: AsyncDisposableStack,
+  { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents, logger }: Platform,
   { artifacts: { maxWorkspaceBytes } }: ChatConfig,
   { limits }: { limits: WorkspaceLimits },
   followers: readonly ChatEventFollower[],
@@ -39,14 +46,22 @@ export function createChat(
   const changes = createChatChanges(hubEvents);
   const conversationWriter = new ConversationWriter(events, changes);
   const messageWriter = new MessageWriter(events, changes);
-  const assignment = new Assignment(conversationWriter);
+  const assignment = new Assignment(conversationWriter, db);
+  const upkeep = stack.use(
+    new AssignmentUpkeep({ db, events: hubEvents, conversations: conversationWriter, assignment, logger }),
+  );
   const visitors = new VisitorSessions(db);
   const erasure = new Erasure({ db, events: hubEvents, changes });
   const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
   const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
   const fileBlobs = new FileBlobs({ db, blobs });
   const files = new ChatFiles({ db, blobs, fileBlobs, maxWorkspaceBytes });
-  const viewing: Viewing = { show: () => undefined, viewersOf: () => [] };
+  const presences = stack.use(
+    new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
+  );
+  const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
+  const visitorDoors = new VisitorDoors(live, changes, db);
+  const agentDoors = new AgentDoors(live, changes, presences);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
     db,
@@ -56,13 +71,14 @@ export function createChat(
     messageWriter,
     assignment,
     changes,
-    viewing,
+    viewing: live,
   });
   return {
     events,
     visitors,
     conversations,
     inbox,
+    live,
     routes: [
       ...conversationRoutes(conversations),
       ...inboxRoutes(inbox),
@@ -76,9 +92,13 @@ export function createChat(
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
       ...visitorPageRoutes({ entry, chat }),
       ...chatFileRoutes({ files, incoming: new IncomingFiles(), rateLimiter }),
+      ...agentRoutes(presences),
+      ...liveRoutes(visitorDoors, agentDoors),
     ],
     skills: chatSkills({ db, conversationWriter, messageWriter }),
+    sockets: liveSockets(visitorDoors, agentDoors),
     tasks: [
+      ...upkeep.tasks,
       { name: 'erased visitors', everyMs: 60_000, run: (stopping) => erasure.sweep(stopping) },
       {
         name: 'retention of conversations',

@@ -1,1 +1,2 @@
 export { Assignment, awaySeconds } from './assignment.ts';
+export { AssignmentUpkeep } from './upkeep.ts';

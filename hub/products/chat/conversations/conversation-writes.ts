@@ -2,8 +2,8 @@ import type { ConversationStatus, Priority } from '../../../../shared/contract/c
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
+import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
-import type { ChatChanges } from '../live/changes.ts';
 import type { ChatActor } from './actor.ts';
 import { conversationColumns, presentConversation, presentVisitor, visitorColumns } from './rows.ts';
 import type { ConversationRow, VisitorRow } from './rows.ts';
@@ -157,10 +157,11 @@ export class ConversationWriter {
     }
     const { rows } = await tx.query<ConversationRow>(
       'assign_conversation',
-      `WITH busy AS (UPDATE chat_agents SET assigned_at = clock_timestamp() WHERE tenant_id = $3 AND user_id = $2)
+      `WITH busy AS (INSERT INTO chat_agents (id, tenant_id, user_id, assigned_at) SELECT $4, $3, $2, clock_timestamp() WHERE $2::uuid IS NOT NULL
+         ON CONFLICT (tenant_id, user_id) DO UPDATE SET assigned_at = excluded.assigned_at)
        UPDATE chat_conversations SET assigned_user_id = $2, assigned_at = clock_timestamp(), last_event = last_event + 1, updated_at = clock_timestamp()
        WHERE id = $1 RETURNING ${conversationColumns}`,
-      [id, userId, tenantId],
+      [id, userId, tenantId, newId()],
     );
     const conversation = rows[0] as ConversationRow;
     const told = await this.#events.emit(

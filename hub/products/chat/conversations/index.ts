@@ -1,9 +1,10 @@
 export type { ChatActor } from './actor.ts';
+export { listConversations } from './conversation-list.ts';
+export type { ConversationFilter } from './conversation-list.ts';
 export { ConversationWriter } from './conversation-writes.ts';
 export type { ChangedConversation } from './conversation-writes.ts';
 export { MessageWriter } from './message-writes.ts';
-export { conversationRoutes } from './routes.ts';
-export { Conversations } from './service.ts';
+export type { NewMessage } from './message-writes.ts';
 export {
   conversationColumns,
   messageColumns,
@@ -13,5 +14,5 @@ export {
   visitorColumns,
 } from './rows.ts';
 export type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
-export { assertAttributesFit, attributesSize, splitAttributes } from './visitors.ts';
+export { assertAttributesFit, attributesSize, knowVisitor, splitAttributes } from './visitors.ts';
 export type { AttributesSize } from './visitors.ts';

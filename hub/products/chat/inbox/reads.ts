@@ -1,8 +1,8 @@
 import type { InboxConversation, InboxMessage } from '../../../../shared/contract/chat/agent-shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { messageColumns } from '../conversations/rows.ts';
-import type { MessageRow } from '../conversations/rows.ts';
+import { messageColumns } from '../conversations/index.ts';
+import type { MessageRow } from '../conversations/index.ts';
 import {
   inboxColumns,
   inboxJoins,

@@ -1,6 +1,6 @@
 import type { InboxConversation, InboxMessage, InboxVisitor } from '../../../../shared/contract/chat/agent-shapes.ts';
-import { presentConversation, presentVisitor, visitorColumns } from '../conversations/rows.ts';
-import type { ConversationRow, MessageRow, VisitorRow } from '../conversations/rows.ts';
+import { presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
+import type { ConversationRow, MessageRow, VisitorRow } from '../conversations/index.ts';
 
 /** The projections that agents see, notes among them; nobody else is shown what these make. */
 

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { InboxView, ListedView } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { ConversationFilter } from '../conversations/conversation-list.ts';
+import type { ConversationFilter } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation } from './rows.ts';
 
 const isAwake = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';

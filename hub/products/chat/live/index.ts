@@ -1,1 +1,4 @@
-export type { ChatChanges } from './changes.ts';
+export { AgentDoors } from './agent-doors.ts';
+export { LiveChat } from './live-chat.ts';
+export { liveRoutes, liveSockets } from './routes.ts';
+export { VisitorDoors } from './visitor-doors.ts';

@@ -6,7 +6,7 @@ import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import type { ChatChanges } from '../live/index.ts';
+import type { ChatChanges } from '../changes/index.ts';
 import { endAccess } from './access.ts';
 import { removeConversations } from './removal.ts';
 

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { ChatChanges } from '../live/index.ts';
+import type { ChatChanges } from '../changes/index.ts';
 
 /** Messages that one transaction removes at most, so that none holds its locks for long. */
 const batch = 5_000;

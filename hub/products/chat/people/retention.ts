@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
-import type { ChatChanges } from '../live/index.ts';
+import type { ChatChanges } from '../changes/index.ts';
 import { removeConversations } from './removal.ts';
 
 /** A batch that has more behind it, as `inBatches` counts. */

@@ -8,6 +8,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import type { ChatChanges } from '../changes/index.ts';
 import { assertAttributesFit, attributesSize, splitAttributes } from '../conversations/index.ts';
 import type { AttributesSize } from '../conversations/index.ts';
 import {
@@ -18,7 +19,6 @@ import {
   presentInboxVisitor,
 } from '../inbox/index.ts';
 import type { InboxConversationRow, InboxVisitorRow } from '../inbox/index.ts';
-import type { ChatChanges } from '../live/index.ts';
 import { endAccess } from './access.ts';
 
 type Patch = z.output<typeof resource.updateInboxVisitor.body>;

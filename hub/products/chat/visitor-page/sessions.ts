@@ -40,10 +40,9 @@ export class VisitorSessions {
       [hashOf(token)],
     );
     if (row === undefined) throw tokenInvalid();
-    if (row.is_over) throw new AppError('chat_token_expired', 'This visitor session is over; open the chat again.');
+    if (row.is_over) throw sessionOver();
     if (row.is_blocked) throw visitorBlocked();
-    if (!row.entitlements.conversations_suite)
-      throw new AppError('product_not_entitled', 'This workspace is not entitled to conversations_suite.');
+    if (!row.entitlements.conversations_suite) throw notEntitled();
     return {
       sessionId: row.id,
       tenantId: row.tenant_id,
@@ -52,6 +51,29 @@ export class VisitorSessions {
       environment: row.environment,
       expiresAt: row.expires_at,
     };
+  }
+
+  /** Which sessions count no more, and why; in one round trip for many. */
+  async refused(sessionIds: readonly string[]): Promise<Map<string, AppError>> {
+    const rows = await this.#db.systemStatement<{
+      id: string;
+      is_gone: boolean;
+      is_over: boolean;
+      is_blocked: boolean;
+    }>(
+      'find_refused_visitor_sessions',
+      `SELECT asked.id, s.id IS NULL AS is_gone, s.expires_at <= now() AS is_over, v.blocked_at IS NOT NULL AS is_blocked
+       FROM unnest($1::uuid[]) AS asked (id) LEFT JOIN chat_sessions s ON s.id = asked.id LEFT JOIN chat_visitors v ON v.id = s.visitor_id
+         LEFT JOIN tenants t ON t.id = s.tenant_id
+       WHERE s.id IS NULL OR s.expires_at <= now() OR v.blocked_at IS NOT NULL OR NOT (t.entitlements->>'conversations_suite')::boolean`,
+      [sessionIds],
+    );
+    return new Map(
+      rows.map((row) => [
+        row.id,
+        row.is_gone ? tokenInvalid() : row.is_over ? sessionOver() : row.is_blocked ? visitorBlocked() : notEntitled(),
+      ]),
+    );
   }
 
   /** Begins a session of a visitor in a conversation; its token is shown this once. */
@@ -76,3 +98,6 @@ export class VisitorSessions {
 export const tokenInvalid = () =>
   new AppError('chat_token_invalid', 'This chat link or session counts no more; ask for a new link.');
 export const visitorBlocked = () => new AppError('visitor_blocked', 'This chat is closed to you.');
+const sessionOver = () => new AppError('chat_token_expired', 'This visitor session is over; open the chat again.');
+const notEntitled = () =>
+  new AppError('product_not_entitled', 'This workspace is not entitled to conversations_suite.');

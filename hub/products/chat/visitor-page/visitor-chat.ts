@@ -6,10 +6,10 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
+import type { ChatChanges } from '../changes/index.ts';
 import { messageColumns, presentMessage } from '../conversations/index.ts';
 import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
-import type { ChatChanges } from '../live/index.ts';
 import { rateConversation } from './ratings.ts';
 import { readVisitorView } from './view.ts';
 

@@ -20,6 +20,7 @@ import { SignInLimits } from './sign-in-limits.ts';
 import {
   findAdmin,
   findSession,
+  findSessions,
   findTenant,
   findUserByEmail,
   hasTenants,
@@ -29,7 +30,7 @@ import {
   insertUser,
   redeemCode,
 } from './store.ts';
-import type { Entitlements, UserRow } from './store.ts';
+import type { Entitlements, FoundSession, UserRow } from './store.ts';
 import { namingTaken } from './taken.ts';
 import { Tokens } from './tokens.ts';
 
@@ -186,14 +187,13 @@ export class Identity {
     const sessionId = await this.#verify(token);
     const found = await findSession(this.#deps.db, sessionId);
     if (found === null) throw notSignedIn();
-    return {
-      sessionId,
-      tenantId: found.tenant_id,
-      workspaceName: found.workspace_name,
-      user: { id: found.user_id, email: found.email, role: found.role },
-      entitlements: found.entitlements,
-      expiresAt: found.expires_at,
-    };
+    return presentSession(sessionId, found);
+  }
+
+  /** The sessions among those that have not ended. */
+  async sessions(ids: readonly string[]): Promise<Map<string, SessionIdentity>> {
+    const found = await findSessions(this.#deps.db, ids);
+    return new Map(found.map((session) => [session.id, presentSession(session.id, session)]));
   }
 
   /** Makes the demo workspace on the first start; answers whether it did. */
@@ -274,3 +274,12 @@ export class Identity {
 function notSignedIn(cause?: unknown): AppError {
   return new AppError('unauthenticated', 'You are not signed in, or your session has ended; sign in again.', { cause });
 }
+
+const presentSession = (sessionId: string, found: FoundSession): SessionIdentity => ({
+  sessionId,
+  tenantId: found.tenant_id,
+  workspaceName: found.workspace_name,
+  user: { id: found.user_id, email: found.email, role: found.role },
+  entitlements: found.entitlements,
+  expiresAt: found.expires_at,
+});

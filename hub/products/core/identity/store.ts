@@ -224,3 +224,13 @@ export async function findSession(db: Database, id: string): Promise<FoundSessio
   );
   return rows[0] ?? null;
 }
+
+/** Those of many sessions that have not ended. */
+export const findSessions = (db: Database, ids: readonly string[]): Promise<(FoundSession & { id: string })[]> =>
+  db.systemStatement(
+    'find_sessions',
+    `SELECT s.id, u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role
+     FROM sessions s JOIN users u ON u.id = s.user_id JOIN tenants t ON t.id = s.tenant_id
+     WHERE s.id = ANY ($1::uuid[]) AND s.revoked_at IS NULL AND s.expires_at > now()`,
+    [ids],
+  );

@@ -1,4 +1,6 @@
+import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
 
 /** What changed of a conversation. Those who follow it look for themselves what that is: an event may be lost, and nothing that must not be. */
 export type ChatChange =
@@ -10,11 +12,17 @@ export type ChatChange =
   /** It is erased. */
   | { kind: 'removed' }
   /** Sessions of its visitor ended. */
-  | { kind: 'access' };
+  | { kind: 'access' }
+  /** An agent looks at it, for the next 20 seconds, or no longer. */
+  | { kind: 'viewing'; userId: string; viewing: boolean }
+  /** Of an answer that is being written; `id` is the same for all parts of it. */
+  | { kind: 'delta'; id: string; text: string };
 
 /** Tells all processes what changed; call it after the commit. */
 export interface ChatChanges {
   tell(tenantId: string, conversationId: string, change: ChatChange): void;
+  /** That an agent of a workspace is there, or not any more. */
+  tellPresence(tenantId: string, userId: string, presence: Presence | 'offline'): void;
 }
 
 /** Topic of all that changes in the chats of a workspace; a family, so that a process follows all with one entry. */
@@ -23,5 +31,10 @@ export const chatTopicFamily = 'chat:';
 export const createChatChanges = (events: Events): ChatChanges => ({
   tell(tenantId, conversationId, change) {
     void events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
+    // Whoever holds a connection open is watched by that.
+    if (change.kind === 'access' || change.kind === 'removed') tellAccess(events, tenantId);
+  },
+  tellPresence(tenantId, userId, presence) {
+    void events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
   },
 });

@@ -7,21 +7,26 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
-import { siteKeyOf } from '../settings/index.ts';
-import type { ChatActor } from './actor.ts';
-import { listConversations } from './conversation-list.ts';
-import type { ConversationWriter } from './conversation-writes.ts';
-import type { MessageWriter, NewMessage } from './message-writes.ts';
 import {
   conversationColumns,
+  knowVisitor,
+  listConversations,
   messageColumns,
   presentConversation,
   presentMessage,
   presentVisitor,
   visitorColumns,
-} from './rows.ts';
-import type { ConversationRow, PublicMessageRow, VisitorRow } from './rows.ts';
-import { knowVisitor } from './visitors.ts';
+} from '../conversations/index.ts';
+import type {
+  ChatActor,
+  ConversationRow,
+  ConversationWriter,
+  MessageWriter,
+  NewMessage,
+  PublicMessageRow,
+  VisitorRow,
+} from '../conversations/index.ts';
+import { siteKeyOf } from '../settings/index.ts';
 
 type MintBody = z.output<typeof resource.createChatSession.body>;
 type CreateBody = z.output<typeof resource.createChatConversation.body>;

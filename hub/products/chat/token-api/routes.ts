@@ -2,8 +2,8 @@ import { chat as resource } from '../../../../shared/contract/chat/chat.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { TokenIdentity } from '../../../platform/http/principal.ts';
-import type { ChatActor } from './actor.ts';
-import type { Conversations } from './service.ts';
+import type { ChatActor } from '../conversations/index.ts';
+import type { Conversations } from './conversations.ts';
 
 const byToken = (principal: { kind: 'token' } & TokenIdentity): ChatActor => ({
   actor: actorOf(principal),

@@ -1,0 +1,154 @@
+import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
+import { chatCloseCodes } from '../../../shared/contract/chat/live.ts';
+import type { Operation } from '../../../shared/contract/define.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { Events } from '../events/events.ts';
+import type { Logger } from '../logger.ts';
+import { admitSession } from './auth.ts';
+import type { AuthDependencies } from './auth.ts';
+import type { OwnHosts } from './own-hosts.ts';
+import { accessTopic } from './principal.ts';
+import type { Principal } from './principal.ts';
+
+export interface SocketRightsOptions {
+  auth: Pick<AuthDependencies, 'identity' | 'visitors'>;
+  events: Events;
+  logger: Logger;
+  /** How often all are looked at again without being told of a change, in milliseconds. */
+  recheckMs?: number;
+}
+
+type Watched = Extract<Principal, { kind: 'session' | 'visitor' }>;
+
+/** The sockets of one session. */
+interface Entry {
+  kind: Watched['kind'];
+  tenantId: string;
+  sockets: Map<WebSocket, Operation>;
+}
+
+const defaultRecheckMs = 1_000;
+/** Sessions that one statement looks at. */
+const sessionsAtOnce = 2_000;
+/** As many pages as one person has open, and a few that are about to be given up. */
+const socketsPerSession = 20;
+
+/**
+ * Watches the rights of those who opened sockets: when a session ends or may no longer what it opened, each of its sockets is closed
+ * within a moment of being told, and within a second and the time of a statement when nobody told it. All are looked at together.
+ */
+export class SocketRights implements Disposable {
+  readonly #options: SocketRightsOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #owned: Disposable[];
+  readonly #timer: NodeJS.Timeout;
+  /** Workspaces to look at; null for all of them. */
+  #due: Set<string> | null = new Set();
+  #isLooking = false;
+
+  constructor(options: SocketRightsOptions) {
+    this.#options = options;
+    this.#owned = [
+      options.events.subscribeFamily(accessTopic(''), (tenantId) => this.#recheck(tenantId)),
+      options.events.onReconnect(() => this.#recheck(null)),
+    ];
+    this.#timer = setInterval(() => this.#recheck(null), options.recheckMs ?? defaultRecheckMs);
+    this.#timer.unref();
+  }
+
+  /** @throws AppError `rate_limited` when a session has as many sockets as it may. */
+  assertRoom({ sessionId }: Watched): void {
+    if ((this.#entries.get(sessionId)?.sockets.size ?? 0) >= socketsPerSession)
+      throw new AppError(
+        'rate_limited',
+        `This session has its ${socketsPerSession} live connections; close one of them.`,
+        {
+          retryAfterSeconds: 5,
+        },
+      );
+  }
+
+  watch(socket: WebSocket, { kind, sessionId, tenantId }: Watched, operation: Operation): void {
+    const entry = this.#entries.get(sessionId) ?? { kind, tenantId, sockets: new Map() };
+    this.#entries.set(sessionId, entry);
+    entry.sockets.set(socket, operation);
+  }
+
+  forget(socket: WebSocket, { sessionId }: Watched): void {
+    const entry = this.#entries.get(sessionId);
+    if (entry?.sockets.delete(socket) === true && entry.sockets.size === 0) this.#entries.delete(sessionId);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const owned of this.#owned) owned[Symbol.dispose]();
+  }
+
+  #recheck(tenantId: string | null): void {
+    if (tenantId === null) this.#due = null;
+    else this.#due?.add(tenantId);
+    if (!this.#isLooking) void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    // What is told while one look waits for the database is part of the next.
+    while (this.#due === null || this.#due.size > 0) {
+      const due = this.#due;
+      this.#due = new Set();
+      const found = [...this.#entries].filter(([, { tenantId }]) => due === null || due.has(tenantId));
+      try {
+        for (const kind of ['session', 'visitor'] as const) {
+          const ids = found.filter(([, entry]) => entry.kind === kind).map(([id]) => id);
+          for (let from = 0; from < ids.length; from += sessionsAtOnce)
+            await this.#lookAt(kind, ids.slice(from, from + sessionsAtOnce));
+        }
+      } catch (error) {
+        // A database that does not answer says nothing about a caller; the next beat asks again.
+        this.#options.logger.debug({ err: error }, 'the rights of open sockets could not be looked at');
+        break;
+      }
+    }
+    this.#isLooking = false;
+  }
+
+  async #lookAt(kind: Watched['kind'], ids: string[]): Promise<void> {
+    const { identity, visitors } = this.#options.auth;
+    if (kind === 'visitor') {
+      for (const [id, refusal] of await visitors.refused(ids)) this.#close(id, () => refusal);
+      return;
+    }
+    const sessions = await identity.sessions(ids);
+    for (const id of ids)
+      this.#close(id, (operation) => {
+        const session = sessions.get(id);
+        if (session === undefined) return new AppError('unauthenticated', 'This session has ended; sign in again.');
+        try {
+          admitSession(operation, session);
+          return null;
+        } catch (error) {
+          return error as Error;
+        }
+      });
+  }
+
+  #close(id: string, refusalOf: (operation: Operation) => Error | null): void {
+    for (const [socket, operation] of this.#entries.get(id)?.sockets ?? []) {
+      const refusal = refusalOf(operation);
+      if (refusal instanceof AppError) socket.close(chatCloseCodes.revoked, refusal.code);
+    }
+  }
+}
+
+/** A page may open sockets of its own hub alone: whatever a browser sends along, it sends for any page. @throws AppError `origin_not_allowed`. */
+export function assertOwnOrigin(request: IncomingMessage, hosts: OwnHosts): void {
+  const { origin, host } = request.headers;
+  // Every browser names it, so whoever does not is no page.
+  if (origin === undefined) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== host || !hosts.isSafe(request))
+    throw new AppError(
+      'origin_not_allowed',
+      'A page can open this WebSocket only of its own hub, under a name that the hub knows; its operator sets that as PUBLIC_URL.',
+    );
+}

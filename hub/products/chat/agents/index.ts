@@ -1,0 +1,2 @@
+export { AgentPresences } from './presences.ts';
+export { agentRoutes } from './routes.ts';

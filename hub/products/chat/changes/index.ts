@@ -1,0 +1,2 @@
+export { chatTopicFamily, createChatChanges } from './changes.ts';
+export type { ChatChange, ChatChanges } from './changes.ts';

@@ -1,0 +1,159 @@
+import type { InboxConversation, InboxMessage } from '../../../../shared/contract/chat/agent-shapes.ts';
+import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
+import { Batches } from '../../../platform/db/batches.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { presentMessage } from '../conversations/index.ts';
+import type { MessageRow, PublicMessageRow } from '../conversations/index.ts';
+import { inboxColumns, inboxJoins, presentInboxConversation, presentInboxMessage } from '../inbox/index.ts';
+import type { InboxConversationRow } from '../inbox/index.ts';
+import { readVisitorConversations } from './visitor-conversations.ts';
+
+/** A conversation, always together with the workspace that it must be of. */
+export interface ConversationKey {
+  tenantId: string;
+  conversationId: string;
+}
+
+/** Messages from one on, and where the conversation stood in the same moment. */
+export interface MissedPage {
+  messages: ChatMessage[];
+  lastSeq: number;
+  lastPosition: number;
+  status: string;
+}
+
+export interface FeedRead extends ConversationKey {
+  after: number;
+  /** Only what was written later; null for all. */
+  since: Date | null;
+}
+
+/** What was written, for agents, and for visitors where it is no note. */
+export interface WrittenEntry {
+  position: number;
+  inbox: InboxMessage;
+  public: ChatMessage | null;
+}
+
+export const pageSize = 50;
+export const feedSize = 100;
+/** What one statement is asked for at most. */
+const asksAtOnce = 200;
+
+/** What live connections read: whatever is asked for in one moment, also of many workspaces, is one statement. */
+export class LiveReads {
+  readonly #missed: Batches<ConversationKey & { after: number }, MissedPage | null>;
+  readonly #visitors: Batches<ConversationKey, VisitorConversation | null>;
+  readonly #inbox: Batches<ConversationKey, InboxConversation | null>;
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+    const options = { bytesOf: () => 100, maxItems: asksAtOnce, maxFlushesOfKey: 1, maxWaiting: 100_000 };
+    this.#missed = new Batches({ ...options, flush: (_key, asked) => readMissed(db, asked) });
+    this.#visitors = new Batches({ ...options, flush: (_key, asked) => readVisitorConversations(db, asked) });
+    this.#inbox = new Batches({ ...options, flush: (_key, asked) => readInbox(db, asked) });
+  }
+
+  /** Null for a conversation that there is not. */
+  missed(key: ConversationKey, after: number): Promise<MissedPage | null> {
+    return this.#missed.add('', { ...key, after });
+  }
+
+  visitorConversation(key: ConversationKey): Promise<VisitorConversation | null> {
+    return this.#visitors.add('', key);
+  }
+
+  inboxConversation(key: ConversationKey): Promise<InboxConversation | null> {
+    return this.#inbox.add('', key);
+  }
+
+  /** What was written since, in its order; at most `feedSize` of each. */
+  async feeds(asked: readonly FeedRead[]): Promise<WrittenEntry[][]> {
+    const rows = await this.#db.systemStatement<MessageRow & { ask: number }>(
+      'read_chat_feeds',
+      `SELECT f.ask::int, m.* FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, since, ask)
+       CROSS JOIN LATERAL (SELECT ${columns} FROM chat_messages
+         WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND position > f.after
+           AND (f.since IS NULL OR created_at > f.since) ORDER BY position LIMIT ${feedSize}) m
+       ORDER BY f.ask, m.position`,
+      [
+        asked.map(({ tenantId }) => tenantId),
+        asked.map(({ conversationId }) => conversationId),
+        asked.map(({ after }) => after),
+        asked.map(({ since }) => since),
+      ],
+    );
+    const found: WrittenEntry[][] = asked.map(() => []);
+    for (const row of rows)
+      found[row.ask - 1]?.push({
+        position: row.position,
+        inbox: presentInboxMessage(row),
+        public: row.seq === null ? null : presentMessage(row as PublicMessageRow),
+      });
+    return found;
+  }
+
+  /** Where conversations stand. */
+  standings(
+    asked: readonly ConversationKey[],
+  ): Promise<{ id: string; last_seq: number; last_position: number; status: string; updated_at: Date }[]> {
+    return this.#db.systemStatement(
+      'read_chat_standings',
+      `SELECT c.id, c.last_seq, c.last_position, c.status, c.updated_at FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, id)
+       JOIN chat_conversations c ON c.tenant_id = asked.tenant_id AND c.id = asked.id`,
+      [asked.map(({ tenantId }) => tenantId), asked.map(({ conversationId }) => conversationId)],
+    );
+  }
+}
+
+const columns = `chat_messages.id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at,
+  coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
+    FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
+
+async function readMissed(
+  db: Database,
+  asked: readonly (ConversationKey & { after: number })[],
+): Promise<(MissedPage | null)[]> {
+  const rows = await db.systemStatement<
+    PublicMessageRow & { ask: number; last_seq: number; last_position: number; status: string }
+  >(
+    'read_missed_messages',
+    `SELECT f.ask::int, c.last_seq, c.last_position, c.status, m.*
+     FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, ask)
+     JOIN chat_conversations c ON c.tenant_id = f.tenant_id AND c.id = f.conversation_id
+     LEFT JOIN LATERAL (SELECT ${columns} FROM chat_messages
+       WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND seq > f.after
+       ORDER BY seq LIMIT ${pageSize}) m ON true
+     ORDER BY f.ask, m.seq`,
+    [
+      asked.map(({ tenantId }) => tenantId),
+      asked.map(({ conversationId }) => conversationId),
+      asked.map(({ after }) => Math.min(after, 2_147_483_647)),
+    ],
+  );
+  const found: (MissedPage | null)[] = asked.map(() => null);
+  for (const row of rows) {
+    const page = (found[row.ask - 1] ??= {
+      messages: [],
+      lastSeq: row.last_seq,
+      lastPosition: row.last_position,
+      status: row.status,
+    });
+    if ((row.seq as number | null) !== null) page.messages.push(presentMessage(row));
+  }
+  return found;
+}
+
+async function readInbox(db: Database, asked: readonly ConversationKey[]): Promise<(InboxConversation | null)[]> {
+  const rows = await db.systemStatement<InboxConversationRow & { ask: number }>(
+    'read_live_inbox_conversations',
+    `SELECT asked.ask::int, ${inboxColumns} FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS asked (tenant_id, id, ask)
+     JOIN chat_conversations c ON c.tenant_id = asked.tenant_id AND c.id = asked.id ${inboxJoins}`,
+    [asked.map(({ tenantId }) => tenantId), asked.map(({ conversationId }) => conversationId)],
+  );
+  const found: (InboxConversation | null)[] = asked.map(() => null);
+  for (const { ask, ...row } of rows) found[ask - 1] = presentInboxConversation(row);
+  return found;
+}

@@ -1,0 +1,104 @@
+import {
+  chatCloseCodes,
+  chatSockets,
+  chatStreams,
+  visitorRequestFrame,
+} from '../../../../shared/contract/chat/live.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { streamEvents } from '../../../platform/http/event-stream.ts';
+import type { OperationRequest } from '../../../platform/http/implement.ts';
+import type { OpenedSocket } from '../../../platform/http/sockets.ts';
+import type { ChatChanges } from '../changes/index.ts';
+import { SocketConnection, StreamConnection } from './connection.ts';
+import { readFrame, SocketFrames } from './frames.ts';
+import type { LiveChat } from './live-chat.ts';
+
+interface Seat {
+  tenantId: string;
+  conversationId: string;
+  connection: SocketConnection;
+  guest: ReturnType<LiveChat['visitors']['enter']>;
+}
+
+/** The ways in for visitors: sockets, and streams where those are blocked. */
+export class VisitorDoors {
+  readonly #live: LiveChat;
+  readonly #changes: ChatChanges;
+  readonly #db: Database;
+  readonly #frames: SocketFrames<Seat>;
+
+  constructor(live: LiveChat, changes: ChatChanges, db: Database) {
+    this.#live = live;
+    this.#changes = changes;
+    this.#db = db;
+    this.#frames = new SocketFrames({
+      hear: (seat, bytes) => this.#hear(seat, bytes),
+      left: ({ conversationId, guest }) => live.visitors.leave(conversationId, guest),
+    });
+  }
+
+  openSocket({ socket, principal, stopping }: OpenedSocket<typeof chatSockets.connectVisitor>): void {
+    const { tenantId, conversationId } = principal;
+    const connection = new SocketConnection(socket);
+    const guest = this.#live.visitors.enter({ tenantId, conversationId }, connection);
+    this.#frames.serve(socket, { tenantId, conversationId, connection, guest }, stopping);
+  }
+
+  async openStream({
+    principal: { tenantId, conversationId },
+    query,
+    headers,
+    raw,
+    signal,
+  }: OperationRequest<typeof chatStreams.streamVisitorEvents>): Promise<void> {
+    const given = headers['last-event-id'] ?? query.after;
+    // Without a place to go on from, what comes from now on.
+    const after = typeof given === 'string' && /^\d{1,10}$/.test(given) ? Number(given) : Number.MAX_SAFE_INTEGER;
+    const key = { tenantId, conversationId };
+    const { holdSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
+    await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
+      const connection = new StreamConnection(stream, () => raw.response.writableLength);
+      const guest = this.#live.visitors.enter(key, connection);
+      try {
+        await this.#live.visitors.catchUp(key, guest, after);
+        await connection.ended;
+      } finally {
+        this.#live.visitors.leave(conversationId, guest);
+      }
+    });
+  }
+
+  #hear(seat: Seat, bytes: Buffer): void {
+    const { tenantId, conversationId, connection, guest } = seat;
+    const frame = readFrame(visitorRequestFrame, bytes);
+    if (frame === null) connection.close(chatCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
+    else if (frame === 'unknown') return;
+    else if (frame.type === 'hello') void this.#live.visitors.catchUp({ tenantId, conversationId }, guest, frame.after);
+    else if (frame.type === 'typing')
+      this.#changes.tell(tenantId, conversationId, {
+        kind: 'typing',
+        who: 'visitor',
+        userId: null,
+        typing: frame.typing,
+      });
+    else void this.#read(tenantId, conversationId, frame.seq).catch(() => undefined);
+  }
+
+  async #read(tenantId: string, conversationId: string, given: number): Promise<void> {
+    const read = await this.#db.workspace(
+      tenantId,
+      async (tx) => {
+        const { rows } = await tx.query<{ seq: number }>(
+          'hear_visitor_read',
+          `UPDATE chat_conversations SET visitor_read_seq = least($3, last_seq), updated_at = clock_timestamp()
+           WHERE tenant_id = $1 AND id = $2 AND visitor_read_seq < least($3, last_seq) RETURNING visitor_read_seq AS seq`,
+          [tenantId, conversationId, Math.min(given, 2_147_483_647)],
+        );
+        return rows[0];
+      },
+      { durable: false },
+    );
+    if (read !== undefined)
+      this.#changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: read.seq });
+  }
+}

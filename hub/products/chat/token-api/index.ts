@@ -1,0 +1,2 @@
+export { Conversations } from './conversations.ts';
+export { conversationRoutes } from './routes.ts';

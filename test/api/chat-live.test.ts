@@ -1,0 +1,437 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { MessageWriter } from '../../hub/products/chat/conversations/index.ts';
+import { createChatEvents } from '../../hub/products/chat/events/index.ts';
+import { visitorProtocol } from '../../shared/contract/chat/live.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { beginVisitors, openAgent, openVisitor, seqsOf, textsOf } from '../fixtures/live-chat.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
+
+/** Two processes' worth of hub on one database. */
+let database: TestDatabase;
+let here: TestHub;
+let there: TestHub;
+let workspace: TestWorkspace;
+const env = { RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' };
+beforeAll(async () => {
+  database = await acquireDatabase();
+  here = await startHub(env, database);
+  there = await startHub(env, database);
+  workspace = await here.workspace();
+});
+afterAll(async () => {
+  await there[Symbol.asyncDispose]();
+  await here[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+const password = 'correct horse battery';
+let people = 0;
+/** A conversation of a person, and a token of a session in it. */
+async function talk(own = workspace) {
+  people += 1;
+  const chat = here.client(own.keys.chat as string);
+  const { conversationId: id } = await chat.call('createChatSession', { body: { externalId: `person ${people}` } });
+  const [token = ''] = await beginVisitors(database, own.tenantId, [id]);
+  const say = (content: string, hub = here) =>
+    hub.client(own.keys.chat as string).call('sendChatMessage', { params: { id }, body: { content } });
+  return { id, token, say };
+}
+async function join(own = workspace) {
+  const email = `agent.${process.hrtime.bigint()}@example.org`;
+  const { id } = await own.session.call('addMember', {
+    params: { tenantId: own.tenantId },
+    body: { email, password, role: 'agent' },
+  });
+  const { token } = await here.client().call('logIn', { body: { email, password } });
+  return { id, email, token, client: here.client(token) };
+}
+/** Does something of which no process hears but by looking again. */
+async function unheard(change: () => Promise<unknown>): Promise<void> {
+  await database.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outrigger-events' AND datname = current_database()",
+  );
+  await change();
+}
+const setAssignment = async (own: TestWorkspace, given: object) => {
+  await here.client(own.keys.chat as string).call('createChatSession', { body: { externalId: 'first of all' } });
+  await database.query('UPDATE chat_widgets SET settings = $2 WHERE tenant_id = $1', [
+    own.tenantId,
+    JSON.stringify({ autoAssignment: { enabled: true, capacity: 3, returnToPool: true, ...given } }),
+  ]);
+  await database.query(`UPDATE chat_conversations SET status = 'closed' WHERE tenant_id = $1`, [own.tenantId]);
+};
+const assigneesOf = async (own: TestWorkspace) =>
+  (
+    await database.query<{ user: string | null }>(
+      `SELECT assigned_user_id AS user FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' ORDER BY id`,
+      [own.tenantId],
+    )
+  ).map(({ user }) => user);
+
+describe('the connection of a visitor', () => {
+  test('brings what was missed and then what is written, on each process, each once and in order', async () => {
+    const { token, say } = await talk();
+    for (let n = 1; n <= 120; n += 1) await say(String(n));
+    const pages = [
+      await openVisitor(here.url, token, 0),
+      await openVisitor(there.url, token, 118),
+      await openVisitor(here.url, token, 1_000),
+    ];
+    expect(pages.map(({ socket }) => socket.protocol)).toEqual(Array.from(pages, () => visitorProtocol));
+    await Promise.all(Array.from({ length: 30 }, (_, n) => say(`more ${n}`, n % 2 === 0 ? here : there)));
+    const from = (first: number) => Array.from({ length: 151 - first }, (_, n) => first + n);
+    await expect.poll(() => pages.map(seqsOf), { timeout: 10_000 }).toEqual([from(1), from(119), from(121)]);
+    expect(pages[0]?.frames.map(({ type }) => type)).toEqual(expect.arrayContaining(['conversation', 'sync']));
+    for (const page of pages) page.end();
+  });
+
+  test('brings what was written while no word of it was heard', async () => {
+    const { token, say } = await talk();
+    const page = await openVisitor(here.url, token);
+    await say('first');
+    await expect.poll(() => textsOf(page)).toEqual(['first']);
+    await unheard(() => say('second', there));
+    await expect.poll(() => textsOf(page), { timeout: 20_000 }).toEqual(['first', 'second']);
+    await say('third', there);
+    await expect.poll(() => textsOf(page)).toEqual(['first', 'second', 'third']);
+    page.end();
+  });
+
+  test('never brings a note, and an agent has it in its place', async () => {
+    const { id, token, say } = await talk();
+    const page = await openVisitor(here.url, token);
+    const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
+    await say('before');
+    const writer = new MessageWriter(createChatEvents([]), { tell: () => undefined, tellPresence: () => undefined });
+    await here.app.db.workspace(workspace.tenantId, (tx) =>
+      writer.write(
+        tx,
+        workspace.tenantId,
+        id,
+        { content: 'secret', senderType: 'agent', senderId: null, private: true },
+        { actor: 'user:x', environment: 'live' },
+      ),
+    );
+    await say('after');
+    await expect.poll(() => textsOf(agent)).toEqual(['before', 'secret', 'after']);
+    await expect.poll(() => textsOf(page)).toEqual(['before', 'after']);
+    const again = await openVisitor(there.url, token);
+    await expect.poll(() => textsOf(again)).toEqual(['before', 'after']);
+    expect(JSON.stringify([page.frames, again.frames])).not.toContain('secret');
+    for (const one of [page, again, agent]) one.end();
+  });
+
+  test('is a stream where sockets are blocked, which goes on after the last event', async () => {
+    const { token, say } = await talk();
+    for (const text of ['one', 'two']) await say(text);
+    const texts = (stream: { received: { event: string; data: object }[] }) =>
+      stream.received.flatMap(({ event, data }) =>
+        event === 'message' ? [(data as { message: { content: string } }).message.content] : [],
+      );
+    const first = await openStream(`${here.url}/widget/v1/events?after=1`, token);
+    await say('three', there);
+    await expect.poll(() => texts(first)).toEqual(['two', 'three']);
+    first.end();
+    expect(first.lastEventId).toBe('3');
+    await say('four');
+    const second = await openStream(`${there.url}/widget/v1/events`, token, first.lastEventId);
+    await say('five');
+    await expect.poll(() => texts(second)).toEqual(['four', 'five']);
+    second.end();
+  });
+
+  test.each([
+    ['is removed', 'DELETE FROM chat_sessions WHERE conversation_id = $1'],
+    ['is over', `UPDATE chat_sessions SET expires_at = now() WHERE conversation_id = $1`],
+    [
+      'is of a visitor who is blocked',
+      'UPDATE chat_visitors SET blocked_at = now() FROM chat_conversations c WHERE c.id = $1 AND chat_visitors.id = c.visitor_id',
+    ],
+  ])('is closed on both processes once the session %s, though nobody tells', async (_what, change) => {
+    const { id, token } = await talk();
+    const other = await talk();
+    const pages = [await openVisitor(here.url, token), await openVisitor(there.url, token)];
+    const bystander = await openVisitor(here.url, other.token);
+    await database.query(change, [id]);
+    await expect.poll(() => pages.map(({ closed }) => closed), { timeout: 5_000 }).toEqual([4401, 4401]);
+    expect(bystander.closed).toBeNull();
+    bystander.end();
+  });
+
+  test('is opened by pages of the hub alone, and by tokens that count', async () => {
+    const { token } = await talk();
+    const own = await openVisitor(here.url, token, 0, { origin: here.url });
+    own.end();
+    for (const origin of ['https://elsewhere.example', 'null', here.url.replace('127.0.0.1', 'localhost')])
+      await expect(openVisitor(here.url, token, 0, { origin })).rejects.toThrow('403');
+    await expect(openVisitor(here.url, 'cvs_made-up')).rejects.toThrow('401');
+    await expect(openVisitor(here.url, workspace.jwt)).rejects.toThrow('401');
+    await expect(openAgent(here.url, workspace.tenantId, token)).rejects.toThrow('401');
+    const stranger = await here.workspace();
+    await expect(openAgent(here.url, workspace.tenantId, stranger.jwt)).rejects.toThrow('404');
+  });
+
+  test('is closed for rubbish, for too many frames and for too large ones, and not for what it does not know', async () => {
+    const { token } = await talk();
+    const close = async (work: (socket: WebSocket) => void) => {
+      const page = await openVisitor(here.url, token, null);
+      work(page.socket);
+      await expect.poll(() => page.closed).not.toBeNull();
+      return page.closed;
+    };
+    for (const text of ['no json', '[]', '{"type":"hello","after":-1}', '{"a":1}'])
+      expect(await close((socket) => socket.send(text))).toBe(4400);
+    expect(await close((socket) => socket.send(Buffer.from('{"type":"x"}')))).toBe(4400);
+    expect(await close((socket) => socket.send('x'.repeat(70_000)))).toBe(1009);
+    const page = await openVisitor(here.url, token);
+    page.send({ type: 'of tomorrow' });
+    await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
+    for (let n = 0; n < 20; n += 1) page.send({ type: 'typing', typing: true });
+    await expect.poll(() => page.closed).toBe(4429);
+  });
+
+  test('is cut when its reader takes nothing, and comes back to all of it', { timeout: 60_000 }, async () => {
+    const { token, say } = await talk();
+    const page = await openVisitor(here.url, token);
+    await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
+    page.socket.pause();
+    const long = '😀'.repeat(10_000);
+    // More than the system's own buffers take.
+    const count = 400;
+    for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => say(long)));
+    page.socket.resume();
+    await expect.poll(() => page.closed, { timeout: 20_000 }).not.toBeNull();
+    const seen = seqsOf(page);
+    expect(seen.length).toBeLessThan(count);
+    expect(seen).toEqual(Array.from(seen, (_, n) => n + 1));
+    const again = await openVisitor(here.url, token, seen.length);
+    await expect.poll(() => seqsOf(again).at(-1), { timeout: 20_000 }).toBe(count);
+    expect([...seen, ...seqsOf(again)]).toEqual(Array.from({ length: count }, (_, n) => n + 1));
+    again.end();
+  });
+});
+
+describe('the connection of an agent', () => {
+  test('is closed on both processes once the member is removed or signs out, told or not', async () => {
+    for (const isTold of [true, false]) {
+      const agent = await join();
+      const pages = [
+        await openAgent(here.url, workspace.tenantId, agent.token),
+        await openAgent(there.url, workspace.tenantId, agent.token),
+      ];
+      const stays = await openAgent(here.url, workspace.tenantId, workspace.jwt);
+      await (isTold
+        ? workspace.session.call('removeMember', { params: { tenantId: workspace.tenantId, userId: agent.id } })
+        : database.query('DELETE FROM users WHERE id = $1', [agent.id]));
+      await expect.poll(() => pages.map(({ closed }) => closed), { timeout: 5_000 }).toEqual([4401, 4401]);
+      expect(stays.closed).toBeNull();
+      stays.end();
+    }
+    const { token, client } = await join();
+    const page = await openAgent(there.url, workspace.tenantId, token);
+    await client.call('logOut', {});
+    await expect.poll(() => page.closed, { timeout: 5_000 }).toBe(4401);
+  });
+
+  test('tells who types and who looks at what, to the agents of the same workspace and no others', async () => {
+    const { id, token } = await talk();
+    const ann = await join();
+    const stranger = await here.workspace();
+    const [page, watching, foreign, visitor] = [
+      await openAgent(here.url, workspace.tenantId, ann.token),
+      await openAgent(there.url, workspace.tenantId, workspace.jwt),
+      await openAgent(here.url, stranger.tenantId, stranger.jwt),
+      await openVisitor(there.url, token),
+    ];
+    foreign.send({ type: 'view', conversationId: id });
+    foreign.send({ type: 'typing', conversationId: id, typing: true });
+    page.send({ type: 'view', conversationId: id });
+    page.send({ type: 'typing', conversationId: id, typing: true });
+    visitor.send({ type: 'typing', typing: true });
+    const told = (type: string) => watching.frames.filter((frame) => frame.type === type);
+    await expect.poll(() => told('viewers')).toEqual([{ type: 'viewers', conversationId: id, userIds: [ann.id] }]);
+    await expect
+      .poll(() => told('typing'))
+      .toEqual(
+        expect.arrayContaining([
+          { type: 'typing', conversationId: id, who: 'agent', userId: ann.id, typing: true },
+          { type: 'typing', conversationId: id, who: 'visitor', userId: null, typing: true },
+        ]),
+      );
+    await expect
+      .poll(() => visitor.frames.filter(({ type }) => type === 'typing'))
+      .toEqual([{ type: 'typing', who: 'agent', name: null, typing: true }]);
+    page.end();
+    await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
+    // What a stranger says of it, and what is said to them, stays in their own workspace.
+    const { user } = await stranger.session.call('readMe', {});
+    expect(JSON.stringify([watching.frames, page.frames, visitor.frames])).not.toContain(user.id);
+    expect(JSON.stringify(foreign.frames)).not.toContain(ann.id);
+    for (const one of [watching, foreign, visitor]) one.end();
+  });
+
+  test('tells what a visitor has read, and a visitor that an agent is there', async () => {
+    const own = await here.workspace();
+    const { id, token, say } = await talk(own);
+    const visitor = await openVisitor(here.url, token);
+    await say('hello');
+    const agent = await openAgent(there.url, own.tenantId, own.jwt);
+    await expect
+      .poll(() => visitor.frames.filter(({ type }) => type === 'presence'), { timeout: 5_000 })
+      .toEqual([{ type: 'presence', agentOnline: true }]);
+    visitor.send({ type: 'read', seq: 5 });
+    await expect
+      .poll(() => agent.frames.filter(({ type }) => type === 'read'))
+      .toEqual([{ type: 'read', conversationId: id, who: 'visitor', seq: 1 }]);
+    agent.send({ type: 'presence', presence: 'away' });
+    await expect
+      .poll(() => visitor.frames.filter(({ type }) => type === 'presence').at(-1))
+      .toEqual({ type: 'presence', agentOnline: false });
+    const { data } = await own.session.call('listChatAgents', { params: { tenantId: own.tenantId } });
+    expect(data).toMatchObject([{ email: own.email, presence: 'away', openConversations: 0 }]);
+    for (const one of [visitor, agent]) one.end();
+  });
+
+  test('names in its sync what changed while no word of it was heard, and is a stream, too', async () => {
+    const own = await here.workspace();
+    const { id, say } = await talk(own);
+    const agent = await openAgent(here.url, own.tenantId, own.jwt);
+    const stream = await openStream(`${there.url}/tenants/${own.tenantId}/chat/events`, own.jwt);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
+    await expect.poll(() => stream.received.some(({ event }) => event === 'sync')).toBe(true);
+    await unheard(() => say('quiet', there));
+    await expect.poll(() => textsOf(agent), { timeout: 20_000 }).toEqual(['quiet']);
+    await expect
+      .poll(() => stream.received.flatMap(({ event, data }) => (event === 'message' ? [data['message']] : [])), {
+        timeout: 20_000,
+      })
+      .toMatchObject([{ content: 'quiet' }]);
+    agent.send({ type: 'hello' });
+    await expect
+      .poll(() => agent.frames.findLast(({ type }) => type === 'sync'))
+      .toMatchObject({ changed: [{ id, lastPosition: 1, status: 'open' }], complete: true });
+    agent.end();
+    stream.end();
+  });
+});
+
+describe('assignment', () => {
+  const open = (own: TestWorkspace, hub: TestHub, name: string) =>
+    hub.client(own.keys.chat as string).call('createChatConversation', { body: { name } });
+
+  test('by two processes at once gives nobody more than the capacity, and what waits to whoever comes', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, { capacity: 3 });
+    const agents = [await join(own), await join(own)];
+    const pages = [
+      await openAgent(here.url, own.tenantId, agents[0]?.token as string),
+      await openAgent(there.url, own.tenantId, agents[1]?.token as string),
+    ];
+    await expect
+      .poll(async () => {
+        const { data } = await own.session.call('listChatAgents', { params: { tenantId: own.tenantId } });
+        return data.filter(({ presence }) => presence === 'online').length;
+      })
+      .toBe(2);
+    await Promise.all(Array.from({ length: 12 }, (_, n) => open(own, n % 2 === 0 ? here : there, `c${n}`)));
+    const counts = async () => {
+      const assignees = await assigneesOf(own);
+      return [...agents.map(({ id }) => id), null].map((id) => assignees.filter((assignee) => assignee === id).length);
+    };
+    expect(await counts()).toEqual([3, 3, 6]);
+    await Promise.all([here.app.sweep(), there.app.sweep()]);
+    expect(await counts()).toEqual([3, 3, 6]);
+    await database.query(
+      `UPDATE chat_conversations SET status = 'resolved' WHERE tenant_id = $1 AND assigned_user_id = $2`,
+      [own.tenantId, agents[0]?.id],
+    );
+    await Promise.all([here.app.sweep(), there.app.sweep()]);
+    expect(await counts()).toEqual([3, 3, 3]);
+    const late = await join(own);
+    const page = await openAgent(there.url, own.tenantId, late.token);
+    await expect.poll(async () => (await counts())[2]).toBe(0);
+    for (const one of [...pages, page]) one.end();
+  });
+
+  test('ends when an agent is gone for good or for long, and goes to another', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, { capacity: 20 });
+    const leaver = await join(own);
+    const page = await openAgent(here.url, own.tenantId, leaver.token);
+    await expect
+      .poll(async () => (await own.session.call('listChatAgents', { params: { tenantId: own.tenantId } })).data)
+      .toMatchObject(
+        expect.arrayContaining([expect.objectContaining({ userId: leaver.id, presence: 'online' })]) as object[],
+      );
+    for (const name of ['a', 'b']) await open(own, here, name);
+    expect(await assigneesOf(own)).toEqual([leaver.id, leaver.id]);
+    page.end();
+    await database.query(`UPDATE chat_agents SET seen_at = now() - interval '5 minutes' WHERE user_id = $1`, [
+      leaver.id,
+    ]);
+    await database.query(
+      `UPDATE chat_conversations SET assigned_at = now() - interval '6 minutes' WHERE tenant_id = $1`,
+      [own.tenantId],
+    );
+    await here.app.sweep();
+    expect(await assigneesOf(own)).toEqual([null, null]);
+    const stayer = await openAgent(there.url, own.tenantId, own.jwt);
+    await expect.poll(async () => (await assigneesOf(own)).includes(null)).toBe(false);
+    const removed = await join(own);
+    await database.query('UPDATE chat_conversations SET assigned_user_id = $2 WHERE tenant_id = $1', [
+      own.tenantId,
+      removed.id,
+    ]);
+    await database.query(`INSERT INTO chat_agents (id, tenant_id, user_id) VALUES (gen_random_uuid(), $1, $2)`, [
+      own.tenantId,
+      removed.id,
+    ]);
+    await own.session.call('removeMember', { params: { tenantId: own.tenantId, userId: removed.id } });
+    await expect.poll(async () => (await assigneesOf(own)).includes(removed.id)).toBe(false);
+    expect(new Set(await assigneesOf(own)).size).toBe(1);
+    stayer.end();
+  });
+
+  test('leaves what was given to somebody who was not there with them', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, { enabled: false });
+    const { id } = await open(own, here, 'kept');
+    const agent = await join(own);
+    await database.query(
+      `INSERT INTO chat_agents (id, tenant_id, user_id, seen_at) VALUES (gen_random_uuid(), $1, $2, now() - interval '1 day')`,
+      [own.tenantId, agent.id],
+    );
+    await database.query('UPDATE chat_conversations SET assigned_user_id = $2, assigned_at = now() WHERE id = $1', [
+      id,
+      agent.id,
+    ]);
+    await here.app.sweep();
+    expect(await assigneesOf(own)).toEqual([agent.id]);
+  });
+
+  test('waits for a snoozed conversation until it wakes, of which agents hear', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, {});
+    const { id } = await open(own, here, 'resting');
+    await database.query(`UPDATE chat_conversations SET snoozed_until = now() + interval '1 hour' WHERE id = $1`, [id]);
+    const agent = await openAgent(here.url, own.tenantId, own.jwt);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
+    await here.app.sweep();
+    expect(await assigneesOf(own)).toEqual([null]);
+    await database.query(`UPDATE chat_conversations SET snoozed_until = now() - interval '1 second' WHERE id = $1`, [
+      id,
+    ]);
+    await here.app.sweep();
+    await expect
+      .poll(() => agent.frames.findLast(({ type }) => type === 'conversation'))
+      .toMatchObject({ conversation: { id, status: 'open', snoozedUntil: null } });
+    expect(await assigneesOf(own)).toHaveLength(1);
+    expect(await assigneesOf(own)).not.toContain(null);
+    agent.end();
+  });
+});
