@@ -1126,7 +1126,7 @@ export interface InboxCounts {
 export interface InboxHit {
   message: InboxMessage;
   conversationName: string;
-  /** Places of the words in `message.content`, in UTF-16 units, as programs slice texts */
+  /** Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts */
   highlights: {
     start: number;
     end: number;
