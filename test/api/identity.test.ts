@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
-import { contains } from '../../hub/platform/http/auth.ts';
+import { contains } from '../../hub/platform/http/client-address.ts';
 import { productPermissions, products } from '../../shared/contract/define.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';

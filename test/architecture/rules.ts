@@ -252,7 +252,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/demo',
     from: 'hub/demo/**',
-    allowed: ['shared/**', 'hub/demo/**', node],
+    allowed: ['shared/**', 'hub/demo/**', 'playwright-core', node],
     forbids: { from: 'hub/demo/main.ts', target: 'hub/app.ts' },
   },
   {

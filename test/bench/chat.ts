@@ -7,7 +7,9 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { beginVisitors, makeConversations } from '../fixtures/live-chat.ts';
+import { measureLists } from './chat-lists.ts';
 import type { PagesOrder, PagesReport } from './chat-pages.ts';
+import { measureDeliveries } from './chat-webhooks.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { readParts } from './parts.ts';
@@ -18,6 +20,8 @@ const parts = {
   memory: 'what a visitor who is connected takes up',
   return: 'until 1,000 visitors whose connections were cut at once are whole again',
   agents: 'one message to 50 agents',
+  lists: 'lists, counts and searches over a million messages (takes minutes)',
+  deliveries: 'webhook deliveries a second, and how soon, while a receiver hangs',
 };
 const posts = 500;
 const settleMs = 6_000;
@@ -75,6 +79,9 @@ export async function benchChat(args: string[]): Promise<void> {
   const wanted = readParts('chat', args, parts);
   if (wanted === null) return;
   const has = (part: keyof typeof parts) => wanted.parts.has(part);
+  if (has('deliveries')) printTable('Webhook deliveries', await measureDeliveries());
+  if (has('lists')) printTable('The inbox over a million messages, one request after the other', await measureLists());
+  if (![...wanted.parts].some((part) => !['deliveries', 'lists'].includes(part))) return;
   await using hub = await startBenchHub({ SIGN_UP: 'open' }, { isInspected: true });
   await using pages = startPages();
   const database = new PgClient({ connectionString: readPostgresUrl(hub.home) ?? '' });

@@ -1,13 +1,12 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { parseCookie } from 'cookie';
-import ipaddr from 'ipaddr.js';
-import { all as proxyAddresses } from 'proxy-addr';
 import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
 import { entitlementOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
+import { contains } from './client-address.ts';
+import { equals } from './constant-time.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 
@@ -297,33 +296,3 @@ export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): voi
 
 export const cookieOf = (request: IncomingMessage, name: string): string | null =>
   parseCookie(request.headers.cookie ?? '')[name] || null;
-
-/** Whether an address lies in a CIDR block, or is the address that the block names. */
-export function contains(block: string, address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  const parsed = ipaddr.process(address);
-  const [range, bits] = rangeOf(block);
-  if (range.kind() !== parsed.kind()) return false;
-  return parsed.match(range as ipaddr.IPv6, bits);
-}
-
-/** A block as its first address and its length; one of IPv4 addresses in IPv6's spelling counts as theirs, as such an address does. */
-function rangeOf(block: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
-  const [range, bits] = block.includes('/') ? ipaddr.parseCIDR(block) : ([ipaddr.parse(block), null] as const);
-  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress() && (bits ?? 128) >= 96)
-    return [range.toIPv4Address(), (bits ?? 128) - 96];
-  return [range, bits ?? (range.kind() === 'ipv4' ? 32 : 128)];
-}
-
-/** The caller's address: that of the connection, or what trusted proxies say of it, nearest first, as far as they name addresses. */
-export function clientAddress(request: IncomingMessage, trustedProxies: readonly string[]): string {
-  const isTrusted = (address: string) => trustedProxies.some((proxy) => contains(proxy, address));
-  const address = proxyAddresses(request, isTrusted).findLast((part) => ipaddr.isValid(part));
-  return address === undefined ? (request.socket.remoteAddress ?? '') : ipaddr.process(address).toString();
-}
-
-/** Compares secrets in a time that tells nothing of them. */
-export function equals(left: string, right: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
-}

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import express from 'express';
-import { equals } from './auth.ts';
 import type { Authenticator } from './auth.ts';
+import { equals } from './constant-time.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { pageStyle } from './page-layout.ts';
 import { servePages } from './page.ts';

@@ -1,10 +1,8 @@
-import type { Presence } from '../../../shared/contract/chat/agent-shapes.ts';
 import type { ChatSettings } from '../../../shared/contract/chat/settings.ts';
 import type { ConversationStatus, Priority, SenderType } from '../../../shared/contract/chat/shapes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import {
   bigint,
-  boolean,
   customType,
   index,
   integer,
@@ -15,16 +13,7 @@ import {
   uniqueIndex,
   uuid,
 } from '../../platform/db/orm.ts';
-import {
-  bytea,
-  createdAt,
-  hotTenantId,
-  instant,
-  jsonb,
-  policies,
-  tenantId,
-  updatedAt,
-} from '../../platform/db/tenancy.ts';
+import { createdAt, hotTenantId, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 
 /** A transaction's id, which tells whether a snapshot sees what it wrote. */
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
@@ -183,185 +172,6 @@ export const chatMessages = pgTable(
       .on(table.conversationId, table.senderType, table.senderId, table.clientId)
       .where(sql`${table.clientId} IS NOT NULL`),
     index('chat_messages_words').using('gin', table.words),
-    ...policies(),
-  ],
-);
-
-/** Links to the hosted page, each of which opens one conversation; only the SHA-256 of a token is kept. */
-export const chatLinks = pgTable(
-  'chat_links',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    conversationId: uuid('conversation_id')
-      .notNull()
-      .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    visitorId: uuid('visitor_id')
-      .notNull()
-      .references(() => chatVisitors.id, { onDelete: 'cascade' }),
-    tokenHash: bytea('token_hash').notNull(),
-    expiresAt: instant('expires_at').notNull(),
-    createdAt: createdAt(),
-  },
-  (table) => [
-    unique('chat_links_token').on(table.tokenHash),
-    index('chat_links_expiry').on(table.expiresAt),
-    index('chat_links_conversation').on(table.conversationId),
-    index('chat_links_visitor').on(table.visitorId),
-    ...policies(),
-  ],
-);
-
-/** Sessions of visitors, each in one conversation; only the SHA-256 of a token is kept. */
-export const chatSessions = pgTable(
-  'chat_sessions',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    conversationId: uuid('conversation_id')
-      .notNull()
-      .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    visitorId: uuid('visitor_id')
-      .notNull()
-      .references(() => chatVisitors.id, { onDelete: 'cascade' }),
-    tokenHash: bytea('token_hash').notNull(),
-    expiresAt: instant('expires_at').notNull(),
-    createdAt: createdAt(),
-  },
-  (table) => [
-    unique('chat_sessions_token').on(table.tokenHash),
-    index('chat_sessions_expiry').on(table.expiresAt),
-    index('chat_sessions_conversation').on(table.conversationId),
-    index('chat_sessions_visitor').on(table.visitorId),
-    ...policies(),
-  ],
-);
-
-/** Files of conversations; one that no message names yet is removed after a day. */
-export const chatFiles = pgTable(
-  'chat_files',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    conversationId: uuid('conversation_id')
-      .notNull()
-      .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    messageId: uuid('message_id').references(() => chatMessages.id, { onDelete: 'cascade' }),
-    /** `visitor:<id>` or `user:<id>`: only who sent it may put it into a message. */
-    sentBy: text('sent_by').notNull(),
-    /** Among those of its message. */
-    position: integer('position').notNull().default(0),
-    name: text('name').notNull(),
-    contentType: text('content_type').notNull(),
-    bytes: integer('bytes').notNull(),
-    /** Where its bytes lie. */
-    blobKey: text('blob_key').notNull(),
-    createdAt: createdAt(),
-  },
-  (table) => [
-    index('chat_files_message').on(table.messageId, table.position),
-    index('chat_files_conversation').on(table.conversationId),
-    index('chat_files_loose')
-      .on(table.createdAt)
-      .where(sql`${table.messageId} IS NULL`),
-    index('chat_files_tenant').on(table.tenantId, table.id),
-    index('chat_files_room').on(table.tenantId, table.bytes),
-    ...policies(),
-  ],
-);
-
-/**
- * Bytes that no file names: noted before they are written, until their file is, and by a trigger when a file goes, with whatever it goes.
- * They are removed once `remove_at` is over, also those of workspaces that are gone.
- */
-export const chatUnusedBlobs = pgTable(
-  'chat_unused_blobs',
-  {
-    blobKey: text('blob_key').primaryKey(),
-    tenantId: hotTenantId(),
-    removeAt: instant('remove_at').notNull(),
-  },
-  (table) => [index('chat_unused_blobs_due').on(table.removeAt), ...policies()],
-);
-
-/** How a closing of a conversation was for its visitor. */
-export const chatRatings = pgTable(
-  'chat_ratings',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    conversationId: uuid('conversation_id')
-      .notNull()
-      .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    closing: integer('closing').notNull(),
-    score: integer('score').notNull(),
-    comment: text('comment').notNull(),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-  },
-  (table) => [
-    unique('chat_ratings_closing').on(table.conversationId, table.closing),
-    index('chat_ratings_tenant').on(table.tenantId, table.id),
-    ...policies(),
-  ],
-);
-
-export const chatCannedReplies = pgTable(
-  'chat_canned_replies',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    shortcut: text('shortcut').notNull(),
-    content: text('content').notNull(),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-  },
-  (table) => [
-    unique('chat_canned_replies_shortcut').on(table.tenantId, table.shortcut),
-    index('chat_canned_replies_tenant').on(table.tenantId, table.id),
-    ...policies(),
-  ],
-);
-
-/** What agents have begun to write; one each in a conversation. */
-export const chatDrafts = pgTable(
-  'chat_drafts',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    conversationId: uuid('conversation_id')
-      .notNull()
-      .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    userId: uuid('user_id').notNull(),
-    content: text('content').notNull(),
-    private: boolean('private').notNull(),
-    updatedAt: updatedAt(),
-  },
-  (table) => [
-    unique('chat_drafts_user').on(table.conversationId, table.userId),
-    index('chat_drafts_tenant').on(table.tenantId, table.userId),
-    ...policies(),
-  ],
-);
-
-/** Who of a workspace takes conversations. Its row is locked by whoever assigns. */
-export const chatAgents = pgTable(
-  'chat_agents',
-  {
-    id: uuid('id').primaryKey(),
-    tenantId: tenantId(),
-    userId: uuid('user_id').notNull(),
-    presence: text('presence').$type<Presence>().notNull().default('online'),
-    /** When a live connection of theirs was seen last; every process says so of its own. */
-    seenAt: instant('seen_at'),
-    /** When they got a conversation last. */
-    assignedAt: instant('assigned_at'),
-    createdAt: createdAt(),
-    updatedAt: updatedAt(),
-  },
-  (table) => [
-    unique('chat_agents_user').on(table.tenantId, table.userId),
-    index('chat_agents_seen').on(table.seenAt),
     ...policies(),
   ],
 );
