@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { lockFile } from './lock-file.ts';
@@ -102,7 +103,7 @@ export class DataFolder {
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     throw new CompanionError(
-      `${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: ${issue?.message ?? 'not JSON'}; mend it, or remove it to switch everything off.`,
+      `${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: it ${issue === undefined ? 'is not valid' : problemOf(issue)}; mend it, or remove it to switch everything off.`,
     );
   }
 
