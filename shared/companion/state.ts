@@ -82,6 +82,10 @@ export const historyEntry = z.object({
 });
 export type HistoryEntry = z.output<typeof historyEntry>;
 
+/** What a companion keeps of its owner's word: what they allow, and the pairing. */
+export const ownFiles = ['settings', 'identity'] as const;
+export type OwnFile = (typeof ownFiles)[number];
+
 /** Where the device secret lies. */
 export const secretPlaces = ['file', 'key_store'] as const;
 
@@ -107,6 +111,10 @@ export const companionState = z.object({
   }),
   /** Why it does not work, although it is paired: the hub revoked this machine, the secret can't be read. */
   problem: z.string().nullable(),
+  /** Files of the data folder that can't be read; `setAside` begins them anew. */
+  broken: z
+    .array(z.object({ file: z.enum(ownFiles), path: z.string(), detail: z.string().describe('Why, as a sentence') }))
+    .default([]),
   running: z.array(z.object({ id: z.string(), type: z.string(), summary: z.string(), startedAt: timestamp })),
   prompts: z.array(prompt),
   settings: settingsSchema(() => true),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,3 +146,23 @@ test('a broken settings file is told of, and refuses everything', async () => {
   expect(state?.powers.filter(({ isAllowed }) => isAllowed)).toEqual([]);
   await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('mend it, or remove it');
 });
+
+test.each([
+  ['settings', '{"paused":"perhaps"}'],
+  ['identity', '{"nodeId":'],
+] as const)(
+  'a broken file of %s is set aside when its owner says so, kept beside, and never one that is whole',
+  async (file, text) => {
+    await startSupervisor();
+    const path = join(data.path, `${file}.json`);
+    await expect(askCompanion(data, 'setAside', { file })).rejects.toThrow('Nothing is wrong');
+    writeFileSync(path, text);
+    expect((await askCompanion(data, 'state', {}))?.broken).toMatchObject([{ file, path }]);
+    expect(await askCompanion(data, 'setAside', { file })).toMatchObject({ broken: [], paired: null });
+    expect(existsSync(path)).toBe(false);
+    const [aside = ''] = readdirSync(data.path).filter((name) => name.startsWith(`${file}.json.broken-`));
+    expect(readFileSync(join(data.path, aside), 'utf8')).toBe(text);
+    await askCompanion(data, 'change', { change: 'pause' });
+    expect(readFileSync(data.audit, 'utf8')).toContain(aside);
+  },
+);
