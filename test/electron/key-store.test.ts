@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -43,9 +45,20 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
       await using again = await startApp(desktop, { dataFolder: app.dataFolder });
       await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
 
+      // A terminal without a screen asks the app, which has both secret and screen.
+      const doctor = async () => {
+        const { DISPLAY: _screen, ...env } = desktop.env;
+        const words = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
+        const said = await promisify(execFile)(process.execPath, words, { env }).catch((error: unknown) => error);
+        const checks = JSON.parse((said as { stdout: string }).stdout) as { check: string; state: string }[];
+        return Object.fromEntries(checks.map(({ check, state }) => [check, state]));
+      };
+      expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
+
       // Whoever uninstalls it has it leave the hub, also while it does not run.
       const nodeId = (await again.companion())?.paired?.nodeId as string;
       await again.kill();
+      await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
       expect(await again.again('--unpair')).toBe(0);
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);
