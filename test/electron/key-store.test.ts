@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
+import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startApp } from './app.ts';
@@ -55,11 +55,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
       };
       expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
 
-      // Whoever uninstalls it has it leave the hub, also while it does not run.
+      // Whoever uninstalls it has it leave the hub, also while it does not run, and from a terminal without a screen.
       const nodeId = (await again.companion())?.paired?.nodeId as string;
       await again.kill();
       await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
-      expect(await again.again('--unpair')).toBe(0);
+      const { DISPLAY: _none, ...env } = desktop.env;
+      const words = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
+      const { stdout } = await promisify(execFile)(electronPath as string, words, { env, timeout: 60_000 });
+      expect(stdout).toContain('It knows.');
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);
     },
