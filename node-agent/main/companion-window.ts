@@ -100,7 +100,7 @@ export class CompanionWindow {
 
   /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
   send(event: WindowEvent): void {
-    if (event.event === 'state' && !this.#window.isDestroyed() && !this.#window.isVisible()) this.#unseen = event;
+    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#unseen = event;
     else this.#send(event);
   }
 

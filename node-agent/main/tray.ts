@@ -5,9 +5,6 @@ import { hasOwnerOnBus } from './session-bus.ts';
 /** What the tray shows at a glance. */
 export type TrayMark = 'connected' | 'waiting' | 'offline' | 'paused';
 
-/** Whoever waits for a word is connected. */
-const pictureOf = { connected: 'connected', waiting: 'connected', offline: 'offline', paused: 'paused' } as const;
-
 export interface TrayState {
   mark: TrayMark;
   /** One line: whether it is connected, paused, or what is wrong. */
@@ -70,5 +67,5 @@ export class CompanionTray {
 /** macOS colours a picture itself; elsewhere the bar is taken to be as dark as everything else. */
 function icon(folder: string, mark: TrayMark): Electron.NativeImage {
   const shade = process.platform === 'darwin' ? 'Template' : nativeTheme.shouldUseDarkColors ? '-dark' : '-light';
-  return nativeImage.createFromPath(join(folder, `${pictureOf[mark]}${shade}.png`));
+  return nativeImage.createFromPath(join(folder, `${mark}${shade}.png`));
 }

@@ -147,6 +147,16 @@ function shared<Value>(known: unknown, next: Value): Value {
   return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
 }
 
+/** What only asks whether this machine is there goes first where there is too much. */
+const isQuiet = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
+
+/** The newest so many, without the oldest quiet ones where that is enough. */
+function bounded(entries: HistoryEntry[]): HistoryEntry[] {
+  if (entries.length <= historyLimit) return entries;
+  const oldest = entries.findLastIndex(isQuiet);
+  return bounded(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
+}
+
 const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
 
 /** Newest first, each command once. */
@@ -156,8 +166,8 @@ function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry
   if (more.length === 1 && only !== undefined) {
     const others = known.filter(({ commandId }) => commandId !== only.commandId);
     const place = others.findIndex((entry) => !isNewer(entry, only));
-    return others.toSpliced(place === -1 ? others.length : place, 0, only).slice(0, historyLimit);
+    return bounded(others.toSpliced(place === -1 ? others.length : place, 0, only));
   }
   const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
-  return [...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, historyLimit);
+  return bounded([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
 }

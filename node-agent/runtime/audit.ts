@@ -19,6 +19,11 @@ const auditLine = z.object({
 export type AuditLine = z.output<typeof auditLine>;
 
 const maxBytes = 5 * 1024 * 1024;
+/** What only asks whether this machine is there may come every second: it has a log of its own, so that it pushes nothing else out. */
+const quietTypes = new Set(['node.ping']);
+const maxQuietBytes = 256 * 1024;
+/** Of the lines that are read, these at most are quiet ones where there are others. */
+const quietShare = 0.2;
 const maxSummaryLength = 300;
 
 /** Fields that may hold a secret or a person's text: only their length is noted. */
@@ -53,9 +58,12 @@ export class AuditLog {
   }
 
   append(line: AuditLine): void {
-    if (existsSync(this.#path) && statSync(this.#path).size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
+    const isQuiet = quietTypes.has(line.type) && line.outcome === 'succeeded';
+    const path = isQuiet ? this.#quietPath : this.#path;
+    const most = isQuiet ? maxQuietBytes : maxBytes;
+    if (existsSync(path) && statSync(path).size > most) renameSync(path, `${path}.1`);
     // A line that a crash cut off must not swallow this one.
-    appendFileSync(this.#path, `${endsWhole(this.#path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
+    appendFileSync(path, `${endsWhole(path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
   /** Notes what the owner did; never in the way of it. */
@@ -79,16 +87,31 @@ export class AuditLog {
 
   /** The newest lines, oldest of them first; reads no more of the files than it takes. */
   read(limit: number): AuditLine[] {
-    const found: AuditLine[] = [];
-    for (const path of [this.#path, `${this.#path}.1`])
-      for (const text of linesFromEnd(path)) {
-        // A line that a crash cut off, or that somebody else wrote, is no line.
-        const line = parseLine(text);
-        if (line !== null) found.push(line);
-        if (found.length === limit) return found.toReversed();
-      }
-    return found.toReversed();
+    const lines = newest(this.#path, limit);
+    const quiet = newest(this.#quietPath, limit);
+    const room = Math.max(limit - lines.length, Math.floor(limit * quietShare));
+    return [...lines, ...quiet.slice(0, room)]
+      .toSorted((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
+      .slice(0, limit)
+      .toReversed();
   }
+
+  get #quietPath(): string {
+    return `${this.#path}.quiet`;
+  }
+}
+
+/** The newest lines of a log, the newest first. */
+function newest(log: string, limit: number): AuditLine[] {
+  const found: AuditLine[] = [];
+  for (const path of [log, `${log}.1`])
+    for (const text of linesFromEnd(path)) {
+      // A line that a crash cut off, or that somebody else wrote, is no line.
+      const line = parseLine(text);
+      if (line !== null) found.push(line);
+      if (found.length === limit) return found;
+    }
+  return found;
 }
 
 const pieceBytes = 64 * 1024;

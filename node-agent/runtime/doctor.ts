@@ -83,8 +83,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   else if (settings.sharedFolders.length > 0) add('shared folder', 'fail', describePermission(permissions.files));
   for (const power of ['screen', 'camera', 'audio', 'browser'] as const) {
     const isWanted = isAllowed(settings, power, Date.now());
-    const { state } = permissions[power];
-    const isMissing = state === 'missing' || state === 'denied';
+    const { state: answer } = permissions[power];
+    const isMissing = answer === 'missing' || answer === 'denied';
     add(power, isMissing ? (isWanted ? 'fail' : 'warn') : 'ok', describePermission(permissions[power]));
   }
   const ffmpeg = findTool('ffmpeg');

@@ -138,6 +138,16 @@ test('a client that sends rubbish, too much, or nothing at all is cut off, and t
   expect((await client.call('state', {})).pid).toBe(process.pid);
 });
 
+test('one that has too many connections says so, and nobody takes it for another program', async () => {
+  await startSupervisor();
+  const held: ControlClient[] = [];
+  const openMany = async () => {
+    while (held.length < 100) held.push((await ControlClient.open(data)) as ControlClient);
+  };
+  await expect(openMany()).rejects.toThrow('too many connections');
+  for (const client of held) client[Symbol.dispose]();
+});
+
 test('a broken settings file is told of, and refuses everything', async () => {
   await startSupervisor();
   writeFileSync(join(data.path, 'settings.json'), '{"paused":"perhaps"}');
