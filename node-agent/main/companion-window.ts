@@ -54,10 +54,10 @@ export class CompanionWindow {
       else this.#window.minimize();
     });
     // What happened while nobody could see it; and nothing calls for attention any more.
-    this.#window.on('show', () => this.#sendUnseen());
-    this.#window.on('restore', () => this.#sendUnseen());
+    this.#window.on('show', () => this.#cameBack());
+    this.#window.on('restore', () => this.#cameBack());
     this.#window.on('focus', () => {
-      this.#sendUnseen();
+      this.#cameBack();
       this.#window.flashFrame(false);
     });
     this.#window.on('page-title-updated', (event) => event.preventDefault());
@@ -102,6 +102,11 @@ export class CompanionWindow {
   send(event: WindowEvent): void {
     if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#unseen = event;
     else this.#send(event);
+  }
+
+  #cameBack(): void {
+    this.#send({ event: 'shown' });
+    this.#sendUnseen();
   }
 
   #sendUnseen(): void {

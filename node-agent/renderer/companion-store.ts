@@ -34,6 +34,8 @@ export interface WindowData {
   results: readonly TestResult[];
   /** Why the companion can't be reached. */
   unreachable: string | null;
+  /** How often the window came back to where it is seen. */
+  timesShown: number;
 }
 
 const historyLimit = 1_000;
@@ -44,7 +46,7 @@ const longestRetryMs = 5_000;
 export class CompanionStore {
   readonly #bridge: CompanionBridge;
   readonly #listeners = new Set<() => void>();
-  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null };
+  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null, timesShown: 0 };
   #retry: ReturnType<typeof setTimeout> | undefined;
   #retryMs = firstRetryMs;
   #isConnecting = false;
@@ -114,6 +116,7 @@ export class CompanionStore {
   #hear(event: WindowEvent): void {
     if (event.event === 'state') this.setState(event.state);
     else if (event.event === 'command') this.#set({ history: withEntries(this.#data.history ?? [], [event.entry]) });
+    else if (event.event === 'shown') this.#set({ timesShown: this.#data.timesShown + 1 });
     else if (event.event === 'test') {
       const others = this.#data.results.filter(({ part }) => part !== event.result.part);
       this.#set({ results: [...others, event.result] });
