@@ -52,9 +52,12 @@ function withoutCredentials(text: string): string {
 /** The owner's log of every command: lines of JSON, of which two files are kept. */
 export class AuditLog {
   readonly #path: string;
+  readonly #onNote: (line: AuditLine) => void;
 
-  constructor(path: string) {
+  /** @param onNote hears what was noted of the owner's doings. */
+  constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
     this.#path = path;
+    this.#onNote = onNote;
   }
 
   append(line: AuditLine): void {
@@ -68,21 +71,23 @@ export class AuditLog {
 
   /** Notes what the owner did; never in the way of it. */
   note(type: 'owner.change' | 'owner.answer', summary: string): void {
+    const line: AuditLine = {
+      time: new Date().toISOString(),
+      commandId: randomUUID(),
+      type,
+      summary: summary.slice(0, maxSummaryLength),
+      approvedBy: null,
+      outcome: 'done',
+      message: null,
+      durationMs: 0,
+      began: true,
+    };
     try {
-      this.append({
-        time: new Date().toISOString(),
-        commandId: randomUUID(),
-        type,
-        summary: summary.slice(0, maxSummaryLength),
-        approvedBy: null,
-        outcome: 'done',
-        message: null,
-        durationMs: 0,
-        began: true,
-      });
+      this.append(line);
     } catch {
       // A disk that is full loses the note, not the change.
     }
+    this.#onNote(line);
   }
 
   /** The newest lines, oldest of them first; reads no more of the files than it takes. */

@@ -31,6 +31,8 @@ export interface CompanionOptions {
   onChange?: () => void;
   prompts?: Prompts;
   pictures?: PictureKeeper;
+  /** The owner's log, where others write into it as well. */
+  audit?: AuditLog;
   /** The app around this runtime. */
   host?: HostPort | null;
   /** The one browser of the data folder's profile; a session of its own when left out. */
@@ -134,7 +136,7 @@ export class Companion {
     this.#dispatcher = new Dispatcher({
       folder,
       journal: this.#journal,
-      audit: new AuditLog(folder.audit),
+      audit: options.audit ?? new AuditLog(folder.audit),
       nodeId: identity.nodeId,
       guard: this.#guard,
       host: options.host ?? null,

@@ -23,7 +23,7 @@ import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
-import { refusalOf } from './owner-word.ts';
+import { answerWords, refusalOf } from './owner-word.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -251,7 +251,7 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
-        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answer}: ${words}`),
+        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`),
       });
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();

@@ -20,6 +20,15 @@ import type { Prompts } from './prompts.ts';
 
 const halfAnHourMs = 30 * 60_000;
 
+/** An answer as the owner's log has it. */
+export const answerWords: Record<PromptAnswer, string> = {
+  deny: 'denied',
+  once: 'allowed once',
+  '30_minutes': 'allowed for 30 minutes',
+  always: 'always allowed',
+  never: 'never allowed',
+};
+
 interface AskedCommand {
   commandId: string;
   input: z.output<typeof systemRun.input>;

@@ -69,7 +69,7 @@ export class Supervisor {
     this.#options = options;
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
-    this.#audit = new AuditLog(folder.audit);
+    this.#audit = new AuditLog(folder.audit, (line) => this.#tellCommand(line));
     this.#browser = new BrowserSession(folder.browserProfile);
     this.#pictures = new SentPictures(folder.pictures);
     this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
@@ -121,6 +121,7 @@ export class Supervisor {
         browser: this.#browser,
         prompts: this.#prompts,
         pictures: this.#pictures,
+        audit: this.#audit,
         onChange: () => this.#changed(),
         onCommand: (line) => this.#tellCommand(line),
         ...(channel === undefined ? {} : { channel }),
@@ -172,7 +173,7 @@ export class Supervisor {
         return { contentType: kept.contentType, base64: kept.bytes.toString('base64') };
       },
       change: async (change) => {
-        changeSettings(folder, change);
+        changeSettings(folder, change, Date.now(), this.#audit);
         if (change.change === 'keep_pictures' && !change.keep) this.#pictures.clear();
         this.#companion?.settingsChanged();
         this.#changed();

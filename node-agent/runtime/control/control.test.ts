@@ -138,6 +138,19 @@ test('a client that sends rubbish, too much, or nothing at all is cut off, and t
   expect((await client.call('state', {})).pid).toBe(process.pid);
 });
 
+test('what its owner does is heard of by whoever listens, once, and not where it changes nothing', async () => {
+  await startSupervisor();
+  using watching = (await ControlClient.open(data)) as ControlClient;
+  const heard: string[] = [];
+  await watching.subscribe((event) => {
+    if (event.event === 'command') heard.push(`${event.entry.type} ${event.entry.summary}`);
+  });
+  for (const change of ['pause', 'pause', 'resume'] as const) await askCompanion(data, 'change', { change });
+  await expect.poll(() => heard).toEqual(['owner.change pause', 'owner.change resume']);
+  const { entries } = await watching.call('history', {});
+  expect(entries.map(({ summary }) => summary)).toEqual(['resume', 'pause']);
+});
+
 test('one that has too many connections says so, and nobody takes it for another program', async () => {
   await startSupervisor();
   const held: ControlClient[] = [];
