@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { z } from 'zod';
+import { endReasons } from '../../shared/companion/state.ts';
 
 /** One command and what became of it, as the owner of the machine reads it. */
 const auditLine = z.object({
@@ -12,6 +13,8 @@ const auditLine = z.object({
   approvedBy: z.string().nullable(),
   outcome: z.string(),
   message: z.string().nullable(),
+  /** What the outcome does not tell; earlier versions did not note it. */
+  reason: z.enum(endReasons).nullable().optional().catch(null),
   durationMs: z.number(),
   /** Whether it had begun when it ended; earlier versions did not note it. */
   began: z.boolean().optional(),

@@ -78,6 +78,7 @@ export class Prompts {
           new CommandError(
             'denied_by_device',
             `The owner of this machine was asked, and did not answer within ${Math.round(waitMs / 1000)} s.`,
+            { reason: 'owner_did_not_answer' },
           ),
         ),
       waitMs,
