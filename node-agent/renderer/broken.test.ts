@@ -25,7 +25,7 @@ describe.skipIf(browser === null)('the window of a companion that does not work 
     const { page } = opened;
     const notice = page.getByRole('alert').filter({ hasText: "What you allow can't be read" });
     await notice.waitFor();
-    expect(await notice.textContent()).toContain(`${path} It is broken at paused`);
+    expect(await notice.textContent()).toContain(`${path}It is broken at paused`);
     await notice.getByRole('button').click();
     const dialog = page.getByRole('alertdialog', { name: 'Begin anew with everything off?' });
     await dialog.waitFor();

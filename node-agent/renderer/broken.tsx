@@ -41,10 +41,11 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
       <p>
         <code>
           <Line text={path} />
-        </code>{' '}
-        <Line text={detail} />
+        </code>
       </p>
-      <p>{meanwhile}</p>
+      <p>
+        <Line text={detail} /> {meanwhile}
+      </p>
       <Decision isOpen={isAsked} title={question} onClose={() => setAsked(false)}>
         <p>{after}</p>
         <p>The file stays beside its place, under a name that ends with the time.</p>
