@@ -32,3 +32,15 @@ export function visibleText(text: string, write: MarkWriter = bracketed): string
 export function visibleLine(text: string, write: MarkWriter = bracketed): string {
   return text.replaceAll(inLine, (run) => write(nameOf(run)));
 }
+
+const inJson = new RegExp(String.raw`[${marks}\u007F-\u009F]`, 'gu');
+const escaped = (character: string) =>
+  Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+/** A value as JSON that means the same to a program, and holds no character that misleads whoever reads it in a terminal. */
+export function visibleJson(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replaceAll(inJson, escaped);
+}

@@ -23,6 +23,10 @@ export type AppArguments = z.output<typeof appArguments>;
 export const readSecondStart = (said: unknown): AppArguments =>
   appArguments.safeParse(said).data ?? readArguments([], {});
 
+/** Whether root wants the window and did not say `--no-sandbox`, as the program in the path found; what opens none is let be. */
+export const isRefusedAsRoot = (words: readonly string[]): boolean =>
+  words.includes('--as-root') && !words.includes('--pause') && !words.includes('--unpair');
+
 /** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
 export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
   const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);

@@ -58,7 +58,7 @@ describe('a call of a page', () => {
   test('with params that are not declared is refused, and names the field', async () => {
     called.length = 0;
     expect(await route(ours, { method: 'app.setStartAtLogin', params: { on: 'yes' } })).toMatchObject({
-      error: { code: 'invalid_input', message: expect.stringContaining('on: ') as string },
+      error: { code: 'invalid_input', message: expect.stringContaining('on must be a boolean') as string },
     });
     expect(await route(ours, { method: 'app.quit', params: { now: true } })).toMatchObject({
       error: { code: 'invalid_input' },

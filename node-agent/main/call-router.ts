@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { windowMethods } from '../../shared/companion/app.ts';
 import type { WindowAnswer, WindowMethodName, WindowMethods } from '../../shared/companion/app.ts';
+import { describeIssue } from '../../shared/companion/issue-words.ts';
 
 /** Why a wish of the window was not carried out, in words for the person before it. */
 export class AppError extends Error {
@@ -48,10 +49,7 @@ export function createCallRouter({ handlers, isOurs, explain, onFault }: CallRou
     if (!Object.hasOwn(windowMethods, method)) return refused('not_found', 'The app knows no such call.');
     const name = method as WindowMethodName;
     const parsed = windowMethods[name].params.safeParse(params ?? {});
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      return refused('invalid_input', `${issue?.path.join('.') || 'The call'}: ${issue?.message ?? 'does not fit'}`);
-    }
+    if (!parsed.success) return refused('invalid_input', `${describeIssue(parsed.error, 'The call')}.`);
     try {
       const handler = handlers[name] as (params: unknown) => Promise<unknown>;
       return { result: windowMethods[name].result.parse((await handler(parsed.data)) ?? {}) };

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { app, globalShortcut, session } from 'electron';
 import type { AppState, PairingLink } from '../../shared/companion/app.ts';
+import { AuditLog } from '../runtime/audit.ts';
 import { ControlRefusal } from '../runtime/control/client.ts';
 import { CompanionError } from '../runtime/data-folder.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
+import { historyEntryOf } from '../runtime/history.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
 import type { AppArguments } from './app-arguments.ts';
 import { createCallHandlers } from './app-handlers.ts';
@@ -231,7 +233,11 @@ export class CompanionApp {
   /** The file counts, whoever reads it next. */
   #write(change: 'pause' | 'resume'): void {
     try {
-      changeSettings(this.#folder, { change });
+      // The companion finds it changed already, and so tells nobody.
+      const audit = new AuditLog(this.#folder.audit, (line) =>
+        this.#window.send({ event: 'command', entry: historyEntryOf(line, { has: () => false }) }),
+      );
+      changeSettings(this.#folder, { change }, Date.now(), audit);
     } catch (error) {
       this.#log.write(`could not ${change} in the file`, (error as Error).message);
     }

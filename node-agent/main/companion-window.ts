@@ -54,10 +54,10 @@ export class CompanionWindow {
       else this.#window.minimize();
     });
     // What happened while nobody could see it; and nothing calls for attention any more.
-    this.#window.on('show', () => this.#sendUnseen());
-    this.#window.on('restore', () => this.#sendUnseen());
+    this.#window.on('show', () => this.#cameBack());
+    this.#window.on('restore', () => this.#cameBack());
     this.#window.on('focus', () => {
-      this.#sendUnseen();
+      this.#cameBack();
       this.#window.flashFrame(false);
     });
     this.#window.on('page-title-updated', (event) => event.preventDefault());
@@ -100,8 +100,13 @@ export class CompanionWindow {
 
   /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
   send(event: WindowEvent): void {
-    if (event.event === 'state' && !this.#window.isDestroyed() && !this.#window.isVisible()) this.#unseen = event;
+    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#unseen = event;
     else this.#send(event);
+  }
+
+  #cameBack(): void {
+    this.#send({ event: 'shown' });
+    this.#sendUnseen();
   }
 
   #sendUnseen(): void {

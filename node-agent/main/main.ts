@@ -4,7 +4,7 @@ import { app, Menu } from 'electron';
 import { askCompanion } from '../runtime/control/client.ts';
 import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
-import { readArguments, readSecondStart } from './app-arguments.ts';
+import { isRefusedAsRoot, readArguments, readSecondStart } from './app-arguments.ts';
 import { AppLog } from './app-log.ts';
 import { commandWords, runCommandLine } from './command-line.ts';
 import { CompanionApp } from './companion-app.ts';
@@ -28,6 +28,14 @@ if (command !== null) await runCommandLine(command);
 if (process.argv.join(' ').length > maxWordsLength) {
   process.stderr.write(
     `outrigger-companion: more than ${maxWordsLength} characters on the command line are no start of this app.\n`,
+  );
+  process.exit(2);
+}
+
+// The window of a start as root would have no sandbox.
+if (isRefusedAsRoot(process.argv.slice(1))) {
+  process.stderr.write(
+    'outrigger-companion: as root the window has no sandbox, so it does not open: start it as the user whose machine this is. Commands work, such as: outrigger-companion status (--no-sandbox opens it all the same).\n',
   );
   process.exit(2);
 }

@@ -5,6 +5,7 @@ import type { HostOffer } from '../../shared/companion/host.ts';
 import type { CompanionProcess } from './companion-process.ts';
 import { answerHost } from './host-answers.ts';
 import type { HostHandlers } from './host-answers.ts';
+import { leash } from './process-leash.ts';
 import { readRuntimeLine } from './runtime-line.ts';
 
 interface RuntimeOptions {
@@ -26,6 +27,11 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const tell = (message: object) => child.postMessage(message);
   tell({ offer: options.offer, dataFolder: options.dataFolder });
+  let held: Disposable | undefined;
+  child.once('spawn', () => {
+    if (child.pid !== undefined) held = leash(child.pid);
+  });
+  child.once('exit', () => held?.[Symbol.dispose]());
   let reason = '';
   for (const output of [child.stdout, child.stderr])
     if (output !== null)

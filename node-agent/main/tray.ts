@@ -5,9 +5,6 @@ import { hasOwnerOnBus } from './session-bus.ts';
 /** What the tray shows at a glance. */
 export type TrayMark = 'connected' | 'waiting' | 'offline' | 'paused';
 
-/** Whoever waits for a word is connected. */
-const pictureOf = { connected: 'connected', waiting: 'connected', offline: 'offline', paused: 'paused' } as const;
-
 export interface TrayState {
   mark: TrayMark;
   /** One line: whether it is connected, paused, or what is wrong. */
@@ -67,8 +64,15 @@ export class CompanionTray {
   }
 }
 
-/** macOS colours a picture itself; elsewhere the bar is taken to be as dark as everything else. */
+/** macOS colours a picture itself, Windows says how dark its bar is; on Linux a bar is of any ground, whatever windows are. */
 function icon(folder: string, mark: TrayMark): Electron.NativeImage {
-  const shade = process.platform === 'darwin' ? 'Template' : nativeTheme.shouldUseDarkColors ? '-dark' : '-light';
-  return nativeImage.createFromPath(join(folder, `${pictureOf[mark]}${shade}.png`));
+  const shade =
+    process.platform === 'darwin'
+      ? 'Template'
+      : process.platform === 'linux'
+        ? '-any'
+        : nativeTheme.shouldUseDarkColors
+          ? '-dark'
+          : '-light';
+  return nativeImage.createFromPath(join(folder, `${mark}${shade}.png`));
 }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { app } from 'electron';
 import { askCompanion } from '../runtime/control/client.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
@@ -8,9 +9,25 @@ import { keyStoreName, seal, unseal } from './key-store.ts';
 
 const runningDeadlineMs = 30_000;
 
+const headless = '--ozone-platform=headless';
+
 /** Whether Electron can start so far that it can ask the key store; without a screen it ends instead. */
 export const hasScreen = () =>
-  process.platform !== 'linux' || process.env['DISPLAY'] !== undefined || process.env['WAYLAND_DISPLAY'] !== undefined;
+  process.platform !== 'linux' ||
+  process.argv.includes(headless) ||
+  process.env['DISPLAY'] !== undefined ||
+  process.env['WAYLAND_DISPLAY'] !== undefined;
+
+/** Has another process of the app do it that pretends to have a screen; false where that does not work either. */
+function leavesWithoutScreen(): Promise<boolean> {
+  const words = [...process.argv.slice(1), headless, '--disable-gpu'];
+  // Chromium complains of all that it does not find.
+  const other = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'ignore'], timeout: runningDeadlineMs });
+  return new Promise((done) => {
+    other.once('error', () => done(false));
+    other.once('exit', (code) => done(code === 0));
+  });
+}
 
 /** The key store alone, for a start that opens no window. */
 async function keyStoreHost(): Promise<HostPort | null> {
@@ -28,6 +45,8 @@ async function keyStoreHost(): Promise<HostPort | null> {
 /** Forgets the hub of a data folder, as whoever uninstalls the app wants it, says what became of it, and ends the process. An app that runs is asked to do it. */
 export async function leaveHub(folder: DataFolder): Promise<never> {
   try {
+    if (!hasScreen() && folder.readPairing()?.sealedSecret !== undefined && (await leavesWithoutScreen()))
+      process.exit(0);
     process.stdout.write(`${await forget(folder)}\n`);
     process.exit(0);
   } catch (error) {

@@ -77,7 +77,7 @@ function entriesOf(project: string, unpacked: string, version: string): Entry[] 
     // What the app goes by when it says how it is updated.
     { path: `${appFolder}/resources/package-type`, mode: 0o644, content: { bytes: Buffer.from('deb\n') } },
     { path: `${appFolder}/resources/apparmor-profile`, mode: 0o644, content: own('apparmor-profile') },
-    { path: `usr/bin/${name}`, mode: 0o777, content: { link: `../lib/${name}/${name}` } },
+    { path: `usr/bin/${name}`, mode: 0o755, content: own(`${name}.sh`) },
     { path: `usr/share/applications/${name}.desktop`, mode: 0o644, content: own(`${name}.desktop`) },
     ...readdirSync(join(icons, 'linux')).map((file): Entry => ({
       path: `usr/share/icons/hicolor/${file.replace('.png', '')}/apps/${name}.png`,

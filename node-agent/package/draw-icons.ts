@@ -8,9 +8,9 @@ const icons = fileURLToPath(new URL('../resources/icons/', import.meta.url));
 /** Up to this size the heavier drawing is clearer. */
 const smallUpTo = 32;
 
-const trayStates = ['connected', 'paused', 'offline'] as const;
+const trayStates = ['connected', 'waiting', 'paused', 'offline'] as const;
 /** Of the ground that a tray icon stands on comes its colour; macOS colours a template by itself. */
-const trayColours = { light: '#1d2a33', dark: '#ffffff', template: '#000000' } as const;
+const trayColours = { light: '#1d2a33', dark: '#ffffff', any: '#3f8fc4', template: '#000000' } as const;
 
 const read = (name: string) => readFileSync(`${icons}source/${name}.svg`, 'utf8');
 

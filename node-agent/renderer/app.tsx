@@ -1,9 +1,10 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { memo, useLayoutEffect, useState } from 'react';
-import type { Prompt } from '../../shared/companion/state.ts';
+import type { CompanionState, Prompt } from '../../shared/companion/state.ts';
 import { Away } from './away.tsx';
+import { BrokenFile } from './broken.tsx';
 import { useMedia, useSelected } from './companion-context.tsx';
-import { Line, Notice } from './controls.tsx';
+import { Button, Line, Notice } from './controls.tsx';
 import { ActivityIcon, CheckIcon, LinkIcon, Mark, OverviewIcon, PermissionsIcon, SettingsIcon } from './icons.tsx';
 import { CoveredContext } from './modal.tsx';
 import { inOwnersWords } from './outcome-words.ts';
@@ -41,22 +42,28 @@ const Page = memo(function Page({ name, isPaired, onShow }: PageProps) {
 });
 
 const none: readonly Prompt[] = [];
+const noneBroken: CompanionState['broken'] = [];
 
 /** The whole window. */
 export function App() {
   const hasSpoken = useSelected(({ state }) => state !== null);
   const isPaired = useSelected(({ state }) => state?.paired !== null);
   const problem = useSelected(({ state }) => state?.problem ?? null);
+  const broken = useSelected(({ state }) => state?.broken ?? noneBroken);
   const prompts = useSelected(({ state, unreachable }) => (unreachable === null ? state?.prompts : undefined) ?? none);
   const isAttached = useSelected(({ app }) => app?.runtime.state === 'attached');
   const [page, setPage] = useState<PageName>('overview');
+  // For as long as what is there does not work.
+  const [wantsPairing, setPairingAnew] = useState(false);
+  const isPairingAnew = wantsPairing && problem !== null;
+  const needsPairing = !isPaired || isPairingAnew;
   const isNarrow = useMedia('(max-width: 719px)');
   // Each page begins at its top, wherever the one before was left.
   useLayoutEffect(() => {
     window.scrollTo(0, 0);
   }, [page]);
   const pages = [
-    ['overview', isPaired ? 'Overview' : 'Pair', isPaired ? OverviewIcon : LinkIcon],
+    ['overview', needsPairing ? 'Pair' : 'Overview', needsPairing ? LinkIcon : OverviewIcon],
     ['activity', 'Activity', ActivityIcon],
     ['permissions', 'Permissions', PermissionsIcon],
     ['check', 'Check', CheckIcon],
@@ -96,8 +103,27 @@ export function App() {
                 Quitting the app does not stop it.
               </Notice>
             )}
-            {problem !== null && (
-              <Notice tone="bad" title="The companion does not work">
+            {broken.map((one) => (
+              <BrokenFile key={one.file} broken={one} />
+            ))}
+            {problem !== null && broken.length === 0 && (
+              <Notice
+                tone="bad"
+                title="The companion does not work"
+                end={
+                  isPaired &&
+                  !isPairingAnew && (
+                    <Button
+                      onClick={() => {
+                        setPairingAnew(true);
+                        setPage('overview');
+                      }}
+                    >
+                      Pair anew…
+                    </Button>
+                  )
+                }
+              >
                 <Line text={inOwnersWords(problem)} />
               </Notice>
             )}
@@ -109,9 +135,9 @@ export function App() {
                   value={name}
                   className="panel"
                   // What was typed there is still there for whoever looks at another page and comes back.
-                  keepMounted={name === 'permissions' || (name === 'overview' && !isPaired)}
+                  keepMounted={name === 'permissions' || (name === 'overview' && needsPairing)}
                 >
-                  <Page name={name} isPaired={isPaired} onShow={setPage} />
+                  <Page name={name} isPaired={!needsPairing} onShow={setPage} />
                 </Tabs.Panel>
               ))}
           </div>

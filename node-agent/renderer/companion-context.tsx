@@ -81,6 +81,7 @@ const guardMs = 700;
  */
 export function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
+  const timesShown = useSelected((data) => data.timesShown);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = () => {
@@ -96,7 +97,7 @@ export function useArmed(): boolean {
       window.removeEventListener('focus', wait);
       document.removeEventListener('visibilitychange', wait);
     };
-  }, []);
+  }, [timesShown]);
   return isArmed;
 }
 

@@ -34,6 +34,8 @@ export interface WindowData {
   results: readonly TestResult[];
   /** Why the companion can't be reached. */
   unreachable: string | null;
+  /** How often the window came back to where it is seen. */
+  timesShown: number;
 }
 
 const historyLimit = 1_000;
@@ -44,7 +46,7 @@ const longestRetryMs = 5_000;
 export class CompanionStore {
   readonly #bridge: CompanionBridge;
   readonly #listeners = new Set<() => void>();
-  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null };
+  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null, timesShown: 0 };
   #retry: ReturnType<typeof setTimeout> | undefined;
   #retryMs = firstRetryMs;
   #isConnecting = false;
@@ -114,6 +116,7 @@ export class CompanionStore {
   #hear(event: WindowEvent): void {
     if (event.event === 'state') this.setState(event.state);
     else if (event.event === 'command') this.#set({ history: withEntries(this.#data.history ?? [], [event.entry]) });
+    else if (event.event === 'shown') this.#set({ timesShown: this.#data.timesShown + 1 });
     else if (event.event === 'test') {
       const others = this.#data.results.filter(({ part }) => part !== event.result.part);
       this.#set({ results: [...others, event.result] });
@@ -147,6 +150,16 @@ function shared<Value>(known: unknown, next: Value): Value {
   return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
 }
 
+/** What only asks whether this machine is there goes first where there is too much. */
+const isQuiet = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
+
+/** The newest so many, without the oldest quiet ones where that is enough. */
+function bounded(entries: HistoryEntry[]): HistoryEntry[] {
+  if (entries.length <= historyLimit) return entries;
+  const oldest = entries.findLastIndex(isQuiet);
+  return bounded(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
+}
+
 const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
 
 /** Newest first, each command once. */
@@ -156,8 +169,8 @@ function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry
   if (more.length === 1 && only !== undefined) {
     const others = known.filter(({ commandId }) => commandId !== only.commandId);
     const place = others.findIndex((entry) => !isNewer(entry, only));
-    return others.toSpliced(place === -1 ? others.length : place, 0, only).slice(0, historyLimit);
+    return bounded(others.toSpliced(place === -1 ? others.length : place, 0, only));
   }
   const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
-  return [...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)).slice(0, historyLimit);
+  return bounded([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
 }

@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../shared/companion/state.ts';
+import type { EndReason, HistoryEntry } from '../../shared/companion/state.ts';
 import type { Tone } from './words.ts';
 
 /** An entry of the history; one of before it was noted whether a command began does not say so. */
@@ -37,20 +37,19 @@ const endedWords: Record<string, readonly [words: string, tone: Tone]> = {
   timeout: ['Ended: took too long', 'bad'],
 };
 
-/** What the companion says where the code alone says less. */
-const messageWords: readonly (readonly [code: string, message: RegExp, words: string, tone: Tone])[] = [
-  ['denied_by_device', /was asked, and said no/, 'You said no', 'warning'],
-  ['denied_by_device', /was asked, and did not answer/, 'Refused: you did not answer in time', 'warning'],
-  ['denied_by_device', /nobody here can ask/, 'Refused: you could not be asked', 'warning'],
-  ['withdrawn', /^The companion was stopped/, 'Ended: the companion was stopped', 'plain'],
-];
+/** What is known besides the code. */
+const reasonWords: Record<EndReason, readonly [words: string, tone: Tone]> = {
+  owner_said_no: ['You said no', 'warning'],
+  owner_did_not_answer: ['Refused: you did not answer in time', 'warning'],
+  owner_not_asked: ['Refused: you could not be asked', 'warning'],
+  companion_stopped: ['Ended: the companion was stopped', 'plain'],
+};
 
-type Judged = Pick<PastEntry, 'outcome' | 'message' | 'began'>;
+type Judged = Pick<PastEntry, 'outcome' | 'reason' | 'began'>;
 
 /** What became of a command, in plain words, and how that is to look. */
-export function describeOutcome({ outcome, message, began }: Judged): readonly [words: string, tone: Tone] {
-  const said = messageWords.find(([code, pattern]) => code === outcome && pattern.test(message ?? ''));
-  if (said !== undefined) return [said[2], said[3]];
+export function describeOutcome({ outcome, reason, began }: Judged): readonly [words: string, tone: Tone] {
+  if (reason !== null) return reasonWords[reason];
   const words = began === true && Object.hasOwn(endedWords, outcome) ? endedWords : outcomeWords;
   return (Object.hasOwn(words, outcome) ? words[outcome] : undefined) ?? ['Failed', 'bad'];
 }

@@ -137,7 +137,12 @@ describe.skipIf(browser === null)('the window before a real companion (needs Chr
       await page.getByRole('tab', { name: 'Activity' }).click();
       await expect
         .poll(() => page.locator('.command-row').allTextContents())
-        .toEqual([expect.stringMatching(/^Run a programDone.*two words/)]);
+        .toEqual([
+          expect.stringMatching(/^Run a programDone.*two words/),
+          expect.stringMatching(/^You answered about a programallowed once: echo "two words"/),
+          expect.stringMatching(/^You changed a settingask true/),
+          expect.stringMatching(/^You changed a settingallow system/),
+        ]);
       await page.getByRole('button', { name: 'Pause', exact: true }).click();
       await expect.poll(status).toContain('Paused');
       expect((await client.call('state', {})).settings.paused).toBe(true);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { HistoryEntry } from '../../shared/companion/state.ts';
 import { CompanionStandIn, aPrompt, anEntry, pixel } from '../../test/fixtures/companion-stand-in.ts';
 import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { WindowHost } from '../../test/fixtures/companion-window.ts';
@@ -162,11 +163,16 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
   });
 
   test('tells the owner in words for them what became of a command, and what they did themselves', async () => {
-    const refused = (outcome: string, message: string, minutes: number) =>
-      anEntry({ type: 'system.run', outcome, message, began: false, time: minutesAgo(minutes) });
+    const refused = (outcome: string, message: string, minutes: number, reason: HistoryEntry['reason'] = null) =>
+      anEntry({ type: 'system.run', outcome, message, reason, began: false, time: minutesAgo(minutes) });
     companion.history = [
-      refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1),
-      refused('denied_by_device', 'The owner of this machine was asked, and did not answer within 120 s.', 2),
+      refused('denied_by_device', 'The owner of this machine was asked, and said no.', 1, 'owner_said_no'),
+      refused(
+        'denied_by_device',
+        'The owner of this machine was asked, and did not answer within 120 s.',
+        2,
+        'owner_did_not_answer',
+      ),
       refused('paused', 'The owner of this machine paused the companion.', 3),
       anEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
       anEntry({ type: 'system.run', outcome: 'paused', message: null, began: true, time: minutesAgo(5) }),

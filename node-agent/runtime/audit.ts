@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { z } from 'zod';
+import { endReasons } from '../../shared/companion/state.ts';
 
 /** One command and what became of it, as the owner of the machine reads it. */
 const auditLine = z.object({
@@ -12,6 +13,8 @@ const auditLine = z.object({
   approvedBy: z.string().nullable(),
   outcome: z.string(),
   message: z.string().nullable(),
+  /** What the outcome does not tell; earlier versions did not note it. */
+  reason: z.enum(endReasons).nullable().optional().catch(null),
   durationMs: z.number(),
   /** Whether it had begun when it ended; earlier versions did not note it. */
   began: z.boolean().optional(),
@@ -19,6 +22,11 @@ const auditLine = z.object({
 export type AuditLine = z.output<typeof auditLine>;
 
 const maxBytes = 5 * 1024 * 1024;
+/** What only asks whether this machine is there may come every second: it has a log of its own, so that it pushes nothing else out. */
+const quietTypes = new Set(['node.ping']);
+const maxQuietBytes = 256 * 1024;
+/** Of the lines that are read, these at most are quiet ones where there are others. */
+const quietShare = 0.2;
 const maxSummaryLength = 300;
 
 /** Fields that may hold a secret or a person's text: only their length is noted. */
@@ -47,48 +55,71 @@ function withoutCredentials(text: string): string {
 /** The owner's log of every command: lines of JSON, of which two files are kept. */
 export class AuditLog {
   readonly #path: string;
+  readonly #onNote: (line: AuditLine) => void;
 
-  constructor(path: string) {
+  /** @param onNote hears what was noted of the owner's doings. */
+  constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
     this.#path = path;
+    this.#onNote = onNote;
   }
 
   append(line: AuditLine): void {
-    if (existsSync(this.#path) && statSync(this.#path).size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
+    const isQuiet = quietTypes.has(line.type) && line.outcome === 'succeeded';
+    const path = isQuiet ? this.#quietPath : this.#path;
+    const most = isQuiet ? maxQuietBytes : maxBytes;
+    if (existsSync(path) && statSync(path).size > most) renameSync(path, `${path}.1`);
     // A line that a crash cut off must not swallow this one.
-    appendFileSync(this.#path, `${endsWhole(this.#path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
+    appendFileSync(path, `${endsWhole(path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
   /** Notes what the owner did; never in the way of it. */
   note(type: 'owner.change' | 'owner.answer', summary: string): void {
+    const line: AuditLine = {
+      time: new Date().toISOString(),
+      commandId: randomUUID(),
+      type,
+      summary: summary.slice(0, maxSummaryLength),
+      approvedBy: null,
+      outcome: 'done',
+      message: null,
+      durationMs: 0,
+      began: true,
+    };
     try {
-      this.append({
-        time: new Date().toISOString(),
-        commandId: randomUUID(),
-        type,
-        summary: summary.slice(0, maxSummaryLength),
-        approvedBy: null,
-        outcome: 'done',
-        message: null,
-        durationMs: 0,
-        began: true,
-      });
+      this.append(line);
     } catch {
       // A disk that is full loses the note, not the change.
     }
+    this.#onNote(line);
   }
 
   /** The newest lines, oldest of them first; reads no more of the files than it takes. */
   read(limit: number): AuditLine[] {
-    const found: AuditLine[] = [];
-    for (const path of [this.#path, `${this.#path}.1`])
-      for (const text of linesFromEnd(path)) {
-        // A line that a crash cut off, or that somebody else wrote, is no line.
-        const line = parseLine(text);
-        if (line !== null) found.push(line);
-        if (found.length === limit) return found.toReversed();
-      }
-    return found.toReversed();
+    const lines = newest(this.#path, limit);
+    const quiet = newest(this.#quietPath, limit);
+    const room = Math.max(limit - lines.length, Math.floor(limit * quietShare));
+    return [...lines, ...quiet.slice(0, room)]
+      .toSorted((one, other) => (one.time < other.time ? 1 : one.time > other.time ? -1 : 0))
+      .slice(0, limit)
+      .toReversed();
   }
+
+  get #quietPath(): string {
+    return `${this.#path}.quiet`;
+  }
+}
+
+/** The newest lines of a log, the newest first. */
+function newest(log: string, limit: number): AuditLine[] {
+  const found: AuditLine[] = [];
+  for (const path of [log, `${log}.1`])
+    for (const text of linesFromEnd(path)) {
+      // A line that a crash cut off, or that somebody else wrote, is no line.
+      const line = parseLine(text);
+      if (line !== null) found.push(line);
+      if (found.length === limit) return found;
+    }
+  return found;
 }
 
 const pieceBytes = 64 * 1024;

@@ -2,9 +2,9 @@
 import { Command, CommanderError } from 'commander';
 import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
-import { visibleLine } from '../../shared/visible-text.ts';
+import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
-import { change, json, makeContext } from './cli/context.ts';
+import { change, json, makeContext, usageExitCode } from './cli/context.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
@@ -88,7 +88,7 @@ program
     const onEvent = tellOnce((event) =>
       process.stderr.write(
         options.json === true
-          ? `${JSON.stringify({ time: new Date().toISOString(), ...event })}\n`
+          ? `${visibleJson({ time: new Date().toISOString(), ...event })}\n`
           : `${new Date().toTimeString().slice(0, 8)}  ${describeEvent(event)}\n`,
       ),
     );
@@ -143,7 +143,9 @@ program
   .action((options: { limit: string; json?: boolean }) => {
     const limit = Number(options.limit);
     if (!Number.isInteger(limit) || limit < 1)
-      throw new CompanionError(`--limit must be a whole number of at least 1 (it is "${options.limit}").`);
+      throw new CompanionError(`--limit must be a whole number of at least 1 (it is "${options.limit}").`, {
+        exitCode: usageExitCode,
+      });
     const lines = new AuditLog(dataFolder().audit).read(limit);
     const text = lines.map(
       (line) =>

@@ -6,7 +6,7 @@ import { spreadPeriod } from './backoff.ts';
 import type { BrowserSession } from './commands/browser/session.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { PictureKeeper, RunningCommand } from './dispatcher.ts';
+import type { RunningCommand } from './dispatcher.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion, describeDevice, FactReader } from './facts.ts';
 import { HeldCommands, maxHeld } from './held-commands.ts';
@@ -18,6 +18,7 @@ import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
+import type { PictureKeeper } from './sent-pictures.ts';
 
 export interface CompanionOptions {
   folder: DataFolder;
@@ -31,6 +32,8 @@ export interface CompanionOptions {
   onChange?: () => void;
   prompts?: Prompts;
   pictures?: PictureKeeper;
+  /** The owner's log, where others write into it as well. */
+  audit?: AuditLog;
   /** The app around this runtime. */
   host?: HostPort | null;
   /** The one browser of the data folder's profile; a session of its own when left out. */
@@ -134,7 +137,7 @@ export class Companion {
     this.#dispatcher = new Dispatcher({
       folder,
       journal: this.#journal,
-      audit: new AuditLog(folder.audit),
+      audit: options.audit ?? new AuditLog(folder.audit),
       nodeId: identity.nodeId,
       guard: this.#guard,
       host: options.host ?? null,
@@ -174,7 +177,7 @@ export class Companion {
       await Promise.all([this.#pollForever(), this.#beatForever()]);
     } finally {
       clearInterval(settings);
-      dispatcher.endAll('withdrawn', 'The companion was stopped.');
+      dispatcher.endAll('withdrawn', 'The companion was stopped.', 'companion_stopped');
       const deadline = delay(stopDeadlineMs, undefined, { ref: false });
       // Whoever revoked this machine meanwhile, its owner reads what was done on it.
       await Promise.race([dispatcher.idle(), deadline]);

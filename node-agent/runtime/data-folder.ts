@@ -3,8 +3,10 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, write
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { OwnFile } from '../../shared/companion/state.ts';
 import { lockFile } from './lock-file.ts';
 import { localSettings } from './settings.ts';
 
@@ -16,6 +18,22 @@ export class CompanionError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'CompanionError';
     this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** A file of the data folder that can't be read as what it is. */
+export class BrokenFileError extends CompanionError {
+  readonly file: OwnFile;
+  readonly path: string;
+  /** Why, as a sentence. */
+  readonly detail: string;
+
+  constructor(file: OwnFile, path: string, why: string, remedy: string, options: { cause?: unknown } = {}) {
+    super(`${path} ${why}; ${remedy}`, options);
+    this.name = 'BrokenFileError';
+    this.file = file;
+    this.path = path;
+    this.detail = `It ${why}.`;
   }
 }
 
@@ -80,8 +98,11 @@ export class DataFolder {
     if (text === null) return null;
     const parsed = pairing.safeParse(parseJson(text));
     if (!parsed.success)
-      throw new CompanionError(
-        `${join(this.path, 'identity.json')} is broken; pair again: outrigger-companion pair CODE --hub URL`,
+      throw new BrokenFileError(
+        'identity',
+        join(this.path, 'identity.json'),
+        'is broken',
+        'remove it, and pair again: outrigger-companion pair CODE --hub URL',
       );
     return parsed.data;
   }
@@ -101,8 +122,11 @@ export class DataFolder {
     const parsed = localSettings.safeParse(parseJson(text));
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
-    throw new CompanionError(
-      `${join(this.path, 'settings.json')} is broken at ${issue?.path.join('.') || 'its beginning'}: ${issue?.message ?? 'not JSON'}; mend it, or remove it to switch everything off.`,
+    throw new BrokenFileError(
+      'settings',
+      join(this.path, 'settings.json'),
+      `is broken at ${issue?.path.join('.') || 'its beginning'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
+      'mend it, or remove it to switch everything off.',
     );
   }
 
@@ -139,13 +163,46 @@ export class DataFolder {
     }
   }
 
-  #read(name: string): string | null {
+  /**
+   * Puts a file that can't be read beside under another name, so that it begins anew.
+   * @returns where it lies then. @throws CompanionError where nothing is wrong with it, or it can't be moved.
+   */
+  setAside(file: OwnFile): string {
+    using _lock = lockFile(join(this.path, 'settings.lock'));
+    const path = join(this.path, `${file}.json`);
+    if (!this.#isBroken(file)) throw new CompanionError(`Nothing is wrong with ${path}.`);
+    const aside = `${path}.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+    try {
+      renameSync(path, aside);
+    } catch (error) {
+      throw new CompanionError(
+        `${path} can't be set aside (${(error as NodeJS.ErrnoException).code ?? 'error'}); mend the permissions of its folder.`,
+        { cause: error },
+      );
+    }
+    return aside;
+  }
+
+  #isBroken(file: OwnFile): boolean {
+    try {
+      if (file === 'settings') this.readSettings();
+      else this.readPairing();
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  #read(name: 'settings.json' | 'identity.json'): string | null {
     try {
       return readFileSync(join(this.path, name), 'utf8');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw new CompanionError(
-        `${join(this.path, name)} can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`,
+      throw new BrokenFileError(
+        name === 'identity.json' ? 'identity' : 'settings',
+        join(this.path, name),
+        `can't be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`,
+        'mend its permissions.',
         { cause: error },
       );
     }

@@ -4,6 +4,7 @@ import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import type { CompanionState, EndReason } from '../../shared/companion/state.ts';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
@@ -15,17 +16,25 @@ import { BrowserSession } from './commands/browser/session.ts';
 import { captureHandlers } from './commands/capture.ts';
 import { fileHandlers, whyNotShared } from './commands/files.ts';
 import { CommandError } from './commands/handler.ts';
-import type { CommandContext, CommandHandler, CommandHandlers, ResultArtifact } from './commands/handler.ts';
+import type {
+  Begins,
+  Begun,
+  CommandContext,
+  CommandHandler,
+  CommandHandlers,
+  ResultArtifact,
+} from './commands/handler.ts';
 import { systemHandlers } from './commands/system.ts';
 import type { DataFolder } from './data-folder.ts';
 import { denialOf, isFileCommand } from './denial.ts';
 import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
-import type { FinishedCommand, Journal, StoredArtifact } from './journal.ts';
-import { refusalOf } from './owner-word.ts';
+import type { FinishedCommand, Journal } from './journal.ts';
+import { answerWords, refusalOf } from './owner-word.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
+import type { PictureKeeper } from './sent-pictures.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const browserGraceMs = 5_000;
@@ -38,17 +47,7 @@ interface Running {
 }
 
 /** A command under way, as its owner sees it. */
-export interface RunningCommand {
-  id: string;
-  type: string;
-  summary: string;
-  startedAt: string;
-}
-
-/** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
-export interface PictureKeeper {
-  keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
-}
+export type RunningCommand = CompanionState['running'][number];
 
 export interface DispatcherOptions {
   folder: DataFolder;
@@ -107,8 +106,9 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Ends every command, for the reason given. */
-  endAll(code: string, message: string): void {
-    for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message));
+  endAll(code: string, message: string, reason?: EndReason): void {
+    const options = reason === undefined ? {} : { reason };
+    for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message, options));
   }
 
   /** Ends at once what new settings deny: commands under way, and pages that are open. */
@@ -145,7 +145,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry = { type: command.type, acts: definition?.acts ?? false, began: false };
+    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, began: false, reason: null };
     const abort = new AbortController();
     this.#running.set(command.id, {
       type: command.type,
@@ -167,6 +167,7 @@ export class Dispatcher implements AsyncDisposable {
       approvedBy: command.approval?.approvedBy ?? null,
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
       message: result.error?.message ?? null,
+      reason: entry.reason,
       durationMs: Math.round(performance.now() - startedAt),
       began: entry.began,
     };
@@ -191,7 +192,7 @@ export class Dispatcher implements AsyncDisposable {
   async #carryOut(
     command: ReceivedCommand,
     definition: CommandDefinition | undefined,
-    entry: { type: string; acts: boolean; began: boolean },
+    entry: Begun,
     signal: AbortSignal,
   ): Promise<FinishedCommand> {
     const failed = (code: string, message: string): FinishedCommand => ({
@@ -219,6 +220,7 @@ export class Dispatcher implements AsyncDisposable {
         );
       const result = await this.#run(command, definition, {
         onBegin: () => (entry.began = true),
+        onFailure: ({ reason }) => (entry.reason = reason),
         signal,
         temporaryFolder,
         attach: (artifact) => artifacts.push(artifact),
@@ -242,7 +244,7 @@ export class Dispatcher implements AsyncDisposable {
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    { onBegin, ...owned }: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'> & { onBegin: () => void },
+    { onBegin, onFailure, ...owned }: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'> & Begins,
   ): Promise<CommandResult> {
     try {
       const { folder, nodeId, prompts } = this.#options;
@@ -251,7 +253,7 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
-        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answer}: ${words}`),
+        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`),
       });
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
@@ -286,6 +288,7 @@ export class Dispatcher implements AsyncDisposable {
       }
     } catch (error) {
       const failure = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
+      onFailure(failure);
       return {
         status: 'failed',
         error: { code: failure.code, message: toStorableText(failure.message).slice(0, 4000) || 'It failed.' },

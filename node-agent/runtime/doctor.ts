@@ -1,13 +1,15 @@
 import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
+import { askCompanion } from './control/client.ts';
 import type { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import { askHub } from './hub-check.ts';
 import { describePermission } from './permission-answers.ts';
 import { PermissionReader } from './permissions.ts';
+import type { SystemPermissions } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
-import { askStatus, describeRunning } from './running-status.ts';
+import { describeRunning, statusOf } from './running-status.ts';
 
 /** One thing that was looked at; `warn` is no failure. */
 export interface DoctorCheck {
@@ -18,6 +20,20 @@ export interface DoctorCheck {
 
 const deadlineMs = 15_000;
 const lookMs = 10_000;
+
+/** How the hub stands to a machine whose secret only the app can open: the app is asked, where it runs. */
+async function hubOfApp(folder: DataFolder, signal: AbortSignal): Promise<[DoctorCheck['state'], string]> {
+  const tested = await askCompanion(folder, 'test', { parts: ['hub'] }, { signal });
+  if (tested === null)
+    return [
+      'warn',
+      "not asked: the secret of this machine is in the system's key store, and only the companion's app opens it; start the app",
+    ];
+  const [result] = tested.results;
+  return result === undefined
+    ? ['fail', 'the app did not say']
+    : [result.state === 'passed' ? 'ok' : 'fail', result.detail];
+}
 
 /** Looks at everything that the companion needs on this machine. */
 export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
@@ -32,14 +48,18 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   else {
     add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
-      const { clock, isClockWrong } = await askHub(await new DeviceSecrets(null).open(folder, pairing, signal), signal);
-      add('hub', 'ok', 'answers, and knows this machine');
-      add('clock', isClockWrong ? 'warn' : 'ok', clock);
+      if (pairing.sealedSecret === undefined) {
+        const identity = await new DeviceSecrets(null).open(folder, pairing, signal);
+        const { clock, isClockWrong } = await askHub(identity, signal);
+        add('hub', 'ok', 'answers, and knows this machine');
+        add('clock', isClockWrong ? 'warn' : 'ok', clock);
+      } else add('hub', ...(await hubOfApp(folder, signal)));
     } catch (error) {
       add('hub', 'fail', (error as Error).message);
     }
   }
-  const running = await askStatus(folder);
+  const state = await askCompanion(folder, 'state', {}, { signal });
+  const running = state === null ? null : statusOf(state);
   add(
     'running',
     running === null ? 'warn' : 'ok',
@@ -53,14 +73,18 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     settings.paused ? 'yes; go on with: outrigger-companion resume' : 'no',
   );
   using reader = new PermissionReader(guard);
-  const permissions = await reader.lookAtPermissions(settings, signal, lookMs);
+  // What the system allows it allows to the one that works, which may have a screen that this terminal has not.
+  const permissions =
+    state === null
+      ? await reader.lookAtPermissions(settings, signal, lookMs)
+      : (Object.fromEntries(state.powers.map(({ power, system }) => [power, system])) as SystemPermissions);
   if (permissions.files.state === 'granted')
     for (const path of settings.sharedFolders) add('shared folder', 'ok', path);
   else if (settings.sharedFolders.length > 0) add('shared folder', 'fail', describePermission(permissions.files));
   for (const power of ['screen', 'camera', 'audio', 'browser'] as const) {
     const isWanted = isAllowed(settings, power, Date.now());
-    const { state } = permissions[power];
-    const isMissing = state === 'missing' || state === 'denied';
+    const { state: answer } = permissions[power];
+    const isMissing = answer === 'missing' || answer === 'denied';
     add(power, isMissing ? (isWanted ? 'fail' : 'warn') : 'ok', describePermission(permissions[power]));
   }
   const ffmpeg = findTool('ffmpeg');

@@ -9,7 +9,7 @@ interface Pictures {
 
 export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntry {
   const { commandId, type, time, summary, approvedBy, outcome, message, durationMs } = line;
-  const { began = outcome === 'succeeded' } = line;
+  const { began = outcome === 'succeeded', reason = null } = line;
   return {
     commandId,
     type,
@@ -18,6 +18,7 @@ export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntr
     approvedBy,
     outcome,
     message,
+    reason,
     durationMs,
     began,
     hasPicture: pictures.has(commandId),

@@ -232,7 +232,7 @@ export class HubChannel {
   }
 
   #lost(reason: string, retryAfterSeconds?: number): HubError {
-    return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}`, { retryAfterSeconds });
+    return new HubError(0, channelLost, `The hub at ${this.#hub} can't be reached: ${reason}.`, { retryAfterSeconds });
   }
 }
 

@@ -6,6 +6,7 @@ import type { HubAnswers } from './hub-answers.ts';
 import { fitsIntoFrame } from './hub-channel.ts';
 import type { ChannelRequest, HubChannel } from './hub-channel.ts';
 import { answerTooLarge, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
+import { reasonOf } from './unreachable.ts';
 
 type PollQuery = NonNullable<Input<'pollAutomationNodeCommands'>['query']>;
 
@@ -82,11 +83,8 @@ export class HubClient {
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
       if (error instanceof HubError) throw error;
-      const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-      const reason = timeout.signal.aborted
-        ? `no answer within ${options.timeoutMs / 1000} s`
-        : (cause?.code ?? cause?.message ?? (error as Error).message);
-      throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}`, { cause: error });
+      const reason = timeout.signal.aborted ? `no answer within ${options.timeoutMs / 1000} s` : reasonOf(error);
+      throw new HubError(0, 'unreachable', `The hub at ${this.#hub} can't be reached: ${reason}.`, { cause: error });
     } finally {
       clearTimeout(timer);
     }

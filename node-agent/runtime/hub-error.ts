@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { errorBody } from '../../shared/contract/common.ts';
+import { describeForeignAnswer } from './unreachable.ts';
 
 type ErrorBody = z.output<typeof errorBody>;
 
@@ -81,7 +82,7 @@ export function refusalOf(status: number, answer: unknown, retryAfter: string | 
   const retryAfterSeconds = retryAfterOf(retryAfter);
   const parsed = errorBody.safeParse(answer);
   if (!parsed.success || parsed.data.statusCode !== status)
-    return new HubError(status, 'foreign_answer', `Something before the hub answered ${status}.`, {
+    return new HubError(status, 'foreign_answer', describeForeignAnswer(status), {
       retryAfterSeconds,
     });
   return new HubError(status, parsed.data.code, parsed.data.message, { retryAfterSeconds, body: parsed.data });

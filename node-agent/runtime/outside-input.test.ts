@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +29,23 @@ test('an audit log with a line that was cut off shows all others', () => {
   appendFileSync(join(folder, 'audit.jsonl'), '{"time":"2026\nnull\n7\n{}\n');
   log.append({ ...line, type: 'node.facts' });
   expect(log.read(50).map(({ type }) => type)).toEqual(['node.ping', 'node.facts']);
+});
+
+test('pings, however many, push nothing else out of the audit log, and take little room', () => {
+  const path = join(folder, 'audit.jsonl');
+  const log = new AuditLog(path);
+  const line = { commandId: 'c', summary: 'x'.repeat(250), approvedBy: null, message: null, durationMs: 1 };
+  const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+  for (let second = 0; second < 5; second += 1)
+    log.append({ ...line, time: at(second), type: 'system.run', outcome: 'succeeded' });
+  for (let second = 5; second < 3_000; second += 1)
+    log.append({ ...line, time: at(second), type: 'node.ping', outcome: 'succeeded' });
+  log.append({ ...line, time: at(3_000), type: 'node.ping', outcome: 'paused' });
+  const types = log.read(10).map(({ type, outcome }) => `${type} ${outcome}`);
+  expect(types.filter((type) => type === 'system.run succeeded')).toHaveLength(5);
+  expect([types.length, types.at(-1)]).toEqual([10, 'node.ping paused']);
+  const bytes = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  expect(bytes).toBeLessThan(700_000);
 });
 
 test.each([

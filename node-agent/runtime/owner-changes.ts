@@ -14,16 +14,26 @@ const inMinutes = (minutes: number | undefined, now: number) =>
   minutes === undefined ? null : new Date(now + minutes * 60_000).toISOString();
 
 /** Carries out one wish of the owner, whole or not at all. @throws CompanionError that says what is wrong with it. */
-export function changeSettings(folder: DataFolder, change: OwnerChange, now = Date.now()): LocalSettings {
-  const settings = folder.changeSettings((current) => apply(current, change, now));
-  new AuditLog(folder.audit).note('owner.change', describeChange(change));
+export function changeSettings(
+  folder: DataFolder,
+  change: OwnerChange,
+  now = Date.now(),
+  audit = new AuditLog(folder.audit),
+): LocalSettings {
+  let before = '';
+  const settings = folder.changeSettings((current) => {
+    before = JSON.stringify(current);
+    apply(current, change, now);
+  });
+  // Whoever pauses what is paused changed nothing.
+  if (JSON.stringify(settings) !== before) audit.note('owner.change', describeChange(change));
   return settings;
 }
 
 /** A wish in words, as the owner's log has it. */
 function describeChange({ change, ...rest }: OwnerChange): string {
   const words = Object.entries(rest).map(([name, value]) =>
-    typeof value === 'string' ? value : `${name} ${JSON.stringify(value)}`,
+    typeof value === 'string' ? value : name === change ? JSON.stringify(value) : `${name} ${JSON.stringify(value)}`,
   );
   return [change.replaceAll('_', ' '), ...words].join(' ');
 }

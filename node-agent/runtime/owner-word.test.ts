@@ -105,6 +105,33 @@ describe('the word of an owner', () => {
     expect(prompts.waiting).toEqual([]);
   });
 
+  test('is asked for no more than a person could look through, and a state can carry', async () => {
+    const prompts = new Prompts(20_000, () => undefined);
+    const over = new AbortController();
+    const ask = (characters: number) =>
+      prompts.ask(
+        {
+          commandId: randomUUID(),
+          program: '/bin/echo',
+          programSha256: 'a'.repeat(64),
+          argv: ['echo'],
+          cwd: '/',
+          env: { A: '\u0001'.repeat(characters / 6) },
+          stdin: null,
+          timeoutMs: 1_000,
+          approvedBy: null,
+          reason: 'no_rule',
+        },
+        { key: randomUUID(), signal: over.signal },
+      );
+    await expect(ask(15_000_000)).rejects.toThrow('nobody could look through it');
+    const first = ask(5_000_000);
+    await expect(ask(5_000_000)).rejects.toThrow('waits for the word');
+    expect(prompts.waiting).toHaveLength(1);
+    over.abort(new Error('over'));
+    await expect(first).rejects.toThrow('over');
+  });
+
   test('for good holds for these bytes of a program, and not for what takes its place, also while they read', async () => {
     const program = join(folder, 'tool');
     copyFileSync('/bin/echo', program);

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import { systemRun as definition } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
-import type { PromptAnswer } from '../../shared/companion/state.ts';
+import type { EndReason, PromptAnswer } from '../../shared/companion/state.ts';
 import { CommandError } from './commands/handler.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -19,6 +19,15 @@ import {
 import type { Prompts } from './prompts.ts';
 
 const halfAnHourMs = 30 * 60_000;
+
+/** An answer as the owner's log has it. */
+export const answerWords: Record<PromptAnswer, string> = {
+  deny: 'denied',
+  once: 'allowed once',
+  '30_minutes': 'allowed for 30 minutes',
+  always: 'always allowed',
+  never: 'never allowed',
+};
 
 interface AskedCommand {
   commandId: string;
@@ -57,7 +66,7 @@ export async function assertOwnerAllows(
   if (decision === 'deny') throw denied(refusedForGood);
   if (decision === 'ask') {
     if (prompts === undefined)
-      throw denied('The owner of this machine wants to be asked, and nobody here can ask them.');
+      throw denied('The owner of this machine wants to be asked, and nobody here can ask them.', 'owner_not_asked');
     const timeoutMs = input.timeoutMs ?? definition.timeoutMs;
     const answer = await prompts.ask(
       {
@@ -78,7 +87,8 @@ export async function assertOwnerAllows(
     onAnswer(answer, commandLine(input.argv));
     if (answer === '30_minutes' || answer === 'always' || answer === 'never')
       remember(folder, answer, input.argv, facts.exact);
-    if (answer === 'deny' || answer === 'never') throw denied('The owner of this machine was asked, and said no.');
+    if (answer === 'deny' || answer === 'never')
+      throw denied('The owner of this machine was asked, and said no.', 'owner_said_no');
   }
   // While they read, and while it was looked up, somebody may have put another file there.
   if ((await programFacts(input, cwd, signal)).exact !== facts.exact)
@@ -119,4 +129,5 @@ function remember(folder: DataFolder, answer: '30_minutes' | 'always' | 'never',
   }
 }
 
-const denied = (message: string) => new CommandError('denied_by_device', message);
+const denied = (message: string, reason?: EndReason) =>
+  new CommandError('denied_by_device', message, reason === undefined ? {} : { reason });

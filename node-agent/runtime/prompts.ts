@@ -9,11 +9,14 @@ export type Question = Omit<Prompt, 'id' | 'askedAt' | 'expiresAt'>;
 
 /** Commands that may wait at once: more than a person would answer, and too few to fill the memory. */
 const maxWaiting = 16;
+/** Characters of all that wait, as JSON: each state that is told has them whole. */
+const maxCharacters = 8_000_000;
 
 interface Open {
   prompt: Prompt;
   /** What tells it from others; the same again gets the same answer. */
   key: string;
+  characters: number;
   answer: (answer: PromptAnswer) => void;
 }
 
@@ -51,6 +54,18 @@ export class Prompts {
         'denied_by_device',
         `${maxWaiting} commands wait for the word of this machine's owner already.`,
       );
+    const characters = JSON.stringify(question).length;
+    const held = [...this.#open.values()].reduce((sum, open) => sum + open.characters, 0);
+    if (characters > maxCharacters)
+      throw new CommandError(
+        'denied_by_device',
+        `What would run has ${characters} characters; nobody could look through it.`,
+      );
+    if (held + characters > maxCharacters)
+      throw new CommandError(
+        'denied_by_device',
+        "Too much waits for the word of this machine's owner already; ask again when they have answered.",
+      );
     const id = randomUUID();
     const now = Date.now();
     const answered = Promise.withResolvers<PromptAnswer>();
@@ -63,6 +78,7 @@ export class Prompts {
           new CommandError(
             'denied_by_device',
             `The owner of this machine was asked, and did not answer within ${Math.round(waitMs / 1000)} s.`,
+            { reason: 'owner_did_not_answer' },
           ),
         ),
       waitMs,
@@ -73,7 +89,7 @@ export class Prompts {
       askedAt: new Date(now).toISOString(),
       expiresAt: new Date(now + waitMs).toISOString(),
     };
-    this.#open.set(id, { prompt, key, answer: answered.resolve });
+    this.#open.set(id, { prompt, key, characters, answer: answered.resolve });
     this.#onChange();
     try {
       return await answered.promise;

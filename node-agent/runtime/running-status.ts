@@ -1,3 +1,4 @@
+import type { CompanionState } from '../../shared/companion/state.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { askCompanion } from './control/client.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -16,7 +17,11 @@ export interface RunningStatus {
 /** Asks the companion that runs on a data folder for its status; null when none does. */
 export async function askStatus(folder: DataFolder): Promise<RunningStatus | null> {
   const state = await askCompanion(folder, 'state', {});
-  if (state === null) return null;
+  return state === null ? null : statusOf(state);
+}
+
+/** A state, shortened so. */
+export function statusOf(state: CompanionState): RunningStatus {
   const { pid, connection, paired, running, problem } = state;
   return {
     pid,

@@ -22,6 +22,11 @@ interface KeptPicture {
   keptAt: number;
 }
 
+/** Keeps the pictures that were sent for the owner to look at; never in the way of a command. */
+export interface PictureKeeper {
+  keep(commandId: string, artifacts: readonly StoredArtifact[]): void;
+}
+
 /**
  * The pictures that commands sent to the hub, kept for a day for the owner of this machine to look at: one for each command, at most 200 MB in all, readable by
  * the owner alone. It never fails a command: what can't be kept is not.

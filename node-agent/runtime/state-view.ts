@@ -2,8 +2,10 @@ import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState, PowerState } from '../../shared/companion/state.ts';
 import type { HubSwitches } from './companion.ts';
-import type { Pairing } from './data-folder.ts';
+import { BrokenFileError } from './data-folder.ts';
+import type { DataFolder, Pairing } from './data-folder.ts';
 import type { SystemPermissions } from './permissions.ts';
+import { localSettings } from './settings.ts';
 
 /** Each power with the three that must agree about it. */
 export async function describePowers(
@@ -23,6 +25,35 @@ export async function describePowers(
       system: system[power],
     };
   });
+}
+
+/** What the files of a data folder say; all off and not paired where they can't be read, as every command takes them, and why. */
+export function readOwnFiles(folder: DataFolder): {
+  settings: LocalSettings;
+  pairing: Pairing | null;
+  problem: string | null;
+  broken: CompanionState['broken'];
+} {
+  const broken: CompanionState['broken'] = [];
+  let problem: string | null = null;
+  const readOr = <Value>(read: () => Value, otherwise: () => Value): Value => {
+    try {
+      return read();
+    } catch (error) {
+      problem ??= (error as Error).message;
+      if (error instanceof BrokenFileError) broken.push({ file: error.file, path: error.path, detail: error.detail });
+      return otherwise();
+    }
+  };
+  const settings = readOr(
+    () => folder.readSettings(),
+    () => localSettings.parse({ files: { allowed: false } }),
+  );
+  const pairing = readOr(
+    () => folder.readPairing(),
+    () => null,
+  );
+  return { settings, pairing, problem, broken };
 }
 
 /** How a machine is paired, without its secret. */

@@ -1,6 +1,5 @@
 import { systemRun } from '../../shared/commands/system.ts';
 import type { ControlEvent, ControlResult, TestPart } from '../../shared/companion/control.ts';
-import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
@@ -9,7 +8,7 @@ import { Companion } from './companion.ts';
 import { ControlServer } from './control/server.ts';
 import type { ControlConnection, ControlHandlers } from './control/server.ts';
 import { CompanionError } from './data-folder.ts';
-import type { DataFolder, Pairing } from './data-folder.ts';
+import type { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import type { CompanionEvent } from './event-log.ts';
 import { appVersion } from './facts.ts';
@@ -22,8 +21,7 @@ import { ProcessGuard } from './process-guard.ts';
 import { Prompts } from './prompts.ts';
 import { runSelfTest } from './self-test.ts';
 import { SentPictures } from './sent-pictures.ts';
-import { localSettings } from './settings.ts';
-import { describePairing, describePowers } from './state-view.ts';
+import { describePairing, describePowers, readOwnFiles } from './state-view.ts';
 
 export interface SupervisorOptions {
   folder: DataFolder;
@@ -71,7 +69,7 @@ export class Supervisor {
     this.#options = options;
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
-    this.#audit = new AuditLog(folder.audit);
+    this.#audit = new AuditLog(folder.audit, (line) => this.#tellCommand(line));
     this.#browser = new BrowserSession(folder.browserProfile);
     this.#pictures = new SentPictures(folder.pictures);
     this.#permissions = new PermissionReader(this.#guard, host ?? undefined);
@@ -123,6 +121,7 @@ export class Supervisor {
         browser: this.#browser,
         prompts: this.#prompts,
         pictures: this.#pictures,
+        audit: this.#audit,
         onChange: () => this.#changed(),
         onCommand: (line) => this.#tellCommand(line),
         ...(channel === undefined ? {} : { channel }),
@@ -174,7 +173,7 @@ export class Supervisor {
         return { contentType: kept.contentType, base64: kept.bytes.toString('base64') };
       },
       change: async (change) => {
-        changeSettings(folder, change);
+        changeSettings(folder, change, Date.now(), this.#audit);
         if (change.change === 'keep_pictures' && !change.keep) this.#pictures.clear();
         this.#companion?.settingsChanged();
         this.#changed();
@@ -189,6 +188,14 @@ export class Supervisor {
         return this.#state();
       },
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets)),
+      setAside: async ({ file }) => {
+        // A pairing that is changed at the moment is whole when it is done.
+        const aside = await this.#changePairing(false, async () => folder.setAside(file));
+        this.#audit.note('owner.change', `set aside ${aside}`);
+        this.#companion?.settingsChanged();
+        this.#changed();
+        return this.#state();
+      },
       test: ({ parts }, connection) => this.#test(parts, connection),
     };
   }
@@ -235,12 +242,12 @@ export class Supervisor {
   /** @param patienceMs how long it may take to look what the system allows. */
   async #state(patienceMs = 1_000): Promise<CompanionState> {
     const { folder } = this.#options;
-    const [settings, broken] = this.#readSettings();
+    const { settings } = readOwnFiles(folder);
     const powers = await describePowers(settings, this.#companion?.view.hubAllows ?? {}, (asked) =>
       this.#permissions.lookAtPermissions(asked, this.#options.signal, patienceMs),
     );
     // What changes by the moment is read last.
-    const [pairing, unreadable] = this.#readPairing();
+    const { pairing, problem, broken } = readOwnFiles(folder);
     const view = this.#companion?.view;
     return {
       version: appVersion,
@@ -249,30 +256,13 @@ export class Supervisor {
       keyStore: { name: this.#secrets.keyStore },
       paired: describePairing(pairing),
       connection: { isUp: view?.isUp ?? false, by: view?.by ?? 'poll', lastError: view?.lastError ?? null },
-      problem: broken ?? unreadable ?? this.#problem,
+      problem: problem ?? this.#problem,
+      broken,
       running: view?.running ?? [],
       prompts: this.#prompts.waiting,
       settings,
       powers,
     };
-  }
-
-  /** The owner's settings; all off where they can't be read, as every command takes them, and why. */
-  #readSettings(): [settings: LocalSettings, problem: string | null] {
-    try {
-      return [this.#options.folder.readSettings(), null];
-    } catch (error) {
-      return [localSettings.parse({ files: { allowed: false } }), (error as Error).message];
-    }
-  }
-
-  /** How this machine is paired; not at all where that can't be read, and why. */
-  #readPairing(): [pairing: Pairing | null, problem: string | null] {
-    try {
-      return [this.#options.folder.readPairing(), null];
-    } catch (error) {
-      return [null, (error as Error).message];
-    }
   }
 
   #changed(): void {

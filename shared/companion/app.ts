@@ -84,7 +84,12 @@ export type WindowResult<Name extends WindowMethodName> = z.output<WindowMethods
 export const windowAnswer = z.union([z.object({ result: z.unknown() }), z.object({ error: controlError })]);
 export type WindowAnswer = z.output<typeof windowAnswer>;
 
-export const windowEvent = z.union([controlEvent, z.object({ event: z.literal('app'), state: appState })]);
+export const windowEvent = z.union([
+  controlEvent,
+  z.object({ event: z.literal('app'), state: appState }),
+  /** The window came back to where it is seen, which its page does not hear of on every desktop. */
+  z.object({ event: z.literal('shown') }),
+]);
 export type WindowEvent = z.output<typeof windowEvent>;
 
 /** What the preload puts on `window.companion`, and nothing else. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { powers } from './settings.ts';
-import { companionState, historyEntry, promptAnswers, systemPermission } from './state.ts';
+import { companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
 
 /**
  * The control channel: how the owner's programs on the same machine, the command line and the window, speak with a running companion. Each line on the
@@ -100,6 +100,8 @@ export const controlMethods = {
   ),
   /** Forgets the hub, and tells it so where it can be reached. */
   unpair: method(nothing, z.object({ nodeId: z.string().nullable(), hubKnows: z.boolean() })),
+  /** Puts a file that can't be read beside under another name, and begins it anew: everything off, or not paired. */
+  setAside: method(z.strictObject({ file: z.enum(ownFiles) }), companionState),
   test: method(
     z.strictObject({ parts: z.array(z.enum(testParts)).min(1).max(testParts.length) }),
     z.object({ results: z.array(testResult) }),

@@ -64,6 +64,10 @@ export const promptDecisions = ['once', '30_minutes', 'always', 'never'] as cons
 export const promptAnswers = ['deny', ...promptDecisions] as const;
 export type PromptAnswer = (typeof promptAnswers)[number];
 
+/** What an outcome does not tell of why a command did not run, or not to its end. */
+export const endReasons = ['owner_said_no', 'owner_did_not_answer', 'owner_not_asked', 'companion_stopped'] as const;
+export type EndReason = (typeof endReasons)[number];
+
 /** A command that is over, and what became of it; or what the owner did themselves (`owner.change`, `owner.answer`), with what it was as summary. */
 export const historyEntry = z.object({
   commandId: z.string(),
@@ -74,6 +78,7 @@ export const historyEntry = z.object({
   approvedBy: z.string().nullable(),
   outcome: z.string().describe('`succeeded`, the code of the failure, or `done` for what the owner did'),
   message: z.string().nullable(),
+  reason: z.enum(endReasons).nullable().default(null).catch(null),
   durationMs: z.number(),
   /** Whether it had begun: one that was refused had not. */
   began: z.boolean(),
@@ -81,6 +86,10 @@ export const historyEntry = z.object({
   hasPicture: z.boolean(),
 });
 export type HistoryEntry = z.output<typeof historyEntry>;
+
+/** What a companion keeps of its owner's word: what they allow, and the pairing. */
+export const ownFiles = ['settings', 'identity'] as const;
+export type OwnFile = (typeof ownFiles)[number];
 
 /** Where the device secret lies. */
 export const secretPlaces = ['file', 'key_store'] as const;
@@ -107,6 +116,10 @@ export const companionState = z.object({
   }),
   /** Why it does not work, although it is paired: the hub revoked this machine, the secret can't be read. */
   problem: z.string().nullable(),
+  /** Files of the data folder that can't be read; `setAside` begins them anew. */
+  broken: z
+    .array(z.object({ file: z.enum(ownFiles), path: z.string(), detail: z.string().describe('Why, as a sentence') }))
+    .default([]),
   running: z.array(z.object({ id: z.string(), type: z.string(), summary: z.string(), startedAt: timestamp })),
   prompts: z.array(prompt),
   settings: settingsSchema(() => true),

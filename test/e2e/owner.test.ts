@@ -89,6 +89,10 @@ describe('an owner who wants to be asked', () => {
     await cli('answer', (await prompted()).id, 'deny');
     expect(await settled(again)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
     expect(await prompts()).toEqual([]);
+    expect(JSON.parse(await cli('audit', '--limit', '2', '--json'))).toMatchObject([
+      { type: 'owner.answer', summary: expect.stringMatching(/^denied: sh -c /) as string },
+      { type: 'system.run', outcome: 'denied_by_device', reason: 'owner_said_no' },
+    ]);
   });
 
   test('is not asked again for the same thing for half an hour, and is for anything else', async () => {

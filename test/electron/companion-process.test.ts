@@ -41,9 +41,10 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     );
   });
 
-  test('ends when the app is killed', async () => {
+  test.each(['at work', 'frozen'])('ends when the app is killed: %s', async (how) => {
     await using app = await startApp(desktop);
     const { pid } = (await app.companion()) as { pid: number };
+    if (how === 'frozen') process.kill(pid, 'SIGSTOP');
     await app.kill();
     await expect.poll(() => isAlive(pid)).toBe(false);
   });

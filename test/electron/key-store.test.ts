@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
+import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startApp } from './app.ts';
@@ -43,10 +45,24 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the device secret ${needs
       await using again = await startApp(desktop, { dataFolder: app.dataFolder });
       await expect.poll(async () => (await again.companion())?.connection.isUp).toBe(true);
 
-      // Whoever uninstalls it has it leave the hub, also while it does not run.
+      // A terminal without a screen asks the app, which has both secret and screen.
+      const doctor = async () => {
+        const { DISPLAY: _screen, ...env } = desktop.env;
+        const words = [resolve('node-agent/runtime/cli.ts'), 'doctor', '--json', '--data-folder', app.dataFolder];
+        const said = await promisify(execFile)(process.execPath, words, { env }).catch((error: unknown) => error);
+        const checks = JSON.parse((said as { stdout: string }).stdout) as { check: string; state: string }[];
+        return Object.fromEntries(checks.map(({ check, state }) => [check, state]));
+      };
+      expect(await doctor()).toMatchObject({ hub: 'ok', screen: 'ok' });
+
+      // Whoever uninstalls it has it leave the hub, also while it does not run, and from a terminal without a screen.
       const nodeId = (await again.companion())?.paired?.nodeId as string;
       await again.kill();
-      expect(await again.again('--unpair')).toBe(0);
+      await expect.poll(doctor).toMatchObject({ hub: 'warn', running: 'warn' });
+      const { DISPLAY: _none, ...env } = desktop.env;
+      const words = [...electronArguments(), '--unpair', '--data-folder', app.dataFolder];
+      const { stdout } = await promisify(execFile)(electronPath as string, words, { env, timeout: 60_000 });
+      expect(stdout).toContain('It knows.');
       expect(await isKnown(nodeId)).toBe(false);
       expect(existsSync(join(app.dataFolder, 'identity.json'))).toBe(false);
     },

@@ -27,6 +27,7 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
     answerPrompt: refuse,
     pair: refuse,
     unpair: refuse,
+    setAside: refuse,
     test: refuse,
   };
   const server = await ControlServer.listen(new DataFolder(dataFolder), handlers);

@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -168,9 +167,15 @@ describe.skipIf(electronPath === null || process.platform !== 'linux' || process
           ]);
         await dpkg('--install', debOf());
         const app = join(root, 'usr/lib/outrigger-companion');
-        expect(readlinkSync(join(root, 'usr/bin/outrigger-companion'))).toBe(
-          '../lib/outrigger-companion/outrigger-companion',
-        );
+        const program = join(root, 'usr/bin/outrigger-companion');
+        const asRoot = (...words: string[]) =>
+          promisify(execFile)(program, words, { env: { ...inheritedEnv(), HOME: root, DISPLAY: ':no' } });
+        await expect(asRoot()).rejects.toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('as root the window has no sandbox') as string,
+        });
+        expect((await asRoot('status', '--json')).stdout).toContain('"paired": null');
+        rmSync(join(root, '.outrigger-companion'), { recursive: true });
         expect(readFileSync(join(app, 'resources/package-type'), 'utf8').trim()).toBe('deb');
         expect([0o755, 0o4755]).toContain(statSync(join(app, 'chrome-sandbox')).mode & 0o7777);
         const sums = readFileSync(join(root, 'var/lib/dpkg/info/outrigger-companion.md5sums'), 'utf8')

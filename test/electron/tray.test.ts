@@ -158,6 +158,24 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       await expect.poll(labels).toContain('2 programs wait for your word');
       await expect.poll(() => asking.isVisible()).toBe(true);
     });
+
+    test('lets nobody allow a program in the first moments after the window was brought back', async () => {
+      const allow = asking.page.getByRole('button', { name: 'Allow once' });
+      await expect.poll(() => allow.getAttribute('aria-disabled')).toBe('false');
+      await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+      await expect.poll(() => asking.isVisible()).toBe(false);
+      await allow.evaluate((button) => {
+        const states: (string | null)[] = [];
+        Object.assign(globalThis, { states });
+        new MutationObserver(() => states.push(button.getAttribute('aria-disabled'))).observe(button, {
+          attributeFilter: ['aria-disabled'],
+        });
+      });
+      await tray.click('Open');
+      await expect
+        .poll(() => asking.page.evaluate(() => (globalThis as unknown as { states: string[] }).states))
+        .toEqual(['true', 'false']);
+    });
   });
 
   test('quits', async () => {

@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startApp } from './app.ts';
@@ -123,6 +126,27 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
       return answered;
     });
     expect(answer).toMatchObject({ error: { code: 'forbidden' } });
+  });
+
+  test('leads out of settings and a pairing that are broken, one after the other', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-broken-'));
+    const dataFolder = join(home, 'data');
+    await mkdir(dataFolder);
+    for (const name of ['settings.json', 'identity.json']) await writeFile(join(dataFolder, name), '{');
+    try {
+      await using broken = await startApp(desktop, { dataFolder });
+      const { page } = broken;
+      for (const file of ['settings', 'identity']) {
+        await page.getByRole('alert').getByRole('button', { name: 'Set it aside…' }).first().click();
+        await page.getByRole('alertdialog').getByRole('button', { name: 'Set it aside' }).click();
+        await expect.poll(async () => (await broken.companion())?.broken.map((one) => one.file)).not.toContain(file);
+      }
+      await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+      expect(await broken.companion()).toMatchObject({ problem: null, paired: null, broken: [] });
+      expect(await broken.call('change', { change: 'allow', power: 'screen' })).toHaveProperty('result');
+    } finally {
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
   });
 
   test('is loaded again when its page dies', async () => {

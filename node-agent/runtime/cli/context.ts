@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import type { OwnerChange } from '../../../shared/companion/control.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
-import { visibleText } from '../../../shared/visible-text.ts';
+import { visibleJson, visibleText } from '../../../shared/visible-text.ts';
 import { askCompanion, ControlRefusal } from '../control/client.ts';
 import { CompanionError, DataFolder } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
@@ -25,7 +26,7 @@ export function makeContext(program: Command): CliContext {
         program.opts<{ dataFolder?: string }>().dataFolder ?? (process.env['OUTRIGGER_COMPANION_HOME'] || undefined),
       ),
     print: (value, asJson, text) => {
-      process.stdout.write(`${asJson === true ? JSON.stringify(value, null, 2) : visibleText(text)}\n`);
+      process.stdout.write(`${asJson === true ? visibleJson(value, 2) : visibleText(text)}\n`);
     },
   };
 }
@@ -42,6 +43,9 @@ export async function change(folder: DataFolder, wish: OwnerChange): Promise<Loc
   return changeSettings(folder, wish);
 }
 
+/** How a wish ends that can't be read, as commander's own do. */
+export const usageExitCode = 2;
+
 const units: Record<string, number> = { m: 1, h: 60, d: 24 * 60 };
 
 /** Minutes of a time such as `30m`, `8h` or `2d`. @throws CompanionError */
@@ -51,6 +55,16 @@ export function parseMinutes(text: string): number {
   if (!(minutes >= 1 && minutes <= 525_600))
     throw new CompanionError(
       `--for must be a time such as 30m, 8h or 2d, of at most a year (it is "${text.slice(0, 50)}").`,
+      { exitCode: usageExitCode },
     );
   return minutes;
+}
+
+/** @throws CompanionError for what can be no id. */
+export function assertId(text: string, what: string, listedBy: string): void {
+  if (!z.uuid().safeParse(text).success)
+    throw new CompanionError(
+      `"${text.slice(0, 100)}" is no id of a ${what}; those that there are: outrigger-companion ${listedBy}`,
+      { exitCode: usageExitCode },
+    );
 }

@@ -3,7 +3,7 @@ import { promptAnswers } from '../../../shared/companion/state.ts';
 import type { Prompt, PromptAnswer } from '../../../shared/companion/state.ts';
 import { visibleLine, visibleText } from '../../../shared/visible-text.ts';
 import { askCompanion } from '../control/client.ts';
-import { json } from './context.ts';
+import { assertId, json } from './context.ts';
 import type { CliContext } from './context.ts';
 import { noneRuns } from './settings-commands.ts';
 
@@ -26,6 +26,7 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
     .addArgument(new Argument('<answer>').choices(promptAnswers))
     .addOption(json())
     .action(async (promptId: string, answer: PromptAnswer, options: { json?: boolean }) => {
+      assertId(promptId, 'prompt', 'prompts');
       const state = await askCompanion(dataFolder(), 'answerPrompt', { promptId, answer });
       if (state === null) throw noneRuns();
       print({ promptId, answer }, options.json, `Answered: ${answer}.`);

@@ -5,7 +5,7 @@ import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { sandboxProblem } from '../commands/browser/sandbox.ts';
 import { CompanionError } from '../data-folder.ts';
-import { change, json, parseMinutes } from './context.ts';
+import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
 
 interface PowerOptions {
@@ -143,6 +143,7 @@ function addRules({ program, dataFolder, print }: CliContext): void {
     .argument('<id>')
     .addOption(json())
     .action(async (id: string, _given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+      assertId(id, 'rule', 'rules');
       const settings = await change(dataFolder(), { change: 'remove_rule', id });
       print(settings.system, command.optsWithGlobals().json, `Forgot rule ${id}.`);
     });

@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import { testParts } from '../../../shared/companion/control.ts';
 import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
 import { whenAskedToStop } from '../../../shared/launcher/lifetime.js';
-import { visibleLine } from '../../../shared/visible-text.ts';
+import { visibleJson, visibleLine } from '../../../shared/visible-text.ts';
 import { BrowserSession } from '../commands/browser/session.ts';
 import { ControlClient } from '../control/client.ts';
 import { CompanionError } from '../data-folder.ts';
@@ -86,7 +86,7 @@ export function addTestCommand({ program, dataFolder }: CliContext): void {
         signal: stop.signal,
         onResult,
       });
-      if (options.json === true) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+      if (options.json === true) process.stdout.write(`${visibleJson(results, 2)}\n`);
       if (results.some(({ state }) => state === 'failed')) process.exitCode = 1;
     });
 }

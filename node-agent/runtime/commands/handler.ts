@@ -1,5 +1,6 @@
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
+import type { EndReason } from '../../../shared/companion/state.ts';
 import type { CommandApproval } from '../../../shared/contract/nodes/device.ts';
 
 /** A file or bytes that go to the hub with the result, under a name that the reply refers to. */
@@ -37,10 +38,27 @@ export type CommandHandlers = { [Type in CommandType]: CommandHandler<Type> };
 /** A command that did not succeed, with the code and the text that the hub and the owner's audit log will show. */
 export class CommandError extends Error {
   readonly code: string;
+  /** What the code does not tell its owner. */
+  readonly reason: EndReason | null;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: string, message: string, { reason, ...options }: ErrorOptions & { reason?: EndReason } = {}) {
     super(message, options);
     this.name = 'CommandError';
     this.code = code;
+    this.reason = reason ?? null;
   }
+}
+
+/** How far a command came, and why no further. */
+export interface Begun {
+  type: string;
+  acts: boolean;
+  began: boolean;
+  reason: EndReason | null;
+}
+
+/** Hears when a command begins, and why it did not succeed. */
+export interface Begins {
+  onBegin: () => void;
+  onFailure: (failure: CommandError) => void;
 }

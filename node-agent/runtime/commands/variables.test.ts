@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codeVariable } from './variables.ts';
 
-describe('a variable that can make an approved program run other code', () => {
+describe('a variable that can make an approved program run other code, or trust somebody else', () => {
   test.each([
     'PERLLIB',
     'PERL5LIB',
@@ -76,6 +76,49 @@ describe('a variable that can make an approved program run other code', () => {
     'ACME_PLUGIN_PATH',
     'ACME_EDITOR',
     'BASH_FUNC_x',
+    'SDL_DYNAMIC_API',
+    '__EGL_VENDOR_LIBRARY_FILENAMES',
+    '__EGL_VENDOR_LIBRARY_DIRS',
+    '__PYVENV_LAUNCHER__',
+    'FLASK_APP',
+    'MPLBACKEND',
+    'MPLCONFIGDIR',
+    'PYTEST_ADDOPTS',
+    'CONFIG_SITE',
+    'CFLAGS',
+    'LDFLAGS',
+    'CMAKE_C_COMPILER',
+    'NIX_SSHOPTS',
+    'QEMU_LD_PREFIX',
+    'LIBVA_DRIVER_NAME',
+    'LIBVA_DRIVERS_PATH',
+    'VDPAU_DRIVER',
+    'VK_INSTANCE_LAYERS',
+    'VK_ICD_FILENAMES',
+    'VK_DRIVER_FILES',
+    'VK_LAYER_PATH',
+    'OMP_TOOL_LIBRARIES',
+    'TZDIR',
+    'BORG_PASSCOMMAND',
+    'RCLONE_PASSWORD_COMMAND',
+    'CHROME_WRAPPER',
+    'SSL_CERT_FILE',
+    'SSL_CERT_DIR',
+    'REQUESTS_CA_BUNDLE',
+    'CURL_CA_BUNDLE',
+    'AWS_CA_BUNDLE',
+    'AWS_ENDPOINT_URL',
+    'VAULT_CACERT',
+    'VAULT_SKIP_VERIFY',
+    'NODE_EXTRA_CA_CERTS',
+    'NODE_TLS_REJECT_UNAUTHORIZED',
+    'GIT_SSL_CAINFO',
+    'PGSSLROOTCERT',
+    'http_proxy',
+    'HTTPS_PROXY',
+    'All_Proxy',
+    'no_proxy',
+    'RSYNC_PROXY',
   ])('%s is refused', (name) => {
     expect(codeVariable({ TOKEN: 'x', [name]: 'y' })).toBe(name);
   });
@@ -102,13 +145,17 @@ describe('a variable that can make an approved program run other code', () => {
     'TF_VAR_region',
     'PGPASSWORD',
     'PGHOST',
-    'HTTPS_PROXY',
     'DATABASE_URL',
     'VERSION',
     'GOAL_NAME',
     'SOURCE',
     'TERM',
     'NO_COLOR',
+    'TMPDIR',
+    'VAULT_TOKEN',
+    'LOG_PREFIX',
+    'SSLMODE',
+    'PUBLIC_URL',
   ])('is not %s', (name) => {
     expect(codeVariable({ [name]: 'y' })).toBeNull();
   });

@@ -84,7 +84,11 @@ export class ControlClient implements Disposable {
     });
     socket.on('close', () => {
       opened.reject(
-        new CompanionError(`What listens for ${folder.path} is no companion of this version; stop it first.`),
+        new CompanionError(
+          expected === undefined
+            ? `What runs on ${folder.path} hung up at once: it has too many connections already, or it ends; try again, and close programs that look at it.`
+            : `What listens for ${folder.path} is no companion of this version; stop it first.`,
+        ),
       );
       client.#end();
     });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -138,6 +138,29 @@ test('a client that sends rubbish, too much, or nothing at all is cut off, and t
   expect((await client.call('state', {})).pid).toBe(process.pid);
 });
 
+test('what its owner does is heard of by whoever listens, once, and not where it changes nothing', async () => {
+  await startSupervisor();
+  using watching = (await ControlClient.open(data)) as ControlClient;
+  const heard: string[] = [];
+  await watching.subscribe((event) => {
+    if (event.event === 'command') heard.push(`${event.entry.type} ${event.entry.summary}`);
+  });
+  for (const change of ['pause', 'pause', 'resume'] as const) await askCompanion(data, 'change', { change });
+  await expect.poll(() => heard).toEqual(['owner.change pause', 'owner.change resume']);
+  const { entries } = await watching.call('history', {});
+  expect(entries.map(({ summary }) => summary)).toEqual(['resume', 'pause']);
+});
+
+test('one that has too many connections says so, and nobody takes it for another program', async () => {
+  await startSupervisor();
+  const held: ControlClient[] = [];
+  const openMany = async () => {
+    while (held.length < 100) held.push((await ControlClient.open(data)) as ControlClient);
+  };
+  await expect(openMany()).rejects.toThrow('too many connections');
+  for (const client of held) client[Symbol.dispose]();
+});
+
 test('a broken settings file is told of, and refuses everything', async () => {
   await startSupervisor();
   writeFileSync(join(data.path, 'settings.json'), '{"paused":"perhaps"}');
@@ -146,3 +169,23 @@ test('a broken settings file is told of, and refuses everything', async () => {
   expect(state?.powers.filter(({ isAllowed }) => isAllowed)).toEqual([]);
   await expect(askCompanion(data, 'change', { change: 'pause' })).rejects.toThrow('mend it, or remove it');
 });
+
+test.each([
+  ['settings', '{"paused":"perhaps"}'],
+  ['identity', '{"nodeId":'],
+] as const)(
+  'a broken file of %s is set aside when its owner says so, kept beside, and never one that is whole',
+  async (file, text) => {
+    await startSupervisor();
+    const path = join(data.path, `${file}.json`);
+    await expect(askCompanion(data, 'setAside', { file })).rejects.toThrow('Nothing is wrong');
+    writeFileSync(path, text);
+    expect((await askCompanion(data, 'state', {}))?.broken).toMatchObject([{ file, path }]);
+    expect(await askCompanion(data, 'setAside', { file })).toMatchObject({ broken: [], paired: null });
+    expect(existsSync(path)).toBe(false);
+    const [aside = ''] = readdirSync(data.path).filter((name) => name.startsWith(`${file}.json.broken-`));
+    expect(readFileSync(join(data.path, aside), 'utf8')).toBe(text);
+    await askCompanion(data, 'change', { change: 'pause' });
+    expect(readFileSync(data.audit, 'utf8')).toContain(aside);
+  },
+);

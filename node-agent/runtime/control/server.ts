@@ -11,6 +11,7 @@ import type {
   ControlMethods,
   ControlResult,
 } from '../../../shared/companion/control.ts';
+import { describeIssue } from '../../../shared/companion/issue-words.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { lockFileSoon } from '../lock-file.ts';
@@ -156,15 +157,8 @@ export class ControlServer implements AsyncDisposable {
       };
     const name = method as ControlMethodName;
     const parsed = controlMethods[name].params.safeParse(params);
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues;
-      return {
-        error: {
-          code: 'invalid_input',
-          message: `${issue?.path.join('.') || 'the request'}: ${issue?.message ?? 'is not valid'}`,
-        },
-      };
-    }
+    if (!parsed.success)
+      return { error: { code: 'invalid_input', message: `${describeIssue(parsed.error, 'The request')}.` } };
     try {
       return { result: await this.#handlers[name](parsed.data as never, connection) };
     } catch (error) {

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CompanionStandIn } from '../../test/fixtures/companion-stand-in.ts';
+import { barriers, startWindowHost } from '../../test/fixtures/companion-window.ts';
+import type { WindowHost } from '../../test/fixtures/companion-window.ts';
+import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
+
+const browser = findBrowser(undefined);
+
+describe.skipIf(browser === null)('the window of a companion that does not work (needs Chromium)', () => {
+  let host: WindowHost;
+  let companion: CompanionStandIn;
+  beforeAll(async () => {
+    host = await startWindowHost(browser?.path as string);
+  });
+  afterAll(() => host[Symbol.asyncDispose]());
+  beforeEach(() => {
+    companion = new CompanionStandIn();
+  });
+
+  test('says which file is broken and where it lies, and sets it aside only after it asked', async () => {
+    const path = '/home/ann/.outrigger-companion/settings.json';
+    companion.state.problem = `${path} is broken; mend it.`;
+    companion.state.broken = [{ file: 'settings', path, detail: 'It is broken at paused, which must be a boolean.' }];
+    await using opened = await host.open(companion, { withAxe: true });
+    const { page } = opened;
+    const notice = page.getByRole('alert').filter({ hasText: "What you allow can't be read" });
+    await notice.waitFor();
+    expect(await notice.textContent()).toContain(`${path}It is broken at paused`);
+    await notice.getByRole('button').click();
+    const dialog = page.getByRole('alertdialog', { name: 'Begin anew with everything off?' });
+    await dialog.waitFor();
+    await expect.poll(() => barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    expect(companion.of('setAside')).toEqual([]);
+    await notice.getByRole('button').click();
+    await dialog.getByRole('button', { name: 'Set it aside' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect(companion.of('setAside')).toEqual([{ file: 'settings' }]);
+  });
+
+  test('pairs anew where the pairing that there is does not work, after its owner gave that up', async () => {
+    companion.state.problem = 'The hub does not know this machine any more.';
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Pair anew…' }).click();
+    await page.getByLabel('Address of the hub').fill('https://other.example.org');
+    await page.getByLabel('Pairing code').fill('ABCD-EFGH');
+    const pair = page.getByRole('button', { name: 'Pair', exact: true });
+    expect(await pair.isDisabled()).toBe(true);
+    await page.getByText('Forget that hub and connect to this one').click();
+    await pair.click();
+    await expect.poll(() => companion.of('pair')).toMatchObject([{ hub: 'https://other.example.org', force: true }]);
+  });
+});

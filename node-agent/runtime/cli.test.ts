@@ -1,0 +1,115 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../test/fixtures/free-port.ts';
+import { inheritedEnv } from '../../test/fixtures/processes.ts';
+
+const hasOpenssl = (() => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'outrigger-cli-'));
+  mkdirSync(join(home, 'data'));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+/** The command line as its owner types it; what it said and how it ended. */
+const say = (...args: string[]) =>
+  promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], {
+    env: { ...inheritedEnv(), OUTRIGGER_COMPANION_HOME: join(home, 'data') },
+    timeout: 30_000,
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  );
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
+const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
+
+describe('a wrong address of a hub is told in words that say what to do', () => {
+  const said = async (hub: string) => {
+    const { code, stderr } = await pairWith(hub);
+    expect([code, stderr]).toEqual([1, expect.not.stringMatching(machineWords)]);
+    return stderr;
+  };
+
+  test('where nothing listens', async () => {
+    expect(await said(`http://127.0.0.1:${await freePort()}`)).toContain('nothing listens there; look at the address');
+  });
+
+  test('where no host has the name', async () => {
+    expect(await said('https://no-such-host.invalid')).toMatch(/no host has this name|can not be looked up now/);
+  });
+
+  test('where something else listens', async () => {
+    const port = await listen(createServer((socket) => socket.on('error', () => undefined).end('220 mail\r\n')));
+    expect(await said(`http://127.0.0.1:${port}`)).toContain('no web server');
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('does not speak https');
+  });
+
+  test('where another site answers, or sends elsewhere', async () => {
+    const port = await listen(
+      createHttpServer((request, response) =>
+        request.url?.startsWith('/moved/') === true
+          ? response.writeHead(301, { location: 'https://example.org/' }).end()
+          : response.writeHead(404).end('<h1>Not here</h1>'),
+      ),
+    );
+    expect(await said(`http://127.0.0.1:${port}`)).toContain('not by a hub (HTTP 404); is the address right?');
+    expect(await said(`http://127.0.0.1:${port}/moved`)).toContain('sends to another address');
+  });
+
+  test.skipIf(!hasOpenssl)('where its certificate is not trusted (needs openssl)', async () => {
+    const [key, cert] = [join(home, 'key.pem'), join(home, 'cert.pem')];
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+    execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    const port = await listen(createHttpsServer({ key: readFileSync(key), cert: readFileSync(cert) }));
+    expect(await said(`https://127.0.0.1:${port}`)).toContain('signed by nobody whom this machine trusts');
+  });
+});
+
+test('a wish that can not be read ends with 2, and in no words of a validator', async () => {
+  for (const words of [
+    ['allow', 'screen', '--for', 'a while'],
+    ['rules', 'allow', 'git **', '--for', '0m'],
+    ['audit', '--limit', 'all'],
+    ['answer', 'this-one', 'once'],
+    ['rules', 'remove', 'this-one'],
+  ])
+    expect([words, await say(...words)]).toEqual([
+      words,
+      expect.objectContaining({ code: 2, stderr: expect.not.stringMatching(/Invalid|expected/) as string }),
+    ]);
+});
+
+test('what is printed as JSON holds no character that turns round or clears what a terminal shows', async () => {
+  const summary = 'pay\u202E001\u009B2J\u200B\u{E0041} Grüße 東京';
+  const line = { time: '2026-01-01T00:00:00.000Z', commandId: 'c', type: 'node.ping', summary, durationMs: 1 };
+  appendFileSync(
+    join(home, 'data', 'audit.jsonl'),
+    `${JSON.stringify({ ...line, approvedBy: null, outcome: 'succeeded', message: null })}\n`,
+  );
+  const { stdout } = await say('audit', '--json');
+  expect(stdout).toContain(String.raw`pay\u202e001\u009b2J\u200b\udb40\udc41 Grüße 東京`);
+  expect(JSON.parse(stdout)).toMatchObject([{ summary }]);
+});

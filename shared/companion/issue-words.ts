@@ -1,0 +1,37 @@
+import type { z } from 'zod';
+
+type Issue = z.core.$ZodIssue;
+
+const nouns: Record<string, string> = { string: 'characters', array: 'entries', set: 'entries' };
+
+/** What is wrong with a value, in words for whoever gave it; never those of the validator. */
+export function problemOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'too_big':
+      return `may have at most ${issue.maximum}${nounOf(issue.origin)}`;
+    case 'too_small':
+      return `must have at least ${issue.minimum}${nounOf(issue.origin)}`;
+    case 'invalid_format':
+      return issue.format === 'uuid'
+        ? 'is no id; copy it whole from where it is shown'
+        : 'has another form than it should';
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_type':
+      return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
+    case 'unrecognized_keys':
+      return `has what is not known here: ${issue.keys.join(', ')}`;
+    case 'custom':
+      return issue.message;
+    default:
+      return 'is not what it should be';
+  }
+}
+
+const nounOf = (origin: string): string => (Object.hasOwn(nouns, origin) ? ` ${nouns[origin]}` : '');
+
+/** The first thing that is wrong with a value, in words, with the name of its field. */
+export function describeIssue(error: z.ZodError, whole: string): string {
+  const [issue] = error.issues;
+  return issue === undefined ? `${whole} is not valid` : `${issue.path.join('.') || whole} ${problemOf(issue)}`;
+}
