@@ -51,6 +51,11 @@ beforeAll(async () => {
       monthStart(new Date(), ahead),
     );
   crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
+  workspace.visitorToken = 'cvs_of-the-plans';
+  await hub.database.query(
+    `INSERT INTO chat_sessions (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at) VALUES (gen_random_uuid(), $1, $2, $3, sha256($4::bytea), now() + interval '1 hour')`,
+    [workspace.tenantId, crowd.conversation, crowd.visitor, workspace.visitorToken],
+  );
   judge = await judgeOf(hub.database, 3_000, maxRows);
 });
 afterAll(async () => {
@@ -67,6 +72,12 @@ const exceptions = new Map([
   ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
   ['list_admins_of_webhook', 'the people of one workspace, once for a webhook that was switched off'],
+  ['find_messages_near', 'the newest 5,000 messages, by the primary key alone, once for a page of a search'],
+  ['find_messages_further', 'the newest 50,000, only where the newest 5,000 held a tenth of what is looked for'],
+  [
+    'find_messages_everywhere',
+    'from the newest on until a page is full, only for words that more than 5,000 messages have',
+  ],
   ['count_session', 'up to the limit of sessions, in an index alone, for each one that is new'],
 ]);
 

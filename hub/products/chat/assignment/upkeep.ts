@@ -94,8 +94,11 @@ export class AssignmentUpkeep implements Disposable {
     );
     await this.#deps.db.systemStatement(
       'forget_removed_agents',
-      `DELETE FROM chat_agents a WHERE ($1::uuid IS NULL OR a.tenant_id = $1) AND NOT EXISTS (SELECT FROM users u WHERE u.id = a.user_id)
-         AND NOT EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = a.tenant_id AND c.assigned_user_id = a.user_id AND c.status IN ('open', 'pending'))`,
+      // The limit has each looked up by itself, rather than all members be read.
+      `DELETE FROM chat_agents WHERE id IN (
+         SELECT a.id FROM chat_agents a LEFT JOIN LATERAL (SELECT true AS is_there FROM users u WHERE u.id = a.user_id LIMIT 1) u ON true
+         WHERE ($1::uuid IS NULL OR a.tenant_id = $1) AND u.is_there IS NULL
+           AND NOT EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = a.tenant_id AND c.assigned_user_id = a.user_id AND c.status IN ('open', 'pending')))`,
       [tenantId],
     );
   }

@@ -1,6 +1,5 @@
 export { Inbox } from './inbox.ts';
 export { inboxRoutes } from './routes.ts';
-export type { Viewing } from './viewing.ts';
 export {
   inboxColumns,
   inboxJoins,
