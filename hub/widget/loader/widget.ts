@@ -54,7 +54,7 @@ export class Widget {
     this.#options = options;
     this.#token = options.token;
     this.#origin = new URL(options.base).origin;
-    const root = this.#host.attachShadow({ mode: 'closed' });
+    const root = this.#host.attachShadow({ mode: 'open' });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(style);
     root.adoptedStyleSheets = [sheet];

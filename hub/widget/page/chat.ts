@@ -7,7 +7,9 @@ import { Blobs } from './blobs.ts';
 import { inkOn } from './colour.ts';
 import { Conversation } from './conversation.ts';
 import type { Kept } from './kept.ts';
-import { chooseLocale, loadLanguage } from './language.ts';
+import { lookOf, wear } from './look.ts';
+import type { Look } from './look.ts';
+import { problemOf } from './problems.ts';
 import { Session } from './session.ts';
 import type { Problem, Store } from './state.ts';
 import { Uploads } from './uploads.ts';
@@ -64,6 +66,8 @@ export class Chat {
     const { address, store, kept } = this.#options;
     store.set({ phase: 'loading' });
     const known = kept.get<KeptSession>('session');
+    // What is refused is refused in the same language and colour.
+    await this.#wear(lookOf(store.state.title));
     try {
       if (this.#token !== null) {
         // Whatever was here before may be another's.
@@ -249,19 +253,18 @@ export class Chat {
 
   /** Puts on the language and the colour of the workspace. */
   async #dress(settings: ChatPageSettings): Promise<void> {
+    this.#options.store.set({ settings });
+    await this.#wear(settings);
+  }
+
+  async #wear(look: Look): Promise<void> {
     const { store, tellHost } = this.#options;
-    const wanted = navigator.languages;
-    const language = await loadLanguage(chooseLocale(settings.locale, wanted), wanted);
-    store.set({ settings, language });
-    const ink = inkOn(settings.colour);
-    const root = document.documentElement;
-    root.lang = language.locale;
-    root.dir = language.direction;
-    root.style.setProperty('--brand', settings.colour);
-    root.style.setProperty('--on-brand', ink);
-    this.#attention.setTitle(settings.title);
+    const { colour, title } = look;
+    const language = await wear(look, store.state.language);
+    store.set({ language, title });
+    this.#attention.setTitle(title);
     this.#attention.show(store.state.unread);
-    tellHost({ type: 'look', colour: settings.colour, ink, title: settings.title });
+    tellHost({ type: 'look', colour, ink: inkOn(colour), title });
   }
 
   #refused(error: unknown): void {
@@ -291,12 +294,4 @@ export class Chat {
     this.#uploads = null;
     this.blobs = null;
   }
-}
-
-function problemOf({ status, code, isPassing }: HubError, hasToken: boolean): Problem {
-  if (isPassing) return 'unreachable';
-  if (code === 'chat_token_expired') return 'expired';
-  if (code === 'visitor_blocked') return 'blocked';
-  if (status === 401 && !hasToken) return 'needed';
-  return hasToken && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
 }

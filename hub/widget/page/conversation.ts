@@ -24,10 +24,7 @@ export interface ConversationOptions {
   onRefused: (error: HubError) => void;
 }
 
-interface MessagePage {
-  data: ChatMessage[];
-  meta: { nextCursor: string | null };
-}
+type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
 
 /** More than these are not read to close a gap: the conversation begins at its end again. */
 const mostMissed = 1_000;
@@ -207,13 +204,8 @@ export class Conversation {
     }
   }
 
-  async #refreshQuietly(): Promise<void> {
-    try {
-      await this.#refresh();
-    } catch {
-      // The next sync says it again.
-    }
-  }
+  /** Where that fails, the next sync says it again. */
+  #refreshQuietly = (): Promise<void> => this.#refresh().catch(() => undefined);
 
   /** Whether the hub has refused this visitor for good. */
   #refused(error: unknown): boolean {
@@ -289,12 +281,7 @@ export class Conversation {
 
   #change(conversation: VisitorConversation): void {
     this.#conversation = conversation;
-    let unread = 0;
-    for (let seq = this.#messages.last; seq > conversation.visitorReadSeq; seq -= 1) {
-      const message = this.#messages.get(seq);
-      if (message === undefined) break;
-      if (isOfOthers(message)) unread += 1;
-    }
+    const unread = this.#messages.countAfter(conversation.visitorReadSeq, isOfOthers);
     this.#options.store.set({ conversation, unread });
   }
 

@@ -16,6 +16,7 @@ const store = new Store({
   phase: 'loading',
   problem: 'unreachable',
   language: inEnglish(navigator.languages),
+  title: document.title,
   settings: null,
   conversation: null,
   isLoaded: false,

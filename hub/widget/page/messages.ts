@@ -38,8 +38,15 @@ export class Messages {
     return this.#ahead.size > 0;
   }
 
-  get(seq: number): ChatMessage | undefined {
-    return this.#bySeq.get(seq);
+  /** How many behind a message are such. */
+  countAfter(seq: number, matches: (message: ChatMessage) => boolean): number {
+    let count = 0;
+    for (let at = this.#last; at > seq; at -= 1) {
+      const message = this.#bySeq.get(at);
+      if (message === undefined) break;
+      if (matches(message)) count += 1;
+    }
+    return count;
   }
 
   /** Takes messages in, in any order, each once; answers those that stand in the conversation by it. */

@@ -12,6 +12,8 @@ export interface ChatState {
   phase: 'loading' | 'start' | 'chat' | 'problem';
   problem: Problem;
   language: Language;
+  /** Of the chat; the page's own may count what is unread, too. */
+  title: string;
   settings: ChatPageSettings | null;
   conversation: VisitorConversation | null;
   /** Whether the newest messages were read. */

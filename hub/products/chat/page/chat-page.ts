@@ -35,7 +35,7 @@ export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOpt
     "trusted-types 'none'",
   ].join('; ');
   const html = `<!doctype html>
-<html lang="${settings?.locale ?? 'en'}" data-origins="${escapeHtml(origins.join(' '))}">
+<html lang="${settings?.locale ?? 'en'}" data-locale="${settings?.locale ?? ''}" data-colour="${settings?.colour ?? ''}" data-origins="${escapeHtml(origins.join(' '))}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">

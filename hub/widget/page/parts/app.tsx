@@ -5,14 +5,9 @@ import { Closed } from './closed.tsx';
 import { Composer } from './composer.tsx';
 import { Header } from './header.tsx';
 import { MessageList } from './message-list.tsx';
+import type { PartProps } from './part-props.ts';
 import { ProblemPage } from './problem-page.tsx';
 import { StartForm } from './start-form.tsx';
-
-/** What every part of the page is given. */
-export interface PartProps {
-  chat: Chat;
-  state: ChatState;
-}
 
 function useStore(store: Store): ChatState {
   const [state, setState] = useState(store.state);
@@ -37,7 +32,7 @@ export function App({ chat, store }: { chat: Chat; store: Store }) {
   return (
     <div class="chat">
       <Header chat={chat} state={state} />
-      {phase === 'loading' && <div class="loading" role="status" aria-label="…" />}
+      {phase === 'loading' && <div class="loading" aria-busy="true" />}
       {phase === 'problem' && <ProblemPage chat={chat} state={state} />}
       {phase === 'start' && <StartForm chat={chat} state={state} />}
       {phase === 'chat' && <Talk chat={chat} state={state} />}

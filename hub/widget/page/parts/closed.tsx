@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { PartProps } from './app.tsx';
 import { StarIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
 
 /** Below a conversation that was closed: how it was, and the way to a new one. */
 export function Closed({ chat, state }: PartProps) {

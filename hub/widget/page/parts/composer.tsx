@@ -3,8 +3,8 @@ import type { maxMessageLength } from '../../../../shared/contract/chat/shapes.t
 import type { Language } from '../language.ts';
 import { mostFileBytes, mostFiles } from '../uploads.ts';
 import type { Upload } from '../uploads.ts';
-import type { PartProps } from './app.tsx';
 import { ClipIcon, CloseIcon, FileIcon, SendIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
 
 const mostCharacters: typeof maxMessageLength = 10_000;
 const accepted = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/plain,text/csv,audio/*';
@@ -140,13 +140,15 @@ function UploadRow({ upload, language, onRemove }: UploadProps) {
   return (
     <li class={failure === null ? '' : 'failed'}>
       <FileIcon />
-      <span class="name" dir="auto">
-        {name}
-      </span>
-      {isSending && <progress max={1} value={progress} aria-label={name} />}
-      {!isSending && (
-        <small role="status">{failure === null ? language.bytes(bytes) : reason(failure, language)}</small>
-      )}
+      <div class="what">
+        <div class="name" dir="auto">
+          {name}
+        </div>
+        {isSending && <progress max={1} value={progress} aria-label={name} />}
+        {!isSending && (
+          <small role="status">{failure === null ? language.bytes(bytes) : reason(failure, language)}</small>
+        )}
+      </div>
       <button
         type="button"
         class="plain small"

@@ -1,5 +1,5 @@
-import type { PartProps } from './app.tsx';
 import { ChatIcon, CloseIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
 
 const initialsOf = (name: string) =>
   name
@@ -11,7 +11,7 @@ const initialsOf = (name: string) =>
 
 /** Whom the visitor talks to, and whether somebody is there. */
 export function Header({ chat, state }: PartProps) {
-  const { settings, conversation, language, isEmbedded, phase } = state;
+  const { title, conversation, language, isEmbedded, phase } = state;
   const { words } = language;
   const agent = conversation?.agentName ?? null;
   const isThere = conversation?.agentOnline === true;
@@ -22,7 +22,9 @@ export function Header({ chat, state }: PartProps) {
         {phase === 'chat' && <i class={isThere ? 'dot there' : 'dot'} />}
       </div>
       <div class="who">
-        <h1 dir="auto">{settings?.title ?? ''}</h1>
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
         {conversation !== null && (
           <p>
             {agent !== null && (

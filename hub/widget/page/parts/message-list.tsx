@@ -4,9 +4,9 @@ import type { Chat } from '../chat.ts';
 import type { Language } from '../language.ts';
 import type { Chunk } from '../messages.ts';
 import type { Outgoing } from '../outbox.ts';
-import type { PartProps } from './app.tsx';
 import { DownIcon } from './icons.tsx';
 import { MessageRow } from './message-row.tsx';
+import type { PartProps } from './part-props.ts';
 
 /** What one person writes within so long stands together, in milliseconds. */
 const togetherMs = 5 * 60_000;

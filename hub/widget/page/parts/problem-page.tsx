@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { PartProps } from './app.tsx';
 import { LinkOffIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
 
 /** Says why there is no chat, and nothing of what was in it. */
 export function ProblemPage({ chat, state: { problem, language } }: PartProps) {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { HubError } from '../api.ts';
-import type { PartProps } from './app.tsx';
+import type { PartProps } from './part-props.ts';
 
 /** Begins a conversation of somebody whom no token names: what they ask, and who they say they are. */
 export function StartForm({ chat, state: { settings, language, draft } }: PartProps) {
