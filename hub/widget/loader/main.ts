@@ -21,16 +21,18 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
   let widget: Widget | null = null;
   let listeners = new Map<string, Set<Listener>>();
 
+  /** What a host's code throws is the host's to hear of, and must not stop the widget. */
+  const apart = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      setTimeout(() => {
+        throw error;
+      });
+    }
+  };
   const tell = (event: WidgetEvent, detail?: unknown) => {
-    for (const listener of listeners.get(event) ?? [])
-      try {
-        listener(detail);
-      } catch (error) {
-        // What a host's listener throws is the host's, and must not stop the widget.
-        setTimeout(() => {
-          throw error;
-        });
-      }
+    for (const listener of listeners.get(event) ?? []) apart(() => listener(detail));
   };
 
   const tokenOf = (given: unknown): string | null => {
@@ -77,7 +79,7 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
   };
   outrigger.isLoaded = true;
   page.Outrigger = outrigger;
-  for (const call of earlier) outrigger(...(Array.from(call) as [string]));
+  for (const call of earlier) apart(() => outrigger(...(Array.from(call) as [string])));
 }
 
 if (page.Outrigger?.isLoaded !== true && script !== null)
