@@ -48,7 +48,9 @@ const write = async (page: Page, text: string) => {
   await field(page).press('Enter');
 };
 const bubbles = (page: Page) => page.locator('.bubble').allTextContents();
-const settled = (page: Page) => expect.poll(() => page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+const settled = async (page: Page) => {
+  await expect.poll(() => page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+};
 const reply = (conversationId: string, content: string) =>
   scene.workspace.session.call('sendInboxMessage', {
     params: { tenantId: scene.tenantId, id: conversationId },
