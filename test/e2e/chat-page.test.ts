@@ -279,7 +279,8 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage(
-        (message) => (losesMessages && String(message).includes('"type":"message"')) || socket.send(message),
+        (message) =>
+          (losesMessages && /"type":"(?:message|conversation)"/.test(String(message))) || socket.send(message),
       );
     });
     await page.goto(pageOf(token, proxy.url));
