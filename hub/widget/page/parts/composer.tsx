@@ -141,8 +141,8 @@ function UploadRow({ upload, language, onRemove }: UploadProps) {
     <li class={failure === null ? '' : 'failed'}>
       <FileIcon />
       <div class="what">
-        <div class="name" dir="auto">
-          {name}
+        <div class="name">
+          <bdi>{name}</bdi>
         </div>
         {isSending && <progress max={1} value={progress} aria-label={name} />}
         {!isSending && (
