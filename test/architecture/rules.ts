@@ -262,6 +262,18 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/dev/main.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'the bundler of the chat page',
+    from: 'hub/widget/build.ts',
+    allowed: ['vite', node],
+    forbids: { from: 'hub/widget/build.ts', target: 'hub/widget/page/chat.ts' },
+  },
+  {
+    name: 'hub/widget',
+    from: 'hub/widget/**',
+    allowed: ['shared/**', 'hub/widget/**', 'preact', 'preact/*'],
+    forbids: { from: 'hub/widget/page/chat.ts', target: 'hub/products/chat/index.ts' },
+  },
+  {
     name: 'settings of the build of node-agent/renderer',
     from: 'node-agent/renderer/vite.config.ts',
     allowed: ['vite', node],
@@ -280,9 +292,9 @@ export const rules: Rule[] = [
     forbids: { from: 'node-agent/preload/preload.ts', target: 'node-agent/main/main.ts' },
   },
   {
-    name: 'hub/dashboard and widget',
-    from: 'hub/{dashboard,widget}/**',
-    allowed: ['shared/**', 'hub/{dashboard,widget}/**'],
+    name: 'hub/dashboard',
+    from: 'hub/dashboard/**',
+    allowed: ['shared/**', 'hub/dashboard/**'],
     forbids: { from: 'hub/dashboard/app.ts', target: 'hub/app.ts' },
   },
   {

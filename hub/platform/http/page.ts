@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import express from 'express';
 import type { Request, Response } from 'express';
 import { AppError } from '../../../shared/errors.ts';
@@ -10,6 +11,7 @@ import { renderNotice } from './page-layout.ts';
 export interface PageRequest {
   params: Record<string, string>;
   query: URLSearchParams;
+  headers: IncomingHttpHeaders;
   /** The caller's address, behind trusted proxies. */
   address: string;
   /** Where the caller reached this hub, such as `https://hub.example.org`. */
@@ -25,8 +27,11 @@ export interface PageRequest {
 export interface PageAnswer {
   /** 200 unless said. */
   status?: number;
-  headers?: Record<string, string>;
+  /** Null takes one of the hub's own away. */
+  headers?: Record<string, string | null>;
   html?: string;
+  /** Bytes as they are, in place of HTML; `Content-Type` stands in `headers`. */
+  bytes?: Buffer;
   /** Signs the browser in. */
   session?: { token: string; expiresAt: string };
   /** Sends the browser on to a path of this hub (303). */
@@ -78,6 +83,7 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
   return {
     params: { ...request.params } as Record<string, string>,
     query: new URL(request.url, 'http://hub').searchParams,
+    headers: request.headers,
     address: addressOf(request),
     baseUrl: hosts.baseUrlOf(request),
     sessionToken: cookieOf(request, sessionCookie),
@@ -93,7 +99,9 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
 }
 
 function send(response: Response, answer: PageAnswer, { secureCookies }: PageServing): void {
-  response.set(answer.headers ?? {});
+  for (const [name, value] of Object.entries(answer.headers ?? {}))
+    if (value === null) response.removeHeader(name);
+    else response.set(name, value);
   if (answer.session !== undefined)
     response.cookie(sessionCookie, answer.session.token, {
       httpOnly: true,
@@ -103,6 +111,7 @@ function send(response: Response, answer: PageAnswer, { secureCookies }: PageSer
       path: '/',
     });
   if (answer.seeOther !== undefined) response.redirect(303, answer.seeOther);
+  else if (answer.bytes !== undefined) response.status(answer.status ?? 200).end(answer.bytes);
   else
     response
       .status(answer.status ?? 200)

@@ -12,6 +12,7 @@ import type { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
+import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
@@ -108,6 +109,7 @@ export function createChat(
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
     ],
+    pages: chatPages(db),
     retention: chatRetention,
   };
 }

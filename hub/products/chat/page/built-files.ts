@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { AppError } from '../../../../shared/errors.ts';
+import type { PageAnswer } from '../../../platform/http/page.ts';
+
+/** A built file in each encoding that it is there in. */
+interface BuiltFile {
+  type: string;
+  /** Without quotes, of the plain bytes. */
+  tag: string;
+  encodings: ReadonlyMap<'br' | 'gzip' | 'identity', Buffer>;
+}
+
+/** The page and the widget as `npm run prepare` built them. */
+export interface BuiltFiles {
+  loader: BuiltFile;
+  /** By name, which changes with what is in it. */
+  assets: ReadonlyMap<string, BuiltFile>;
+  /** Names of what the page begins with. */
+  page: { script: string; style: string };
+}
+
+const types: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+};
+
+function readBuilt(path: string): BuiltFile {
+  const bytes = readFileSync(path);
+  const encodings = new Map<'br' | 'gzip' | 'identity', Buffer>([['identity', bytes]]);
+  for (const [encoding, ending] of [
+    ['br', '.br'],
+    ['gzip', '.gz'],
+  ] as const)
+    if (existsSync(path + ending)) encodings.set(encoding, readFileSync(path + ending));
+  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { type: types[extname(path)] ?? 'application/octet-stream', tag, encodings };
+}
+
+/** Reads what was built, all of it: some tens of kilobytes. @throws AppError `unavailable` when nothing was. */
+export function readBuiltFiles(folder: string): BuiltFiles {
+  const list = join(folder, 'assets.json');
+  if (!existsSync(list))
+    throw new AppError('unavailable', 'The chat page of this hub is not built; its operator runs: npm run prepare');
+  const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
+  return {
+    loader: readBuilt(join(folder, 'widget.js')),
+    assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
+    page: JSON.parse(readFileSync(list, 'utf8')) as BuiltFiles['page'],
+  };
+}
+
+/** Whether a caller takes an encoding, by its `Accept-Encoding`. */
+const takes = (accepted: string, encoding: string) =>
+  accepted.split(',').some((part) => {
+    const [name, ...parameters] = part
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/);
+    return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+
+/** Answers a file in the smallest encoding that its caller takes, or that it is as the caller has it. */
+export function answerFile(
+  file: BuiltFile,
+  { accepted = '', known }: { accepted: string | undefined; known: string | undefined },
+  headers: Record<string, string | null>,
+): PageAnswer {
+  const encoding = (['br', 'gzip'] as const).find((name) => file.encodings.has(name) && takes(accepted, name));
+  const etag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`;
+  const common = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
+  if (known?.split(',').some((tag) => tag.trim() === etag) === true)
+    return { status: 304, headers: common, bytes: Buffer.alloc(0) };
+  const bytes = file.encodings.get(encoding ?? 'identity') as Buffer;
+  return {
+    headers: {
+      ...common,
+      'Content-Type': file.type,
+      'Content-Length': String(bytes.length),
+      ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }),
+    },
+    bytes,
+  };
+}

@@ -1,0 +1,1 @@
+export { chatPages } from './chat-pages.ts';

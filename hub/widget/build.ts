@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { InlineConfig, Rollup } from 'vite';
+
+/**
+ * Bundles the chat page and the widget's loader into `hub/widget/dist`, each file beside itself in the two encodings that browsers take, so that the hub
+ * compresses nothing. `assets.json` there names what the page begins with.
+ */
+
+const here = import.meta.dirname;
+/** Another folder, for tests. */
+const given = process.argv[2];
+const outDir = given === undefined ? join(here, 'dist') : isAbsolute(given) ? given : resolve(given);
+
+const common: InlineConfig = {
+  configFile: false,
+  root: here,
+  base: './',
+  logLevel: 'error',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+};
+
+const page: InlineConfig = {
+  ...common,
+  build: {
+    outDir: join(outDir, 'assets'),
+    emptyOutDir: true,
+    target: ['chrome110', 'firefox115', 'safari16.4'],
+    cssCodeSplit: false,
+    assetsInlineLimit: 0,
+    // Its polyfill would fetch, and what the page imports later are words alone.
+    modulePreload: false,
+    license: { fileName: 'licenses.md' },
+    rolldownOptions: {
+      input: { page: join(here, 'page/main.tsx') },
+      output: {
+        entryFileNames: '[name]-[hash].js',
+        chunkFileNames: '[name]-[hash].js',
+        assetFileNames: '[name]-[hash][extname]',
+      },
+    },
+  },
+};
+
+const loader: InlineConfig = {
+  ...common,
+  build: {
+    outDir,
+    emptyOutDir: false,
+    target: ['chrome110', 'firefox115', 'safari16.4'],
+    modulePreload: false,
+    rolldownOptions: {
+      input: join(here, 'loader/main.ts'),
+      output: { format: 'iife', entryFileNames: 'widget.js' },
+    },
+  },
+};
+
+function compress(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (!/\.(?:js|css)$/.test(name)) continue;
+    const path = join(folder, name);
+    const bytes = readFileSync(path);
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+    writeFileSync(
+      `${path}.br`,
+      brotliCompressSync(bytes, {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+      }),
+    );
+  }
+}
+
+const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+  return null;
+});
+// An installation without the packages of development can't build, and has what was packed.
+if (vite !== null) {
+  rmSync(outDir, { recursive: true, force: true });
+  const { output } = (await vite.build(page)) as Rollup.RollupOutput;
+  await vite.build(loader);
+  const script = output.find((file) => file.type === 'chunk' && file.isEntry)?.fileName;
+  const style = output.find((file) => file.fileName.endsWith('.css'))?.fileName;
+  writeFileSync(join(outDir, 'assets.json'), `${JSON.stringify({ script, style })}\n`);
+  compress(outDir);
+}

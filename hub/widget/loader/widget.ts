@@ -1,0 +1,235 @@
+import { frameMark } from '../frame-protocol.ts';
+import type { FrameBoot, FromFrame, ToFrame } from '../frame-protocol.ts';
+import { style } from './style.ts';
+import { launcherWords } from './words.ts';
+
+/** What a host's page hears of the widget. */
+export type WidgetEvent = 'ready' | 'unread' | 'message' | 'open' | 'close' | 'error' | 'tokenExpired';
+
+export interface WidgetOptions {
+  /** Where the hub is, ending in a slash. */
+  base: string;
+  siteKey: string;
+  token: string | null;
+  tell: (event: WidgetEvent, detail?: unknown) => void;
+}
+
+/** In the host's own storage, and only once the visitor opened the chat: ties what the frame keeps to this visit. */
+const visitKey = 'outrigger.chat.visit';
+/** A frame that says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
+const frameTimeoutMs = 20_000;
+/** How long the frame has to wipe what it kept, in milliseconds. */
+const wipeTimeoutMs = 1_000;
+
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+function icon(className: string, path: string): SVGSVGElement {
+  const svg = document.createElementNS(svgSpace, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('class', className);
+  svg.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS(svgSpace, 'path');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+}
+
+/** A launcher, and once it was opened the chat in a frame. */
+export class Widget {
+  readonly #options: WidgetOptions;
+  readonly #origin: string;
+  readonly #host = document.createElement('outrigger-chat');
+  readonly #launcher = document.createElement('button');
+  readonly #badge = document.createElement('b');
+  readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
+  readonly #ended = new AbortController();
+  #frame: HTMLIFrameElement | null = null;
+  #port: MessagePort | null = null;
+  #waiting: ToFrame[] = [];
+  #timer = 0;
+  #isOpen = false;
+  #token: string | null;
+
+  constructor(options: WidgetOptions) {
+    this.#options = options;
+    this.#token = options.token;
+    this.#origin = new URL(options.base).origin;
+    const root = this.#host.attachShadow({ mode: 'open' });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    root.adoptedStyleSheets = [sheet];
+    this.#launcher.type = 'button';
+    this.#badge.hidden = true;
+    this.#launcher.append(
+      icon('c', 'M21 11.5a8.4 8.4 0 0 1-12.3 7.5L3 21l2-5.6A8.4 8.4 0 1 1 21 11.5Z'),
+      icon('x', 'M6 6l12 12M18 6 6 18'),
+      this.#badge,
+    );
+    this.#label();
+    root.append(this.#launcher);
+    this.#launcher.addEventListener('click', () => (this.#isOpen ? this.close() : this.open()));
+    const { signal } = this.#ended;
+    addEventListener('message', (event) => this.#onMessage(event), { signal });
+    const place = () => document.body?.append(this.#host);
+    if (document.body === null) addEventListener('DOMContentLoaded', place, { signal, once: true });
+    else place();
+  }
+
+  /** The token with which it was made, or that it was told since. */
+  get token(): string | null {
+    return this.#token;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    if (this.#frame === null) this.#makeFrame();
+    this.#launcher.classList.add('open');
+    this.#label();
+    this.#frame?.focus();
+    this.#say({ type: 'shown', isShown: true });
+    this.#options.tell('open');
+  }
+
+  /** @param takeFocus whether the launcher gets it: not when the host's page closed the chat. */
+  close(takeFocus = true): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#launcher.classList.remove('open');
+    this.#label();
+    this.#say({ type: 'shown', isShown: false });
+    if (takeFocus) this.#launcher.focus();
+    this.#options.tell('close');
+  }
+
+  show(isShown: boolean): void {
+    if (!isShown) this.close(false);
+    this.#host.hidden = !isShown;
+  }
+
+  send(content: string): void {
+    if (this.#frame === null) this.open();
+    this.#say({ type: 'send', content });
+  }
+
+  /** A newer token of the same visitor. */
+  renew(token: string): void {
+    this.#token = token;
+    if (this.#frame !== null) this.#say({ type: 'token', token });
+  }
+
+  /** Takes everything away. What the frame keeps goes with the visit's key, and the frame itself once it has wiped that. */
+  end(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    try {
+      sessionStorage.removeItem(visitKey);
+    } catch {
+      // A host without storage has nothing in it.
+    }
+    const port = this.#port;
+    const gone = () => {
+      clearTimeout(this.#timer);
+      port?.close();
+      this.#host.remove();
+    };
+    if (port === null) {
+      gone();
+      return;
+    }
+    this.#launcher.remove();
+    this.#host.hidden = true;
+    port.addEventListener('message', ({ data }: MessageEvent<FromFrame>) => data.type === 'wiped' && gone());
+    this.#timer = setTimeout(gone, wipeTimeoutMs);
+    port.postMessage({ type: 'wipe' } satisfies ToFrame);
+  }
+
+  #label(): void {
+    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open;
+    this.#launcher.ariaExpanded = String(this.#isOpen);
+  }
+
+  #makeFrame(): void {
+    const frame = document.createElement('iframe');
+    frame.title = this.#words.frame;
+    frame.referrerPolicy = 'no-referrer';
+    frame.src = `${this.#options.base}chat?siteKey=${encodeURIComponent(this.#options.siteKey)}&embed=1`;
+    this.#frame = frame;
+    this.#launcher.after(frame);
+    this.#timer = setTimeout(
+      () => this.#options.tell('error', { code: 'frame_refused', message: 'The chat did not open in this page.' }),
+      frameTimeoutMs,
+    );
+  }
+
+  #say(message: ToFrame): void {
+    if (this.#port === null) this.#waiting.push(message);
+    // A port goes to one place; it is windows that need an origin.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    else this.#port.postMessage(message);
+  }
+
+  #onMessage({ source, origin, data }: MessageEvent<{ mark?: unknown; type?: unknown } | null>): void {
+    const there = this.#frame?.contentWindow ?? null;
+    if (there === null || source !== there || origin !== this.#origin) return;
+    if (data?.mark !== frameMark || data.type !== 'here') return;
+    clearTimeout(this.#timer);
+    this.#port?.close();
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.addEventListener('message', (event: MessageEvent<FromFrame>) => this.#hear(event.data));
+    port1.start();
+    const boot: FrameBoot = { mark: frameMark, type: 'boot', token: this.#token, visit: visitOf() };
+    there.postMessage(boot, this.#origin, [port2]);
+    this.#launcher.classList.add('here');
+    // What the frame was told before it could hear; a frame that was loaded anew hears only how it stands.
+    const waiting = this.#waiting.filter(({ type }) => type === 'send');
+    this.#waiting = [];
+    for (const message of [{ type: 'shown' as const, isShown: this.#isOpen }, ...waiting]) port1.postMessage(message);
+  }
+
+  #hear(message: FromFrame): void {
+    const { tell } = this.#options;
+    if (this.#ended.signal.aborted) return;
+    switch (message.type) {
+      case 'look':
+        this.#launcher.style.setProperty('--brand', message.colour);
+        this.#launcher.style.setProperty('--ink', message.ink);
+        if (this.#frame !== null) this.#frame.title = message.title;
+        break;
+      case 'unread':
+        this.#badge.hidden = message.count === 0;
+        this.#badge.textContent = message.count > 99 ? '99+' : String(message.count);
+        tell('unread', message.count);
+        break;
+      case 'message':
+        tell('message', message.message);
+        break;
+      case 'close':
+        this.close();
+        break;
+      case 'error':
+        tell('error', { code: message.code, message: message.message });
+        break;
+      case 'token-expired':
+        tell('tokenExpired');
+        break;
+      default:
+    }
+  }
+}
+
+function visitOf(): string {
+  const made = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('');
+  try {
+    const visit = sessionStorage.getItem(visitKey) ?? made();
+    sessionStorage.setItem(visitKey, visit);
+    return visit;
+  } catch {
+    return made();
+  }
+}

@@ -1,0 +1,43 @@
+/** What reaches a visitor who does not look: a number in the title of the page, and a sound. */
+export class Attention {
+  #title = '';
+  #audio: AudioContext | null = null;
+
+  constructor() {
+    // Browsers let a page sound only once its visitor did something in it.
+    const make = () => {
+      this.#audio ??= typeof AudioContext === 'undefined' ? null : new AudioContext();
+    };
+    for (const event of ['pointerdown', 'keydown']) addEventListener(event, make, { once: true, passive: true });
+  }
+
+  setTitle(title: string): void {
+    this.#title = title;
+  }
+
+  /** @param unread shown only while the page is hidden. */
+  show(unread: number): void {
+    const title = document.hidden && unread > 0 ? `(${unread}) ${this.#title}` : this.#title;
+    if (document.title !== title) document.title = title;
+  }
+
+  sound(): void {
+    const audio = this.#audio;
+    if (audio === null) return;
+    void audio.resume().then(() => {
+      const start = audio.currentTime;
+      for (const [index, frequency] of [740, 988].entries()) {
+        const tone = audio.createOscillator();
+        const gain = audio.createGain();
+        const at = start + index * 0.12;
+        tone.frequency.value = frequency;
+        gain.gain.setValueAtTime(0.0001, at);
+        gain.gain.exponentialRampToValueAtTime(0.06, at + 0.02);
+        gain.gain.exponentialRampToValueAtTime(0.0001, at + 0.28);
+        tone.connect(gain).connect(audio.destination);
+        tone.start(at);
+        tone.stop(at + 0.3);
+      }
+    });
+  }
+}

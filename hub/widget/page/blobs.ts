@@ -1,0 +1,36 @@
+import { open } from './api.ts';
+
+/** Files of the conversation as addresses of this page's own: the hub gives them to nobody without the session, which no address of a picture could carry. */
+export class Blobs {
+  readonly #token: () => string;
+  readonly #urls = new Map<string, Promise<string>>();
+
+  constructor(token: () => string) {
+    this.#token = token;
+  }
+
+  /** @throws HubError */
+  url(id: string): Promise<string> {
+    const known = this.#urls.get(id);
+    if (known !== undefined) return known;
+    const made = open(`files/${encodeURIComponent(id)}`, { token: this.#token() }).then(async (response) =>
+      URL.createObjectURL(await response.blob()),
+    );
+    this.#urls.set(id, made);
+    made.catch(() => this.#urls.delete(id));
+    return made;
+  }
+
+  /** Saves a file under its name. @throws HubError */
+  async save(id: string, name: string): Promise<void> {
+    const link = document.createElement('a');
+    link.href = await this.url(id);
+    link.download = name;
+    link.click();
+  }
+
+  end(): void {
+    for (const url of this.#urls.values()) url.then(URL.revokeObjectURL, () => undefined);
+    this.#urls.clear();
+  }
+}

@@ -1,0 +1,299 @@
+import type { VisitorFrame } from '../../../shared/contract/chat/live.ts';
+import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
+import type { VisitorConversation } from '../../../shared/contract/chat/visitor-page.ts';
+import { HubError } from './api.ts';
+import { backoffMs } from './backoff.ts';
+import type { Kept } from './kept.ts';
+import { Live } from './live.ts';
+import { Messages } from './messages.ts';
+import { Outbox } from './outbox.ts';
+import type { Outgoing } from './outbox.ts';
+import type { Session } from './session.ts';
+import type { Store } from './state.ts';
+import { TypingNotice } from './typing-notice.ts';
+
+export interface ConversationOptions {
+  session: Session;
+  store: Store;
+  kept: Kept;
+  conversation: VisitorConversation;
+  /** Whether the visitor looks at the chat now. */
+  isSeen: () => boolean;
+  /** Somebody else wrote, after the chat was opened. */
+  onIncoming: (message: ChatMessage) => void;
+  onRefused: (error: HubError) => void;
+}
+
+type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
+
+/** More than these are not read to close a gap: the conversation begins at its end again. */
+const mostMissed = 1_000;
+/** Somebody who types says so again and again; silence for so long is the end of it, in milliseconds. */
+const typingLastsMs = 10_000;
+const pageLimit = 50;
+const isOfOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && senderType !== 'system';
+
+/** One conversation: what was said, what comes in, what goes out. */
+export class Conversation {
+  readonly #options: ConversationOptions;
+  readonly #messages = new Messages();
+  readonly #live: Live;
+  readonly #outbox: Outbox;
+  readonly #notice: TypingNotice;
+  #conversation: VisitorConversation;
+  #isAtEnd = true;
+  #hasEnded = false;
+  #repairing: Promise<void> | null = null;
+  #isReadingOlder = false;
+  #typingTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ConversationOptions) {
+    const { session, store, kept, conversation } = options;
+    this.#options = options;
+    this.#conversation = conversation;
+    const box = `outbox.${conversation.id}`;
+    this.#outbox = new Outbox({
+      waiting: kept.get<Outgoing[]>(box) ?? [],
+      send: ({ content, clientId, attachments }) =>
+        session.call<ChatMessage>('messages', {
+          method: 'POST',
+          body: { content, clientId, attachmentIds: attachments.map(({ id }) => id) },
+        }),
+      onSent: (message) => this.#accept([message]),
+      onChange: (waiting) => {
+        kept.set(box, waiting.length === 0 ? null : waiting);
+        if (!this.#hasEnded) store.set({ outgoing: waiting });
+      },
+      onClosed: (error) => this.#onClosed(error),
+    });
+    this.#live = new Live({
+      token: () => session.token,
+      after: () => this.#messages.last,
+      onFrame: (frame) => this.#onFrame(frame),
+      onConnected: (isConnected) => {
+        store.set({ isConnected });
+        if (isConnected) void this.#outbox.flush();
+      },
+      onRevoked: () => void this.#refreshQuietly(),
+      poll: async () => {
+        await Promise.all([this.#repair(), this.#refresh()]);
+      },
+    });
+    this.#notice = new TypingNotice((typing) => {
+      if (!this.#live.send({ type: 'typing', typing }))
+        session.call('typing', { method: 'POST', body: { typing } }).catch(() => undefined);
+    });
+    store.set({ conversation, outgoing: this.#outbox.waiting, chunks: [], hasOlder: false, isLoaded: false });
+  }
+
+  async start(): Promise<void> {
+    for (let attempt = 0; !this.#hasEnded; attempt += 1) {
+      try {
+        await this.#readNewest();
+        break;
+      } catch (error) {
+        if (this.#refused(error)) return;
+        this.#options.store.set({ isConnected: false });
+        await new Promise((done) => setTimeout(done, backoffMs(attempt)));
+      }
+    }
+    if (this.#hasEnded) return;
+    this.#live.start();
+    void this.#outbox.flush();
+  }
+
+  send(content: string, attachments: Outgoing['attachments']): void {
+    this.#notice.stop();
+    this.#outbox.add(content, attachments);
+  }
+
+  retry(clientId: string): void {
+    this.#outbox.retry(clientId);
+  }
+
+  drop(clientId: string): void {
+    this.#outbox.arrived(clientId);
+  }
+
+  typed(text: string): void {
+    if (text.trim() === '') this.#notice.stop();
+    else this.#notice.typed();
+  }
+
+  /** Where the reader stands, or whether they look, changed. */
+  looked(isAtEnd: boolean): void {
+    this.#isAtEnd = isAtEnd;
+    this.#markRead();
+  }
+
+  async readOlder(): Promise<void> {
+    if (this.#isReadingOlder || !this.#options.store.state.hasOlder) return;
+    this.#isReadingOlder = true;
+    try {
+      const { data, meta } = await this.#page({ before: String(this.#messages.first) });
+      this.#messages.add(data);
+      this.#options.store.set({ chunks: this.#messages.chunks, hasOlder: meta.nextCursor !== null && data.length > 0 });
+    } catch (error) {
+      this.#refused(error);
+    } finally {
+      this.#isReadingOlder = false;
+    }
+  }
+
+  /** Takes over what the hub says of it. */
+  update(conversation: VisitorConversation): void {
+    if (conversation.id !== this.#conversation.id || this.#hasEnded) return;
+    const { visitorReadSeq, agentReadSeq } = this.#conversation;
+    this.#change({
+      ...conversation,
+      visitorReadSeq: Math.max(visitorReadSeq, conversation.visitorReadSeq),
+      agentReadSeq: Math.max(agentReadSeq, conversation.agentReadSeq),
+    });
+    if (conversation.lastSeq > this.#messages.last) void this.#repair().catch(() => undefined);
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#typingTimer);
+    this.#notice.end();
+    this.#live.end();
+    this.#outbox.end();
+  }
+
+  #page(query: Record<string, string>): Promise<MessagePage> {
+    return this.#options.session.call<MessagePage>('messages', { query: { limit: String(pageLimit), ...query } });
+  }
+
+  async #readNewest(): Promise<void> {
+    const { data, meta } = await this.#page({});
+    if (this.#hasEnded) return;
+    this.#messages.restart(data);
+    this.#options.store.set({ isLoaded: true, chunks: this.#messages.chunks, hasOlder: meta.nextCursor !== null });
+    for (const { clientId } of data) if (clientId !== null) this.#outbox.arrived(clientId);
+    this.#markRead();
+  }
+
+  /** Reads what is missing behind the last message, once at a time. */
+  #repair(): Promise<void> {
+    this.#repairing ??= (async () => {
+      try {
+        if (this.#conversation.lastSeq - this.#messages.last > mostMissed) {
+          await this.#readNewest();
+          return;
+        }
+        for (;;) {
+          const { data, meta } = await this.#page({ after: String(this.#messages.last) });
+          if (this.#hasEnded) return;
+          this.#accept(data);
+          if (meta.nextCursor === null || data.length === 0) return;
+        }
+      } catch (error) {
+        if (!this.#refused(error)) throw error;
+      } finally {
+        this.#repairing = null;
+      }
+    })();
+    return this.#repairing;
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      this.update(await this.#options.session.call<VisitorConversation>('conversation'));
+    } catch (error) {
+      if (!this.#refused(error)) throw error;
+    }
+  }
+
+  /** Where that fails, the next sync says it again. */
+  #refreshQuietly = (): Promise<void> => this.#refresh().catch(() => undefined);
+
+  /** Whether the hub has refused this visitor for good. */
+  #refused(error: unknown): boolean {
+    if (this.#hasEnded) return true;
+    if (!(error instanceof HubError)) throw error;
+    if (error.status !== 401 && error.status !== 403) return false;
+    this.#options.onRefused(error);
+    return true;
+  }
+
+  #onFrame(frame: VisitorFrame): void {
+    const { store } = this.#options;
+    const quietly = (work: Promise<void>) => void work.catch(() => undefined);
+    switch (frame.type) {
+      case 'message':
+        this.#accept([frame.message]);
+        if (this.#messages.hasGap) quietly(this.#repair());
+        break;
+      case 'delta':
+        store.set({ partial: store.state.partial + frame.text });
+        break;
+      case 'typing':
+        clearTimeout(this.#typingTimer);
+        store.set({ typing: frame.typing ? (frame.name ?? '') : null });
+        if (frame.typing) this.#typingTimer = setTimeout(() => store.set({ typing: null }), typingLastsMs);
+        break;
+      case 'read': {
+        const name = frame.who === 'agent' ? 'agentReadSeq' : 'visitorReadSeq';
+        this.#change({ ...this.#conversation, [name]: Math.max(this.#conversation[name], frame.seq) });
+        break;
+      }
+      case 'presence':
+        this.#change({ ...this.#conversation, agentOnline: frame.agentOnline });
+        break;
+      case 'conversation':
+        this.update(frame.conversation);
+        break;
+      case 'sync':
+        if (frame.lastSeq > this.#messages.last) quietly(this.#repair());
+        if (frame.status !== this.#conversation.status) void this.#refreshQuietly();
+        break;
+      default:
+    }
+  }
+
+  #accept(messages: readonly ChatMessage[]): void {
+    const added = this.#messages.add(messages.filter(({ conversationId }) => conversationId === this.#conversation.id));
+    if (added.length === 0) return;
+    const { store, onIncoming } = this.#options;
+    for (const { clientId, senderType } of added)
+      if (senderType === 'visitor' && clientId !== null) this.#outbox.arrived(clientId);
+    const incoming = added.filter(isOfOthers);
+    const { last } = this.#messages;
+    if (last > this.#conversation.lastSeq) this.#conversation = { ...this.#conversation, lastSeq: last };
+    store.set({
+      chunks: this.#messages.chunks,
+      ...(incoming.length === 0 ? {} : { typing: null, partial: '' }),
+    });
+    this.#markRead();
+    for (const message of incoming) if (message.seq > this.#conversation.visitorReadSeq) onIncoming(message);
+  }
+
+  #markRead(): void {
+    const { last } = this.#messages;
+    const { session, isSeen } = this.#options;
+    if (!this.#hasEnded && this.#isAtEnd && isSeen() && last > this.#conversation.visitorReadSeq) {
+      if (!this.#live.send({ type: 'read', seq: last }))
+        session.call('read', { method: 'POST', body: { seq: last } }).catch(() => undefined);
+      this.#conversation = { ...this.#conversation, visitorReadSeq: last };
+    }
+    this.#change(this.#conversation);
+  }
+
+  #change(conversation: VisitorConversation): void {
+    this.#conversation = conversation;
+    const unread = this.#messages.countAfter(conversation.visitorReadSeq, isOfOthers);
+    this.#options.store.set({ conversation, unread });
+  }
+
+  /** What was written goes back to its writer, who may begin a new conversation with it. */
+  #onClosed(error: HubError): void {
+    if (this.#refused(error)) return;
+    const { store } = this.#options;
+    const { waiting } = this.#outbox;
+    for (const { clientId } of waiting) this.#outbox.arrived(clientId);
+    const texts = [...waiting.map(({ content }) => content), store.state.draft].filter((text) => text !== '');
+    store.set({ draft: texts.join('\n\n') });
+    this.#change({ ...this.#conversation, status: 'closed' });
+    void this.#refreshQuietly();
+  }
+}

@@ -1,0 +1,30 @@
+export interface StreamedEvent {
+  event: string;
+  data: string;
+}
+
+/** Reads server-sent events out of a text that comes in pieces of any size. */
+export function createEventStreamParser(onEvent: (event: StreamedEvent) => void): (piece: string) => void {
+  let rest = '';
+  let event = '';
+  let data: string[] = [];
+  return (piece) => {
+    const lines = (rest + piece).split('\n');
+    rest = lines.pop() ?? '';
+    for (const whole of lines) {
+      const line = whole.endsWith('\r') ? whole.slice(0, -1) : whole;
+      if (line === '') {
+        if (data.length > 0) onEvent({ event: event === '' ? 'message' : event, data: data.join('\n') });
+        event = '';
+        data = [];
+        continue;
+      }
+      const colon = line.indexOf(':');
+      if (colon === 0) continue;
+      const field = colon === -1 ? line : line.slice(0, colon);
+      const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+      if (field === 'event') event = value;
+      else if (field === 'data') data.push(value);
+    }
+  };
+}

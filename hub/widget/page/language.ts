@@ -1,0 +1,93 @@
+import type { ChatLocale } from '../../../shared/contract/chat/settings.ts';
+import { english } from './words/english.ts';
+import type { Words } from './words/english.ts';
+
+const others: Record<Exclude<ChatLocale, 'en'>, () => Promise<Words>> = {
+  de: () => import('./words/german.ts').then(({ german }) => german),
+  fr: () => import('./words/french.ts').then(({ french }) => french),
+  es: () => import('./words/spanish.ts').then(({ spanish }) => spanish),
+  ar: () => import('./words/arabic.ts').then(({ arabic }) => arabic),
+  ja: () => import('./words/japanese.ts').then(({ japanese }) => japanese),
+};
+const isSpoken = (name: string): name is ChatLocale => name === 'en' || Object.hasOwn(others, name);
+
+/** Words of a language, and how it writes times, numbers and counts. */
+export interface Language {
+  locale: ChatLocale;
+  direction: 'ltr' | 'rtl';
+  words: Words;
+  /** Puts values into a text of `words`. */
+  say: (text: string, values: Record<string, string | number>) => string;
+  unread: (count: number) => string;
+  number: (value: number) => string;
+  bytes: (bytes: number) => string;
+  time: (at: Date) => string;
+  /** Of a day as seen from now. */
+  day: (at: Date, now: Date) => string;
+  moment: (at: Date) => string;
+}
+
+/** The language that the workspace set, else the first of the visitor's that the page speaks, else English. */
+export function chooseLocale(set: ChatLocale | null, wanted: readonly string[]): ChatLocale {
+  if (set !== null) return set;
+  return wanted.map((name) => name.slice(0, 2).toLowerCase()).find(isSpoken) ?? 'en';
+}
+
+/** The visitor's own way of writing times and numbers where it is of the language of the page. */
+const variantOf = (locale: ChatLocale, wanted: readonly string[]) =>
+  wanted.find((name) => name.toLowerCase().startsWith(locale)) ?? locale;
+
+export function languageOf(locale: ChatLocale, words: Words, wanted: readonly string[]): Language {
+  const variant = variantOf(locale, wanted);
+  const numbers = new Intl.NumberFormat(variant);
+  const plurals = new Intl.PluralRules(variant);
+  const times = new Intl.DateTimeFormat(variant, { hour: 'numeric', minute: '2-digit' });
+  const days = new Intl.DateTimeFormat(variant, { weekday: 'long', day: 'numeric', month: 'long' });
+  const daysOfOtherYears = new Intl.DateTimeFormat(variant, { day: 'numeric', month: 'long', year: 'numeric' });
+  const moments = new Intl.DateTimeFormat(variant, { dateStyle: 'full', timeStyle: 'short' });
+  const unit = (value: number, name: string, digits: number) =>
+    new Intl.NumberFormat(variant, {
+      style: 'unit',
+      unit: name,
+      unitDisplay: 'short',
+      maximumFractionDigits: digits,
+    }).format(value);
+  const say: Language['say'] = (text, values) =>
+    text.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+      const value = values[name];
+      return typeof value === 'number' ? numbers.format(value) : (value ?? '');
+    });
+  return {
+    locale,
+    direction: locale === 'ar' ? 'rtl' : 'ltr',
+    words,
+    say,
+    unread: (count) => say(words.unread[plurals.select(count)] ?? words.unread.other, { count }),
+    number: (value) => numbers.format(value),
+    bytes: (bytes) =>
+      bytes < 1024 * 1024
+        ? unit(Math.max(1, Math.round(bytes / 1024)), 'kilobyte', 0)
+        : unit(bytes / 1024 / 1024, 'megabyte', 1),
+    time: (at) => times.format(at),
+    day(at, now) {
+      const startOf = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+      const daysAgo = Math.round((startOf(now) - startOf(at)) / 86_400_000);
+      if (daysAgo === 0) return words.today;
+      if (daysAgo === 1) return words.yesterday;
+      return (at.getFullYear() === now.getFullYear() ? days : daysOfOtherYears).format(at);
+    },
+    moment: (at) => moments.format(at),
+  };
+}
+
+export const inEnglish = (wanted: readonly string[]): Language => languageOf('en', english, wanted);
+
+/** Loads a language; English, which is here, where that fails. */
+export async function loadLanguage(locale: ChatLocale, wanted: readonly string[]): Promise<Language> {
+  if (locale === 'en') return inEnglish(wanted);
+  try {
+    return languageOf(locale, await others[locale](), wanted);
+  } catch {
+    return inEnglish(wanted);
+  }
+}

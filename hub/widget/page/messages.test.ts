@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
+import { chunkSize, Messages } from './messages.ts';
+
+const messageOf = (seq: number): ChatMessage => ({
+  id: `m${seq}`,
+  conversationId: 'c',
+  seq,
+  content: String(seq),
+  senderType: seq % 2 === 0 ? 'visitor' : 'agent',
+  senderId: null,
+  attachments: [],
+  clientId: null,
+  createdAt: '2026-11-22T12:00:00.000Z',
+});
+const shown = (messages: Messages) => messages.chunks.flatMap(({ messages: some }) => some.map(({ seq }) => seq));
+const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_none, at) => from + at);
+
+test('in whatever order and however often messages come, what is shown has no gap and no message twice', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 120 }),
+      fc.array(fc.array(fc.integer({ min: 1, max: 240 }), { maxLength: 30 }), { maxLength: 30 }),
+      (start, batches) => {
+        const messages = new Messages();
+        messages.add([messageOf(start)]);
+        for (const batch of batches) {
+          messages.add(batch.map(messageOf));
+          expect(shown(messages)).toEqual(upTo(messages.first, messages.last));
+        }
+        messages.add(upTo(1, 240).map(messageOf));
+        expect(shown(messages)).toEqual(upTo(1, 240));
+        expect(messages.hasGap).toBe(false);
+      },
+    ),
+  );
+});
+
+test('what came ahead of a gap waits until it is filled', () => {
+  const messages = new Messages();
+  messages.add([1, 2].map(messageOf));
+  expect(messages.add([messageOf(5)])).toEqual([]);
+  expect([messages.last, messages.hasGap]).toEqual([2, true]);
+  expect(messages.add([messageOf(4), messageOf(3)]).map(({ seq }) => seq)).toEqual([3, 4, 5]);
+  expect([messages.last, messages.hasGap]).toEqual([5, false]);
+});
+
+test('a new message leaves every chunk but its own as it was, so that they are not drawn again', () => {
+  const messages = new Messages();
+  messages.add(upTo(1, chunkSize * 3).map(messageOf));
+  const before = messages.chunks;
+  messages.add([messageOf(chunkSize * 3 + 1)]);
+  expect(messages.chunks.slice(0, 3).every((chunk, at) => chunk === before[at])).toBe(true);
+  expect(messages.chunks.at(-1)).not.toBe(before.at(-1));
+  expect(messages.countAfter(chunkSize * 3 - 1, ({ senderType }) => senderType === 'agent')).toBe(1);
+});

@@ -1,0 +1,114 @@
+import { useState } from 'preact/hooks';
+import { StarIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+
+/** Below a conversation that was closed: how it was, and the way to a new one. */
+export function Closed({ chat, state }: PartProps) {
+  const { language, settings, conversation, draft } = state;
+  const { words } = language;
+  const [failure, setFailure] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const begin = async () => {
+    setBusy(true);
+    setFailure('');
+    await chat.beginAnew().catch(() => setFailure(words.failed));
+    setBusy(false);
+  };
+  return (
+    <section class="closed" aria-label={words.closed}>
+      <p class="closing">{words.closed}</p>
+      {settings?.ratings === true && conversation !== null && <Rating chat={chat} state={state} />}
+      {draft !== '' && (
+        <p class="kept" dir="auto">
+          {draft}
+        </p>
+      )}
+      <p class="failure" role="alert">
+        {failure}
+      </p>
+      <button type="button" class="main" data-first disabled={isBusy} onClick={() => void begin()}>
+        {words.newConversation}
+      </button>
+    </section>
+  );
+}
+
+function Rating({ chat, state: { language, conversation } }: PartProps) {
+  const { words, say } = language;
+  const given = conversation?.rating ?? null;
+  const [score, setScore] = useState(given?.score ?? 0);
+  const [comment, setComment] = useState(given?.comment ?? '');
+  const [isChanging, setChanging] = useState(given === null);
+  const [failure, setFailure] = useState('');
+  if (conversation?.ratingOffered !== true && given === null) return null;
+  if (!isChanging)
+    return (
+      <div class="rated" role="status">
+        <p>{words.thanks}</p>
+        <p class="stars" role="img" aria-label={say(words.stars, { count: given?.score ?? score })}>
+          {[1, 2, 3, 4, 5].map((star) => (
+            <i key={star} class={star <= (given?.score ?? score) ? 'on' : ''}>
+              <StarIcon />
+            </i>
+          ))}
+        </p>
+        {conversation?.ratingOffered === true && (
+          <button type="button" class="link" onClick={() => setChanging(true)}>
+            {words.changeRating}
+          </button>
+        )}
+      </div>
+    );
+  const rate = async (event: Event) => {
+    event.preventDefault();
+    if (score === 0) return;
+    setFailure('');
+    try {
+      await chat.rate(score, comment.trim());
+      setChanging(false);
+    } catch {
+      setFailure(words.failed);
+    }
+  };
+  return (
+    <form class="rating" onSubmit={(event) => void rate(event)}>
+      <fieldset>
+        <legend>{words.rate}</legend>
+        <div class="stars">
+          {[1, 2, 3, 4, 5].map((star) => (
+            <label key={star} class={star <= score ? 'on' : ''}>
+              <input
+                type="radio"
+                name="score"
+                value={star}
+                checked={star === score}
+                aria-label={say(words.stars, { count: star })}
+                onChange={() => setScore(star)}
+              />
+              <StarIcon />
+            </label>
+          ))}
+        </div>
+      </fieldset>
+      {score > 0 && (
+        <>
+          <textarea
+            aria-label={words.comment}
+            placeholder={words.comment}
+            rows={2}
+            maxLength={2000}
+            dir="auto"
+            value={comment}
+            onInput={({ currentTarget }) => setComment(currentTarget.value)}
+          />
+          <p class="failure" role="alert">
+            {failure}
+          </p>
+          <button type="submit" class="second">
+            {words.sendRating}
+          </button>
+        </>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,168 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
+import type { Language } from '../language.ts';
+import { mostFileBytes, mostFiles } from '../uploads.ts';
+import type { Upload } from '../uploads.ts';
+import { ClipIcon, CloseIcon, FileIcon, SendIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+
+const mostCharacters: typeof maxMessageLength = 10_000;
+const accepted = 'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/plain,text/csv,audio/*';
+const mostHeightPx = 160;
+
+/** Where the visitor writes. */
+export function Composer({ chat, state }: PartProps) {
+  const { language, draft, uploads } = state;
+  const { words, say } = language;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const chooser = useRef<HTMLInputElement>(null);
+  const [failure, setFailure] = useState('');
+  const [isOver, setOver] = useState(false);
+  const tooMany = Array.from(draft).length - mostCharacters;
+  const isReady =
+    tooMany <= 0 &&
+    uploads.every(({ attachment }) => attachment !== null) &&
+    (draft.trim() !== '' || uploads.length > 0);
+
+  useLayoutEffect(() => {
+    const area = field.current;
+    if (area === null) return;
+    area.style.height = 'auto';
+    area.style.height = `${Math.min(area.scrollHeight, mostHeightPx)}px`;
+  }, [draft]);
+  useEffect(() => {
+    // A screen keyboard that nobody asked for would hide what was written.
+    if (matchMedia('(pointer: fine)').matches) field.current?.focus();
+  }, []);
+
+  const send = () => {
+    if (!isReady) return;
+    setFailure('');
+    chat.send();
+    field.current?.focus();
+  };
+  const add = (files: readonly File[]) => {
+    if (files.length > 0) setFailure(chat.addFiles(files) ? '' : say(words.tooManyFiles, { count: mostFiles }));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (!matchMedia('(pointer: fine)').matches) return;
+    event.preventDefault();
+    send();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = Array.from(event.clipboardData?.files ?? []);
+    if (files.length === 0) return;
+    event.preventDefault();
+    add(files);
+  };
+
+  return (
+    <form
+      class={isOver ? 'composer over' : 'composer'}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        add(Array.from(event.dataTransfer?.files ?? []));
+      }}
+    >
+      {uploads.length > 0 && (
+        <ul class="uploads">
+          {uploads.map((upload) => (
+            <UploadRow
+              key={upload.key}
+              upload={upload}
+              language={language}
+              onRemove={() => chat.removeFile(upload.key)}
+            />
+          ))}
+        </ul>
+      )}
+      <p class="failure" role="alert">
+        {tooMany > 0 ? say(words.tooLong, { count: tooMany }) : failure}
+      </p>
+      <div class="writing">
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          hidden
+          accept={accepted}
+          aria-label={words.attach}
+          onChange={({ currentTarget }) => {
+            add(Array.from(currentTarget.files ?? []));
+            currentTarget.value = '';
+          }}
+        />
+        <button type="button" class="plain" aria-label={words.attach} onClick={() => chooser.current?.click()}>
+          <ClipIcon />
+        </button>
+        <textarea
+          ref={field}
+          data-first
+          rows={1}
+          dir="auto"
+          placeholder={isOver ? words.dropHere : words.write}
+          aria-label={words.write}
+          enterkeyhint="send"
+          value={draft}
+          onInput={({ currentTarget }) => chat.setDraft(currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        <button type="submit" class="send" aria-label={words.send} disabled={!isReady}>
+          <SendIcon />
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface UploadProps {
+  upload: Upload;
+  language: Language;
+  onRemove: () => void;
+}
+
+function UploadRow({ upload, language, onRemove }: UploadProps) {
+  const { words, say } = language;
+  const { name, bytes, progress, attachment, failure } = upload;
+  const isSending = attachment === null && failure === null;
+  return (
+    <li class={failure === null ? '' : 'failed'}>
+      <FileIcon />
+      <div class="what">
+        <div class="name">
+          <bdi>{name}</bdi>
+        </div>
+        {isSending && <progress max={1} value={progress} aria-label={name} />}
+        {!isSending && (
+          <small role="status">{failure === null ? language.bytes(bytes) : reason(failure, language)}</small>
+        )}
+      </div>
+      <button
+        type="button"
+        class="plain small"
+        aria-label={say(isSending ? words.cancelFile : words.removeFile, { name })}
+        onClick={onRemove}
+      >
+        <CloseIcon />
+      </button>
+    </li>
+  );
+}
+
+function reason(code: string, { words, say, bytes }: Language): string {
+  if (code === 'too_large' || code === 'payload_too_large')
+    return say(words.fileTooLarge, { size: bytes(mostFileBytes) });
+  return code === 'unsupported_media_type' ? words.fileKind : words.fileFailed;
+}

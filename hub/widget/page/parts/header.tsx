@@ -1,0 +1,47 @@
+import { ChatIcon, CloseIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+
+const initialsOf = (name: string) =>
+  name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => Array.from(word)[0] ?? '')
+    .join('')
+    .toLocaleUpperCase();
+
+/** Whom the visitor talks to, and whether somebody is there. */
+export function Header({ chat, state }: PartProps) {
+  const { title, conversation, language, isEmbedded, phase } = state;
+  const { words } = language;
+  const agent = conversation?.agentName ?? null;
+  const isThere = conversation?.agentOnline === true;
+  return (
+    <header>
+      <div class="avatar" aria-hidden="true">
+        {agent === null ? <ChatIcon /> : initialsOf(agent)}
+        {phase === 'chat' && <i class={isThere ? 'dot there' : 'dot'} />}
+      </div>
+      <div class="who">
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
+        {conversation !== null && (
+          <p>
+            {agent !== null && (
+              <>
+                <bdi>{agent}</bdi>
+                <span aria-hidden="true"> · </span>
+              </>
+            )}
+            {isThere ? words.online : words.away}
+          </p>
+        )}
+      </div>
+      {isEmbedded && (
+        <button type="button" class="plain" aria-label={words.close} onClick={() => chat.leave()}>
+          <CloseIcon />
+        </button>
+      )}
+    </header>
+  );
+}

@@ -1,0 +1,243 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import type { Chat } from '../chat.ts';
+import type { Language } from '../language.ts';
+import type { Chunk } from '../messages.ts';
+import type { Outgoing } from '../outbox.ts';
+import { DownIcon } from './icons.tsx';
+import { MessageRow } from './message-row.tsx';
+import type { PartProps } from './part-props.ts';
+
+/** What one person writes within so long stands together, in milliseconds. */
+const togetherMs = 5 * 60_000;
+/** Chunks so far from what is seen are empty boxes of their height. */
+const drawnMargin = '1600px 0px';
+/** Fewer are always drawn. */
+const fewChunks = 4;
+/** Closer to its end the reader follows what comes, in pixels. */
+const atEndPx = 60;
+/** Closer to its beginning earlier messages are read, in pixels. */
+const earlyPx = 600;
+
+const isOneDay = (left: string, right: string) => new Date(left).toDateString() === new Date(right).toDateString();
+const isMoreOf = (before: ChatMessage | undefined, message: ChatMessage) =>
+  before !== undefined &&
+  before.senderType === message.senderType &&
+  before.senderId === message.senderId &&
+  isOneDay(before.createdAt, message.createdAt) &&
+  Date.parse(message.createdAt) - Date.parse(before.createdAt) < togetherMs;
+
+/** The conversation. Its scroller counts from its end, so that it stays there, and where the reader is, whatever comes before or after. */
+export function MessageList({ chat, state }: PartProps) {
+  const { chunks, language, settings, hasOlder, outgoing, typing, partial, conversation, isLoaded, unread } = state;
+  const { words, say } = language;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [isAtEnd, setAtEnd] = useState(true);
+
+  const onScroll = () => {
+    const list = scroller.current;
+    if (list === null) return;
+    // The scroller counts downwards from 0 at its end.
+    const fromEnd = -list.scrollTop;
+    const isThere = fromEnd < atEndPx;
+    setAtEnd(isThere);
+    chat.looked(isThere);
+    if (list.scrollHeight - list.clientHeight - fromEnd < earlyPx) void chat.readOlder();
+  };
+  // Few or short messages leave nothing to scroll by which more would be read.
+  useEffect(onScroll, [chunks.length, hasOlder]);
+  const toEnd = () => scroller.current?.scrollTo({ top: 0 });
+  const written = outgoing.length;
+  useLayoutEffect(toEnd, [written]);
+
+  const lastOwn = useMemo(() => lastOwnOf(chunks), [chunks]);
+  const isRead = lastOwn !== null && lastOwn.seq <= (conversation?.agentReadSeq ?? 0);
+  const fate = outgoing.length > 0 || lastOwn === null ? '' : isRead ? words.read : words.sent;
+  const agentName = conversation?.agentName ?? words.team;
+  return (
+    <div class="log-place">
+      <div ref={scroller} class="scroller" tabIndex={0} aria-label={words.messages} role="region" onScroll={onScroll}>
+        <div
+          class="log"
+          role="log"
+          aria-label={words.messages}
+          aria-live="polite"
+          aria-relevant="additions"
+          aria-busy={!isLoaded}
+        >
+          {hasOlder && (
+            <p class="older" role="presentation">
+              {words.older}
+            </p>
+          )}
+          {!hasOlder && isLoaded && settings !== null && settings.greeting !== '' && (
+            <p class="greeting" dir="auto">
+              {settings.greeting}
+            </p>
+          )}
+          {chunks.map((chunk, at) => (
+            <ChunkView
+              key={chunk.index}
+              chunk={chunk}
+              before={chunks[at - 1]?.messages.at(-1)}
+              chat={chat}
+              language={language}
+              agentName={agentName}
+              scroller={scroller}
+              isAlwaysDrawn={chunks.length <= fewChunks || at === chunks.length - 1}
+              fatedSeq={lastOwn !== null && chunk.messages.includes(lastOwn) ? lastOwn.seq : 0}
+              fate={lastOwn !== null && chunk.messages.includes(lastOwn) ? fate : ''}
+            />
+          ))}
+          {outgoing.map((message) => (
+            <Waiting
+              key={message.clientId}
+              chat={chat}
+              language={language}
+              message={message}
+              isConnected={state.isConnected}
+            />
+          ))}
+          {partial !== '' && (
+            <MessageRow
+              chat={chat}
+              language={language}
+              senderType="ai"
+              name={words.assistant}
+              content={partial}
+              attachments={[]}
+              at={new Date().toISOString()}
+              isMore={false}
+            />
+          )}
+        </div>
+      </div>
+      {typing !== null && (
+        <p class="typing" role="status">
+          <span class="dots" aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </span>
+          {say(words.typing, { name: typing === '' ? agentName : typing })}
+        </p>
+      )}
+      {!isAtEnd && (
+        <button
+          type="button"
+          class="to-end"
+          aria-label={unread > 0 ? language.unread(unread) : words.latest}
+          onClick={toEnd}
+        >
+          <DownIcon />
+          {unread > 0 && <b>{language.number(unread)}</b>}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function lastOwnOf(chunks: readonly Chunk[]): ChatMessage | null {
+  for (const { messages } of chunks.toReversed()) {
+    const found = messages.findLast(({ senderType }) => senderType === 'visitor');
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+interface WaitingProps {
+  chat: Chat;
+  language: Language;
+  message: Outgoing;
+  isConnected: boolean;
+}
+
+function Waiting({ chat, language, message, isConnected }: WaitingProps) {
+  const { words } = language;
+  const { clientId, isRefused } = message;
+  return (
+    <MessageRow
+      chat={chat}
+      language={language}
+      senderType="visitor"
+      name={words.you}
+      content={message.content}
+      attachments={message.attachments}
+      at={message.writtenAt}
+      isMore={false}
+      fate={isRefused ? words.notSent : isConnected ? words.sending : words.waiting}
+      isRefused={isRefused}
+      {...(isRefused ? { onRetry: () => chat.retry(clientId), onDrop: () => chat.drop(clientId) } : {})}
+    />
+  );
+}
+
+interface ChunkProps {
+  chunk: Chunk;
+  before: ChatMessage | undefined;
+  chat: Chat;
+  language: Language;
+  agentName: string;
+  scroller: { current: HTMLDivElement | null };
+  isAlwaysDrawn: boolean;
+  fatedSeq: number;
+  fate: string;
+}
+
+function ChunkView({ chunk, before, chat, language, agentName, scroller, isAlwaysDrawn, fatedSeq, fate }: ChunkProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const height = useRef(0);
+  const [isNear, setNear] = useState(true);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry === undefined) return;
+        if (!entry.isIntersecting && entry.boundingClientRect.height > 0)
+          height.current = entry.boundingClientRect.height;
+        setNear(entry.isIntersecting);
+      },
+      { root: scroller.current, rootMargin: drawnMargin },
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller]);
+  const isDrawn = isAlwaysDrawn || isNear;
+  // The same tree as before is not looked at again, so that a new message costs no walk over all others.
+  const rows = useMemo(
+    () =>
+      chunk.messages.map((message, at) => {
+        const previous = at === 0 ? before : chunk.messages[at - 1];
+        const isNewDay = previous === undefined || !isOneDay(previous.createdAt, message.createdAt);
+        return (
+          <div key={message.seq} class="message" data-seq={message.seq}>
+            {isNewDay && <p class="day">{language.day(new Date(message.createdAt), new Date())}</p>}
+            <MessageRow
+              chat={chat}
+              language={language}
+              senderType={message.senderType}
+              name={nameOf(message, language, agentName)}
+              content={message.content}
+              attachments={message.attachments}
+              at={message.createdAt}
+              isMore={!isNewDay && isMoreOf(previous, message)}
+              fate={message.seq === fatedSeq ? fate : ''}
+            />
+          </div>
+        );
+      }),
+    [chunk, before, chat, language, agentName, fatedSeq, fate],
+  );
+  return (
+    <div ref={box} class="chunk" style={isDrawn ? undefined : { height: `${height.current}px` }}>
+      {isDrawn && rows}
+    </div>
+  );
+}
+
+function nameOf({ senderType }: ChatMessage, { words }: Language, agentName: string): string {
+  if (senderType === 'visitor') return words.you;
+  if (senderType === 'ai') return words.assistant;
+  return senderType === 'agent' ? agentName : words.team;
+}

@@ -1,0 +1,85 @@
+import type { ChatAttachment, SenderType } from '../../../../shared/contract/chat/shapes.ts';
+import type { Chat } from '../chat.ts';
+import type { Language } from '../language.ts';
+import { linkParts } from '../links.ts';
+import { Attachment } from './attachments.tsx';
+
+/** A text as it was typed; of what is in it only addresses of the web become anything, and those only when they are clicked. */
+export function MessageText({ text }: { text: string }) {
+  return (
+    <>
+      {linkParts(text).map((part, index) =>
+        part.href === undefined ? (
+          part.text
+        ) : (
+          <a key={index} href={part.href} target="_blank" rel="noopener noreferrer nofollow">
+            {part.text}
+          </a>
+        ),
+      )}
+    </>
+  );
+}
+
+export interface RowProps {
+  chat: Chat;
+  language: Language;
+  senderType: SenderType;
+  /** Of whoever wrote it; empty where the row before has it. */
+  name: string;
+  content: string;
+  attachments: readonly ChatAttachment[];
+  at: string;
+  /** Whether it continues what the same sender wrote just before. */
+  isMore: boolean;
+  /** What became of it; empty for nothing to tell. */
+  fate?: string;
+  isRefused?: boolean;
+  onRetry?: () => void;
+  onDrop?: () => void;
+}
+
+export function MessageRow(props: RowProps) {
+  const { chat, language, senderType, name, content, attachments, at, isMore, fate = '', isRefused = false } = props;
+  if (senderType === 'system')
+    return (
+      <div class="system" dir="auto">
+        {content}
+      </div>
+    );
+  const isOwn = senderType === 'visitor';
+  const when = new Date(at);
+  return (
+    <div class={`row ${isOwn ? 'own' : 'other'}${isMore ? ' more' : ''}${isRefused ? ' refused' : ''}`}>
+      <div class={isMore ? 'unseen' : 'meta'}>
+        <bdi class={isOwn ? 'unseen' : ''}>{name}</bdi>{' '}
+        <time dateTime={at} title={language.moment(when)}>
+          {language.time(when)}
+        </time>
+      </div>
+      {attachments.map((file) => (
+        <Attachment key={file.id} chat={chat} file={file} language={language} />
+      ))}
+      {content !== '' && (
+        <div class="bubble" dir="auto">
+          <MessageText text={content} />
+        </div>
+      )}
+      {fate !== '' && (
+        <div class="fate">
+          {fate}
+          {props.onRetry !== undefined && (
+            <button type="button" class="link" onClick={props.onRetry}>
+              {language.words.retry}
+            </button>
+          )}
+          {props.onDrop !== undefined && (
+            <button type="button" class="link" onClick={props.onDrop}>
+              {language.say(language.words.removeFile, { name: '' })}
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

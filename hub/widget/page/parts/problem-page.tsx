@@ -1,0 +1,26 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { LinkOffIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+
+/** Says why there is no chat, and nothing of what was in it. */
+export function ProblemPage({ chat, state: { problem, language } }: PartProps) {
+  const { words } = language;
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), [problem]);
+  return (
+    <main class="problem" data-problem={problem}>
+      <div class="sign">
+        <LinkOffIcon />
+      </div>
+      <h2 ref={heading} tabIndex={-1}>
+        {words[`${problem}Title`]}
+      </h2>
+      <p>{words[`${problem}Text`]}</p>
+      {problem === 'unreachable' && (
+        <button type="button" class="main" onClick={() => void chat.start()}>
+          {words.retry}
+        </button>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import { HubError } from '../api.ts';
+import type { PartProps } from './part-props.ts';
+
+/** Begins a conversation of somebody whom no token names: what they ask, and who they say they are. */
+export function StartForm({ chat, state: { settings, language, draft } }: PartProps) {
+  const { words } = language;
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const [name, setName] = useState('');
+  const [email, setEmail] = useState('');
+  if (settings === null) return null;
+  const { preChat, greeting, awayMessage, open } = settings;
+
+  const begin = async (event: Event) => {
+    event.preventDefault();
+    const content = draft.trim();
+    if (isBusy || content === '') return;
+    setBusy(true);
+    setFailure('');
+    try {
+      const [called, reached] = [name.trim(), email.trim()];
+      await chat.introduce({
+        content,
+        ...(called === '' ? {} : { name: called }),
+        ...(reached === '' ? {} : { email: reached }),
+      });
+      chat.setDraft('');
+    } catch (error) {
+      setFailure(error instanceof HubError && error.code === 'validation_failed' ? error.message : words.failed);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  const field = (
+    kind: 'name' | 'email',
+    { value, set, limit }: { value: string; set: (value: string) => void; limit: number },
+  ) =>
+    preChat[kind] !== 'off' && (
+      <label>
+        <span>
+          {words[kind]} {preChat[kind] === 'optional' && <small>({words.optional})</small>}
+        </span>
+        <input
+          type={kind === 'email' ? 'email' : 'text'}
+          list={undefined}
+          autocomplete={kind}
+          maxLength={limit}
+          required={preChat[kind] === 'required'}
+          dir={kind === 'email' ? 'ltr' : 'auto'}
+          value={value}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
+        />
+      </label>
+    );
+
+  return (
+    <main class="start">
+      <form onSubmit={(event) => void begin(event)}>
+        {greeting !== '' && (
+          <p class="greeting" dir="auto">
+            {greeting}
+          </p>
+        )}
+        {!open && awayMessage !== '' && (
+          <p class="notice" dir="auto">
+            {awayMessage}
+          </p>
+        )}
+        {field('name', { value: name, set: setName, limit: 200 })}
+        {field('email', { value: email, set: setEmail, limit: 254 })}
+        <label>
+          <span>{words.question}</span>
+          <textarea
+            data-first
+            rows={4}
+            required
+            maxLength={10_000}
+            dir="auto"
+            value={draft}
+            onInput={({ currentTarget }) => chat.setDraft(currentTarget.value)}
+          />
+        </label>
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+        <button type="submit" class="main" disabled={isBusy}>
+          {words.start}
+        </button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,112 @@
+import type { VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
+import { call, HubError } from './api.ts';
+import type { Call } from './api.ts';
+
+/** Renewed when this part of its time is over. */
+const renewAfter = 0.5;
+const retryMs = 20_000;
+const leastMs = 5_000;
+
+export interface SessionOptions {
+  onRenewed: (session: VisitorSession) => void;
+  /** It counts no more. */
+  onRefused: (error: HubError) => void;
+}
+
+interface Renewed {
+  replaced: string;
+  session: VisitorSession;
+}
+
+/** The session by which the page speaks for its visitor, renewed for as long as the page is there; pages that share one agree on its successor. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #ended = new AbortController();
+  readonly #others: BroadcastChannel | null;
+  #session: VisitorSession;
+  #renewAt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isRenewing = false;
+
+  constructor(session: VisitorSession, options: SessionOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#others =
+      typeof BroadcastChannel === 'undefined'
+        ? null
+        : new BroadcastChannel(`outrigger.chat.${session.conversation.id}`);
+    this.#others?.addEventListener('message', ({ data }: MessageEvent<Renewed>) => {
+      // A tab that was made as a copy of another has the same one.
+      if (data.replaced === this.#session.token) this.#adopt(data.session);
+    });
+    // Timers of a machine that slept are late.
+    document.addEventListener(
+      'visibilitychange',
+      () => !document.hidden && Date.now() >= this.#renewAt && void this.renew(),
+      { signal: this.#ended.signal },
+    );
+    this.#schedule();
+  }
+
+  get token(): string {
+    return this.#session.token;
+  }
+
+  get visitorId(): string {
+    return this.#session.visitorId;
+  }
+
+  /** Asks the hub as this visitor. @throws HubError */
+  async call<Answer>(path: string, given: Call = {}): Promise<Answer> {
+    const { token } = this;
+    try {
+      return await call<Answer>(path, { ...given, token, signal: this.#ended.signal });
+    } catch (error) {
+      // Its successor may have come meanwhile.
+      if (error instanceof HubError && error.status === 401 && token !== this.token)
+        return call<Answer>(path, { ...given, token: this.token, signal: this.#ended.signal });
+      throw error;
+    }
+  }
+
+  async renew(): Promise<void> {
+    if (this.#isRenewing || this.#ended.signal.aborted) return;
+    this.#isRenewing = true;
+    const replaced = this.token;
+    try {
+      const session = await call<VisitorSession>('renew', { method: 'POST', token: replaced });
+      if (this.#ended.signal.aborted) return;
+      this.#adopt(session);
+      this.#others?.postMessage({ replaced, session } satisfies Renewed);
+    } catch (error) {
+      if (this.#ended.signal.aborted || replaced !== this.token) return;
+      if (error instanceof HubError && !error.isPassing) this.#options.onRefused(error);
+      else this.#again(retryMs);
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+
+  end(): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    this.#others?.close();
+  }
+
+  #adopt(session: VisitorSession): void {
+    this.#session = session;
+    this.#schedule();
+    this.#options.onRenewed(session);
+  }
+
+  #schedule(): void {
+    const left = Date.parse(this.#session.expiresAt) - Date.now();
+    this.#again(Math.max(leastMs, left * renewAfter));
+  }
+
+  #again(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#renewAt = Date.now() + delayMs;
+    this.#timer = setTimeout(() => void this.renew(), delayMs);
+  }
+}

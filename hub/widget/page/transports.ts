@@ -1,0 +1,98 @@
+import type {
+  bearerProtocolPrefix,
+  chatCloseCodes,
+  visitorProtocol,
+  VisitorFrame,
+} from '../../../shared/contract/chat/live.ts';
+import { open, urlOf } from './api.ts';
+import { HubError } from './api.ts';
+import { createEventStreamParser } from './event-stream-parser.ts';
+
+// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+const protocol: typeof visitorProtocol = 'outrigger.chat.visitor.v1';
+const bearer: typeof bearerProtocolPrefix = 'bearer.';
+const revoked: (typeof chatCloseCodes)['revoked'] = 4401;
+
+export type RequestFrame =
+  | { type: 'hello'; after: number }
+  | { type: 'typing'; typing: boolean }
+  | { type: 'read'; seq: number };
+
+export interface TransportEvents {
+  onFrame: (frame: VisitorFrame) => void;
+  /** Something came, if only a sign of life. */
+  onAlive: () => void;
+  /** It is over. @param isRevoked whether the session counts no more. */
+  onEnd: (isRevoked: boolean) => void;
+}
+
+/** A live connection. */
+export interface Transport {
+  /** Whether the frame was taken; else it has to go another way. */
+  send: (frame: RequestFrame) => boolean;
+  close: () => void;
+}
+
+function parse(text: string): VisitorFrame | null {
+  try {
+    return JSON.parse(text) as VisitorFrame;
+  } catch {
+    return null;
+  }
+}
+
+export function openSocket(token: string, after: number, events: TransportEvents): Transport {
+  const url = urlOf('live').replace(/^http/, 'ws');
+  const socket = new WebSocket(url, [protocol, `${bearer}${token}`]);
+  const say = (frame: RequestFrame) => {
+    if (socket.readyState !== WebSocket.OPEN) return false;
+    socket.send(JSON.stringify(frame));
+    return true;
+  };
+  socket.addEventListener('open', () => {
+    events.onAlive();
+    say({ type: 'hello', after });
+  });
+  socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    events.onAlive();
+    const frame = typeof data === 'string' ? parse(data) : null;
+    if (frame !== null) events.onFrame(frame);
+  });
+  socket.addEventListener('close', ({ code }) => events.onEnd(code === revoked));
+  return { send: say, close: () => socket.close() };
+}
+
+export function openStream(token: string, after: number, events: TransportEvents): Transport {
+  const closing = new AbortController();
+  let isRevoked = false;
+  const parser = createEventStreamParser(({ event, data }) => {
+    const frame = parse(data);
+    // The hub ends a stream so when its caller may no more.
+    if (event === 'end') isRevoked = true;
+    else if (frame !== null) events.onFrame(frame);
+  });
+  const read = async () => {
+    const response = await open(
+      'events',
+      { query: { after: String(after) }, token, signal: closing.signal },
+      { accept: 'text/event-stream', 'last-event-id': String(after) },
+    );
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    events.onAlive();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      events.onAlive();
+      parser(decoder.decode(value, { stream: true }));
+    }
+  };
+  read()
+    .catch((error: unknown) => {
+      isRevoked ||= error instanceof HubError && error.status === 401;
+    })
+    .finally(() => {
+      if (!closing.signal.aborted) events.onEnd(isRevoked);
+    });
+  return { send: () => false, close: () => closing.abort() };
+}

@@ -1,0 +1,665 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { chromium } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { openTab, startHostSite } from '../fixtures/chat-tab.ts';
+import { barriers } from '../fixtures/companion-window.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { startProxy } from '../fixtures/proxy.ts';
+import { send } from '../fixtures/requests.ts';
+import { chatScene } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
+
+const executable = findBrowser(undefined)?.path;
+let hub: TestHub;
+let browser: Browser;
+let scene: ChatScene;
+const logged: string[] = [];
+
+beforeAll(async () => {
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logged.push(chunk.toString());
+      done();
+    },
+  });
+  hub = await startHub({}, undefined, { logger: pino({ level: 'trace' }, sink) });
+  scene = await chatScene(hub);
+  await scene.agent();
+  if (executable !== undefined)
+    browser = await chromium.launch({
+      executablePath: executable,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+    });
+});
+afterAll(async () => {
+  await browser?.close();
+  await hub[Symbol.asyncDispose]();
+});
+
+const pageOf = (token: string | null, base = hub.url, siteKey = scene.siteKey) =>
+  `${base}/chat?siteKey=${siteKey}${token === null ? '' : `&token=${token}`}`;
+const field = (page: Page) => page.getByRole('textbox', { name: 'Write a message' });
+const write = async (page: Page, text: string) => {
+  await field(page).fill(text);
+  await field(page).press('Enter');
+};
+const bubbles = (page: Page) => page.locator('.bubble').allTextContents();
+const settled = async (page: Page) => {
+  await expect.poll(() => page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+};
+const reply = (conversationId: string, content: string) =>
+  scene.workspace.session.call('sendInboxMessage', {
+    params: { tenantId: scene.tenantId, id: conversationId },
+    body: { content },
+  });
+const written = async (conversationId: string) =>
+  (await scene.api.call('listChatMessages', { params: { id: conversationId }, query: { limit: 100 } })).data.map(
+    ({ content }) => content,
+  );
+
+describe('what the hub serves of the chat', () => {
+  test('the page is for the allowed origins alone, loads nothing inline, and is kept and indexed by nobody', async () => {
+    await scene.set({ allowedOrigins: ['https://www.example.org', 'http://127.0.0.1:81'], title: '<b>&"' });
+    const { status, headers, text } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}&token=secret`);
+    expect(status).toBe(200);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain('frame-ancestors https://www.example.org http://127.0.0.1:81;');
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).not.toContain('unsafe');
+    expect(
+      Object.fromEntries(
+        ['cache-control', 'referrer-policy', 'x-robots-tag', 'x-frame-options'].map((name) => [
+          name,
+          headers.get(name),
+        ]),
+      ),
+    ).toEqual({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow',
+      'x-frame-options': null,
+    });
+    expect(text).toContain('<title>&lt;b&gt;&amp;&quot;</title>');
+    expect(text).not.toContain('secret');
+    await scene.set({});
+    const { headers: alone } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}`);
+    expect(alone.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    const foreign = await send(hub.url, 'GET', '/chat?siteKey=wgt_nobody');
+    expect([
+      foreign.status,
+      foreign.headers.get('content-security-policy')?.includes("frame-ancestors 'none'"),
+    ]).toEqual([404, true]);
+    // Every other page of the hub keeps its headers.
+    const { headers: status2 } = await send(hub.url, 'GET', '/');
+    expect([status2.get('x-frame-options'), status2.get('cross-origin-resource-policy')]).toEqual([
+      'SAMEORIGIN',
+      'same-origin',
+    ]);
+  });
+
+  test('files come compressed, the loader for a short time with a tag, all others for good', async () => {
+    const loader = await fetch(`${hub.url}/widget.js`, { headers: { 'accept-encoding': 'br' } });
+    const body = await loader.text();
+    expect([
+      loader.headers.get('content-encoding'),
+      loader.headers.get('cache-control'),
+      loader.headers.get('cross-origin-resource-policy'),
+    ]).toEqual(['br', 'public, max-age=300', 'cross-origin']);
+    const known = await fetch(`${hub.url}/widget.js`, {
+      headers: { 'accept-encoding': 'br', 'if-none-match': loader.headers.get('etag') as string },
+    });
+    expect([known.status, await known.text()]).toEqual([304, '']);
+    const plain = await fetch(`${hub.url}/widget.js`, { headers: { 'accept-encoding': 'br;q=0' } });
+    expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, body]);
+    const { text } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}`);
+    const script = /widget\/assets\/[\w.-]+\.js/.exec(text)?.[0];
+    const asset = await fetch(`${hub.url}/${script}`, { headers: { 'accept-encoding': 'gzip' } });
+    expect([
+      asset.headers.get('content-encoding'),
+      asset.headers.get('cache-control'),
+      asset.headers.get('content-type'),
+    ]).toEqual(['gzip', 'public, max-age=31536000, immutable', 'text/javascript; charset=utf-8']);
+    expect((await send(hub.url, 'GET', '/widget/assets/..%2fassets.json')).status).toBe(404);
+  });
+});
+
+describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)", () => {
+  test('a link opens its conversation, its token leaves the address at once and is logged nowhere, and a reload goes on', async () => {
+    const { token, conversationId } = await scene.mint();
+    await reply(conversationId, 'Welcome aboard');
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await expect.poll(() => bubbles(page)).toEqual(['Welcome aboard']);
+    expect(page.url()).toBe(`${hub.url}/chat?siteKey=${scene.siteKey}`);
+    expect(await page.evaluate('JSON.stringify({ ...localStorage })')).toBe('{}');
+    expect(
+      await page.evaluate('document.cookie + JSON.stringify(sessionStorage) + document.documentElement.outerHTML'),
+    ).not.toContain(token);
+    expect(tab.requests.filter((url) => url.includes(token))).toEqual([pageOf(token)]);
+    await page.reload();
+    await expect.poll(() => bubbles(page)).toEqual(['Welcome aboard']);
+    expect(tab.complaints).toEqual([]);
+    expect(logged.join('')).toContain('/chat');
+    expect(logged.join('')).not.toContain(token);
+  });
+
+  test('a foreign, changed, revoked or expired link gets a page that says so, with nothing of a conversation in it', async () => {
+    const other = await chatScene(hub);
+    const mine = await scene.mint();
+    const revoked = await scene.mint();
+    const expired = await scene.mint();
+    for (const { conversationId } of [mine, revoked, expired]) await reply(conversationId, 'For your eyes only');
+    await scene.workspace.session.call('revokeInboxLinks', {
+      params: { tenantId: scene.tenantId, id: revoked.conversationId },
+    });
+    await hub.database.query(
+      "UPDATE chat_links SET expires_at = now() - interval '1 second' WHERE conversation_id = $1",
+      [expired.conversationId],
+    );
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    for (const [url, problem, said] of [
+      [pageOf(mine.token, hub.url, other.siteKey), 'invalid', 'This chat link does not work'],
+      [pageOf(`${mine.token.slice(0, -2)}xx`), 'invalid', 'This chat link does not work'],
+      [pageOf(revoked.token), 'invalid', 'This chat link does not work'],
+      [pageOf(expired.token), 'expired', 'This chat has expired'],
+      [pageOf(null), 'needed', 'You need a link to chat'],
+    ] as const) {
+      // The visitor of a good link was in this very tab before.
+      await page.goto(pageOf(mine.token));
+      await expect.poll(() => bubbles(page)).toEqual(['For your eyes only']);
+      if (problem === 'needed') await page.evaluate('sessionStorage.clear()');
+      await page.goto(url);
+      await expect.poll(() => page.locator('[data-problem]').getAttribute('data-problem')).toBe(problem);
+      expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe(said);
+      expect(await page.content()).not.toContain('For your eyes only');
+      expect(await barriers(page)).toEqual([]);
+    }
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('visitor and agent talk live, with read marks and who is there', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await write(page, 'Is anybody there?');
+    await expect.poll(() => written(conversationId)).toEqual(['Is anybody there?']);
+    await expect.poll(() => page.locator('.fate').textContent()).toBe('Sent');
+    await reply(conversationId, 'Yes, I am.');
+    await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
+    await scene.workspace.session.call('readInboxConversation', {
+      params: { tenantId: scene.tenantId, id: conversationId },
+      body: { seq: 1 },
+    });
+    await expect.poll(() => page.locator('.fate').textContent()).toBe('Read');
+    expect(tab.requests.some((url) => url.startsWith('ws:'))).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using one = await openTab(browser);
+    await using two = await openTab(browser);
+    await one.page.goto(pageOf(token));
+    await two.page.goto(pageOf(token));
+    await settled(one.page);
+    await settled(two.page);
+    await hide(two.page, true);
+    await write(one.page, 'From the first');
+    await expect.poll(() => bubbles(two.page)).toEqual(['From the first']);
+    await hide(one.page, true);
+    await reply(conversationId, 'To both');
+    await expect.poll(() => two.page.title()).toBe('(1) Chat with us');
+    await hide(one.page, false);
+    await expect.poll(() => one.page.title()).toBe('Chat with us');
+    await expect.poll(() => two.page.title()).toBe('Chat with us');
+  });
+
+  test.each([
+    ['an event stream where WebSockets are blocked', false],
+    ['polls where streams are, too', true],
+  ])('news come by %s', async (_name, areStreamsBlocked) => {
+    await using proxy = await startProxy(hub.url);
+    proxy.fault = ({ path }) =>
+      areStreamsBlocked && path.startsWith('/widget/v1/events') ? { answer: { status: 502 } } : undefined;
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token, proxy.url));
+    await settled(page);
+    await expect
+      .poll(() => proxy.requests.filter(({ path }) => path.startsWith('/widget/v1/events')).length)
+      .toBeGreaterThan(0);
+    await reply(conversationId, 'By another way');
+    await expect.poll(() => bubbles(page)).toEqual(['By another way']);
+    await write(page, 'And back');
+    await expect.poll(() => written(conversationId)).toEqual(['By another way', 'And back']);
+  });
+
+  test('a connection that drops silently is noticed within 45 seconds, and what was missed is there', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    let isSilent = false;
+    let sockets = 0;
+    await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
+      sockets += 1;
+      const server = socket.connectToServer();
+      server.onMessage((message) => isSilent || socket.send(message));
+    });
+    await page.clock.install();
+    await page.goto(pageOf(token));
+    await settled(page);
+    await expect.poll(() => sockets).toBe(1);
+    isSilent = true;
+    await reply(conversationId, 'Into the void');
+    await page.clock.runFor(40_000);
+    expect(sockets).toBe(1);
+    isSilent = false;
+    await page.clock.runFor(12_000);
+    await expect.poll(() => sockets).toBe(2);
+    await expect.poll(() => bubbles(page)).toEqual(['Into the void']);
+  });
+
+  test('what was said while the hub was away, and an event that was lost, are there afterwards', async () => {
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    let losesMessages = false;
+    await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage(
+        (message) =>
+          (losesMessages && /"type":"(?:message|conversation)"/.test(String(message))) || socket.send(message),
+      );
+    });
+    await page.goto(pageOf(token, proxy.url));
+    await settled(page);
+    proxy.fault = () => ({ answer: { status: 502 } });
+    proxy.sockets = 'refuse';
+    proxy.cutSockets();
+    await page.getByText('Connection lost. Reconnecting…').waitFor();
+    await reply(conversationId, 'While you were away');
+    proxy.fault = () => undefined;
+    proxy.sockets = 'pass';
+    await expect.poll(() => bubbles(page)).toEqual(['While you were away']);
+    await expect.poll(() => page.getByText('Connection lost. Reconnecting…').count()).toBe(0);
+    losesMessages = true;
+    await reply(conversationId, 'Lost on its way');
+    await expect.poll(() => bubbles(page), { timeout: 60_000 }).toEqual(['While you were away', 'Lost on its way']);
+  });
+
+  test('what is written while the hub can not be reached is sent once each and in order, also after a reload', async () => {
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    const { token, conversationId } = await scene.mint();
+    let fault: 'lose request' | 'lose answer' | undefined;
+    proxy.fault = ({ path, method }) => (method === 'POST' && path === '/widget/v1/messages' ? fault : undefined);
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token, proxy.url));
+    await settled(page);
+    fault = 'lose answer';
+    await write(page, 'one');
+    await expect.poll(() => written(conversationId)).toEqual(['one']);
+    fault = 'lose request';
+    for (const text of ['two', 'three', 'four']) await write(page, text);
+    await page.reload();
+    await expect.poll(() => bubbles(page)).toEqual(['one', 'two', 'three', 'four']);
+    await write(page, 'five');
+    fault = undefined;
+    await expect.poll(() => written(conversationId)).toEqual(['one', 'two', 'three', 'four', 'five']);
+    await expect.poll(() => page.locator('.fate').allTextContents()).toEqual(['Sent']);
+    expect(await bubbles(page)).toEqual(['one', 'two', 'three', 'four', 'five']);
+  });
+
+  test('hostile text is text, links are those of the web alone, and nothing that was typed becomes a request', async () => {
+    const { token, conversationId } = await scene.mint();
+    const hostile =
+      '<img src="https://evil.example/a.png" onerror="document.title=1"><script>document.title=2</script> javascript:alert(1) https://good.example/x?a=1#b';
+    await reply(conversationId, hostile);
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await expect.poll(() => bubbles(page)).toEqual([hostile]);
+    const link = page.locator('.bubble a');
+    expect(
+      await link.evaluateAll((all) =>
+        all.map((one) =>
+          ['href', 'rel', 'target'].map((name) =>
+            (one as unknown as { getAttribute(name: string): string }).getAttribute(name),
+          ),
+        ),
+      ),
+    ).toEqual([
+      ['https://evil.example/a.png', 'noopener noreferrer nofollow', '_blank'],
+      ['https://good.example/x?a=1#b', 'noopener noreferrer nofollow', '_blank'],
+    ]);
+    const before = tab.requests.length;
+    await write(page, hostile);
+    await expect.poll(() => bubbles(page)).toEqual([hostile, hostile]);
+    expect(tab.requests.slice(before).filter((url) => !url.startsWith(`${hub.url}/widget/v1/`))).toEqual([]);
+    expect(await page.title()).toBe('Chat with us');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a closed conversation is rated, and a new one begins with what was typed', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await write(page, 'Thank you');
+    await expect.poll(() => written(conversationId)).toEqual(['Thank you']);
+    await field(page).fill('One more thing');
+    await scene.close(conversationId);
+    await page.getByText('This conversation was closed.').waitFor();
+    await page.getByRole('radio', { name: '4 of 5' }).check();
+    await page.getByRole('textbox', { name: 'Anything you would like to add?' }).fill('Quick');
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Send rating' }).click();
+    await page.getByText('Thank you for your rating.').waitFor();
+    expect(
+      await hub.database.query('SELECT score, comment FROM chat_ratings WHERE conversation_id = $1', [conversationId]),
+    ).toEqual([{ score: 4, comment: 'Quick' }]);
+    await page.getByRole('button', { name: 'Start a new conversation' }).click();
+    await expect.poll(() => field(page).inputValue()).toBe('One more thing');
+    await field(page).press('Enter');
+    await expect.poll(() => bubbles(page)).toEqual(['One more thing']);
+    expect(await written(conversationId)).toEqual(['Thank you']);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('files show how far they are, can be cancelled, and pictures are shown', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    const choose = page.locator('input[type=file]');
+    const picture = Buffer.from(await page.screenshot());
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/widget\/v1\/files\?name=slow/, async (route) => {
+      await held.promise;
+      await route.abort();
+    });
+    await choose.setInputFiles([
+      { name: 'slow.txt', mimeType: 'text/plain', buffer: Buffer.from('slow') },
+      { name: 'boat.png', mimeType: 'image/png', buffer: picture },
+    ]);
+    await page.getByRole('progressbar', { name: 'slow.txt' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel slow.txt' }).click();
+    await page.getByRole('button', { name: 'Remove boat.png' }).waitFor();
+    await choose.setInputFiles({
+      name: 'program.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1, 2]),
+    });
+    await page.getByText('Only pictures, PDF, text and sound can be sent.').waitFor();
+    await page.getByRole('button', { name: 'Remove program.txt' }).click();
+    await page.getByRole('button', { name: 'Send message' }).click();
+    await expect
+      .poll(() =>
+        page
+          .locator('.picture img')
+          .evaluateAll((all) => all.map((one) => (one as unknown as { naturalWidth: number }).naturalWidth > 0)),
+      )
+      .toEqual([true]);
+    const { data } = await scene.api.call('listChatMessages', { params: { id: conversationId } });
+    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['boat.png']]);
+    expect(tab.complaints).toEqual([]);
+    held.resolve();
+  });
+
+  test(
+    'of 10,000 messages only those near the eye are in the page, and it stays where its reader is',
+    { timeout: 300_000 },
+    async () => {
+      const { token, conversationId } = await scene.mint();
+      await hub.database.query(
+        `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, created_at)
+       SELECT gen_random_uuid(), $1, $2, n, n, 'message ' || n || repeat(' and so on', n % 9), CASE WHEN n % 3 = 0 THEN 'agent' ELSE 'api' END,
+         now() - make_interval(secs => 10 * (10000 - n)) FROM generate_series(1, 10000) n`,
+        [scene.tenantId, conversationId],
+      );
+      await hub.database.query('UPDATE chat_conversations SET last_seq = 10000, last_position = 10000 WHERE id = $1', [
+        conversationId,
+      ]);
+      await using tab = await openTab(browser);
+      const { page } = tab;
+      await page.goto(pageOf(token));
+      await expect.poll(async () => (await bubbles(page)).at(-1)).toContain('message 10000');
+      const scroller = page.getByRole('region', { name: 'Messages' });
+      const oldest = () => page.locator('.chunk').count();
+      // A thousand of them are enough to see that it does not grow.
+      for (let chunks = 1; chunks < 20;) {
+        await scrollUp(scroller, 1);
+        await expect.poll(oldest).toBeGreaterThan(chunks);
+        chunks = await oldest();
+      }
+      await expect.poll(() => page.locator('.message').count()).toBeLessThan(400);
+      await scrollUp(scroller, 0.5);
+      await expect.poll(() => page.locator('.message').count()).toBeLessThan(600);
+      const seen = () =>
+        page.evaluate(() => {
+          const { document } = globalThis as unknown as {
+            document: {
+              elementFromPoint(
+                x: number,
+                y: number,
+              ): {
+                closest(
+                  selector: string,
+                ): { dataset: { seq: string }; getBoundingClientRect(): { top: number } } | null;
+              } | null;
+            };
+          };
+          const row = document.elementFromPoint(240, 300)?.closest('.message') ?? null;
+          return row === null ? null : [row.dataset.seq, Math.round(row.getBoundingClientRect().top)];
+        });
+      await expect.poll(seen).not.toBeNull();
+      await expect
+        .poll(
+          async () => JSON.stringify(await seen()) === JSON.stringify((await page.waitForTimeout(300), await seen())),
+        )
+        .toBe(true);
+      const before = await seen();
+      await reply(conversationId, 'What comes meanwhile');
+      await page.getByRole('button', { name: '1 new message' }).waitFor();
+      const after = await seen();
+      expect(after?.[0]).toBe(before?.[0]);
+      // Heights are parts of pixels.
+      expect(Math.abs(Number(after?.[1]) - Number(before?.[1]))).toBeLessThanOrEqual(2);
+      await page.getByRole('button', { name: '1 new message' }).click();
+      await expect.poll(async () => (await bubbles(page)).at(-1)).toBe('What comes meanwhile');
+    },
+  );
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    test('nothing keeps anybody out: 320 pixels, twice the size, forced colours, no motion, right to left', async () => {
+      const { token, conversationId } = await scene.mint();
+      await reply(conversationId, `A long word: ${'W'.repeat(300)} and https://example.org/${'path/'.repeat(40)}`);
+      for (const options of [
+        { viewport: { width: 320, height: 640 } },
+        { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 },
+        { forcedColors: 'active' as const, reducedMotion: 'reduce' as const },
+        { locale: 'ar' },
+        { locale: 'ja' },
+      ]) {
+        await using tab = await openTab(browser, { colorScheme, ...options });
+        const { page } = tab;
+        await page.goto(pageOf(token));
+        await expect.poll(() => page.locator('.bubble').count()).toBe(1);
+        expect(await barriers(page)).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+        expect(
+          await page.evaluate(
+            "document.querySelector('.scroller').scrollWidth <= document.querySelector('.scroller').clientWidth",
+          ),
+        ).toBe(true);
+        if (options.locale === 'ar')
+          expect(await page.evaluate('document.documentElement.dir + document.documentElement.lang')).toBe('rtlar');
+        expect(tab.complaints).toEqual([]);
+      }
+    });
+  });
+
+  test('somebody without a link begins where that is allowed, and says who they are where that is asked', async () => {
+    await scene.set({
+      allowAnonymous: true,
+      preChat: { name: 'required', email: 'off' },
+      greeting: 'Ahoy',
+      locale: 'de',
+    });
+    try {
+      await using tab = await openTab(browser);
+      const { page } = tab;
+      await page.goto(pageOf(null));
+      await page.getByText('Ahoy').waitFor();
+      expect(await barriers(page)).toEqual([]);
+      expect(await page.getByLabel('Ihre E-Mail-Adresse').count()).toBe(0);
+      await page.getByLabel('Ihr Name').fill('Ann');
+      await page.getByLabel('Wie können wir helfen?').fill('Haben Sie Seile?');
+      await page.getByRole('button', { name: 'Chat beginnen' }).click();
+      await expect.poll(() => bubbles(page)).toEqual(['Haben Sie Seile?']);
+      await expect.poll(() => page.locator('.fate').textContent()).toBe('Gesendet');
+      expect(
+        await hub.database.query(
+          "SELECT 1 FROM chat_visitors WHERE tenant_id = $1 AND display_name = 'Ann' AND external_id IS NULL",
+          [scene.tenantId],
+        ),
+      ).toHaveLength(1);
+      expect(tab.complaints).toEqual([]);
+    } finally {
+      await scene.set({});
+    }
+  });
+});
+
+/** To a part of the whole height from the end. */
+const scrollUp = (scroller: Locator, part: number) =>
+  scroller.evaluate((element, by) => {
+    const list = element as unknown as { scrollHeight: number; scrollTo(x: number, y: number): void };
+    list.scrollTo(0, -list.scrollHeight * by);
+  }, part);
+
+/** As if another tab lay before this one. */
+const hide = (page: Page, isHidden: boolean) =>
+  page.evaluate(
+    `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'));`,
+  );
+
+describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
+  const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');
+  const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
+  const heard = async (page: Page) => (await page.evaluate<[string, unknown][]>('heard')).map(([name]) => name);
+
+  test('under a strict policy it loads nothing before it is opened, moves nothing, and talks then', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey, 2);
+    await scene.set({ allowedOrigins: [site.origin], colour: '#0a7d4f' });
+    const { token, conversationId } = await scene.mint();
+    await reply(conversationId, 'Hello from the shop');
+    await using tab = await openTab(browser, { viewport: { width: 1000, height: 700 } });
+    const { page } = tab;
+    await page.addInitScript(
+      `window.shifts = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries()) shifts += entry.value; }).observe({ type: 'layout-shift', buffered: true });`,
+    );
+    await page.goto(`${site.origin}/?token=${token}`);
+    const launcher = page.getByRole('button', { name: 'Open chat' });
+    await launcher.waitFor();
+    // Twice the script is one widget.
+    expect(await page.locator('outrigger-chat').count()).toBe(1);
+    expect(tab.requests.filter((url) => url.startsWith(hub.url))).toEqual([`${hub.url}/widget.js`]);
+    expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie')).toBe(
+      '{}{}',
+    );
+    expect(await barriers(page)).toEqual([]);
+    await launcher.press('Enter');
+    await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
+    expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
+    await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
+    await frameOf(page).locator('textarea').fill('From the widget');
+    await frameOf(page).locator('textarea').press('Enter');
+    await expect.poll(() => written(conversationId)).toEqual(['Hello from the shop', 'From the widget']);
+    await frameOf(page).locator('textarea').press('Escape');
+    await expect
+      .poll(() => page.evaluate('document.activeElement.shadowRoot?.activeElement?.ariaLabel'))
+      .toBe('Open chat');
+    await reply(conversationId, 'While it is closed');
+    await expect.poll(() => page.locator('outrigger-chat b').textContent()).toBe('1');
+    await page.evaluate("Outrigger('send', 'From the host')");
+    await expect.poll(() => written(conversationId)).toContain('From the host');
+    expect(await heard(page)).toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
+    expect(await page.evaluate('shifts')).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('another visitor sees nothing of the first, and a shutdown leaves nothing', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey);
+    await scene.set({ allowedOrigins: [site.origin] });
+    const [first, second] = [await scene.mint(), await scene.mint()];
+    await reply(first.conversationId, 'For the first');
+    await reply(second.conversationId, 'For the second');
+    await using tab = await openTab(browser, { viewport: { width: 1000, height: 700 } });
+    const { page } = tab;
+    await page.goto(`${site.origin}/?token=${first.token}`);
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => said(page)).toEqual(['For the first']);
+    await frameOf(page).locator('textarea').fill('Typed by the first');
+    await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(second.token)} }); Outrigger('open')`);
+    await expect.poll(() => page.locator('outrigger-chat').count()).toBe(1);
+    await expect.poll(() => said(page)).toEqual(['For the second']);
+    expect(await frameOf(page).locator('textarea').inputValue()).toBe('');
+    await page.evaluate("Outrigger('shutdown')");
+    await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
+    expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
+    expect(page.frames()).toHaveLength(1);
+    // Without a token nobody is known any more.
+    await page.evaluate("Outrigger('boot'); Outrigger('open')");
+    await frameOf(page).locator('[data-problem=needed]').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('a host hears of a token that is over, and a newer one goes on', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey);
+    await scene.set({ allowedOrigins: [site.origin] });
+    const { token, conversationId } = await scene.mint('returning');
+    await reply(conversationId, 'Welcome back');
+    await hub.database.query(
+      "UPDATE chat_links SET expires_at = now() - interval '1 second' WHERE conversation_id = $1",
+      [conversationId],
+    );
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(`${site.origin}/?token=${token}`);
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => heard(page)).toContain('tokenExpired');
+    const renewed = await scene.mint('returning');
+    await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(renewed.token)} })`);
+    await expect.poll(() => said(page)).toEqual(['Welcome back']);
+  });
+
+  test('a site that is not allowed gets no chat into its frame', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey);
+    await scene.set({ allowedOrigins: ['https://www.example.org'] });
+    const { token, conversationId } = await scene.mint();
+    await reply(conversationId, 'Not for here');
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(`${site.origin}/?token=${token}`);
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => tab.complaints.join('\n')).toContain('frame-ancestors');
+    expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
+    await page.getByRole('button', { name: 'Close chat' }).click();
+  });
+});
