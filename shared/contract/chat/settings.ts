@@ -32,6 +32,7 @@ const wholeNumber = (least: number, most: number) =>
     .max(most, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`);
 
 export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
+export type ChatLocale = (typeof chatLocales)[number];
 
 export const chatSettings = named(
   'ChatSettings',

@@ -71,6 +71,8 @@ export const visitorSession = named(
   }),
 );
 
+export type VisitorSession = z.output<typeof visitorSession>;
+
 const seq = z.string().regex(/^(0|[1-9]\d{0,9})$/, 'must be the seq of a message');
 
 export const visitorPage = defineResource({
