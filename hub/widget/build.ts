@@ -1,5 +1,15 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
@@ -11,7 +21,10 @@ import type { InlineConfig, Rollup } from 'vite';
 const here = import.meta.dirname;
 /** Another folder, for tests. */
 const given = process.argv[2];
-const outDir = given === undefined ? join(here, 'dist') : isAbsolute(given) ? given : resolve(given);
+const target = given === undefined ? join(here, 'dist') : isAbsolute(given) ? given : resolve(given);
+const outDir = mkdtempSync(join(tmpdir(), 'outrigger-build-'));
+
+const list = 'assets.json';
 
 const common: InlineConfig = {
   configFile: false,
@@ -73,17 +86,35 @@ function compress(folder: string): void {
   }
 }
 
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+
+/** Puts what was built in place of what was there, whole files at a time and the list last: a hub may be reading it. */
+function put(): void {
+  mkdirSync(join(target, 'assets'), { recursive: true });
+  const built = filesIn(outDir);
+  for (const name of built.toSorted((left, right) => Number(left === list) - Number(right === list))) {
+    const partial = join(target, `${name}.${process.pid}`);
+    copyFileSync(join(outDir, name), partial);
+    renameSync(partial, join(target, name));
+  }
+  for (const name of filesIn(target)) if (!built.includes(name)) rmSync(join(target, name), { force: true });
+}
+
 const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   return null;
 });
 // An installation without the packages of development can't build, and has what was packed.
 if (vite !== null) {
-  rmSync(outDir, { recursive: true, force: true });
   const { output } = (await vite.build(page)) as Rollup.RollupOutput;
   await vite.build(loader);
   const script = output.find((file) => file.type === 'chunk' && file.isEntry)?.fileName;
   const style = output.find((file) => file.fileName.endsWith('.css'))?.fileName;
-  writeFileSync(join(outDir, 'assets.json'), `${JSON.stringify({ script, style })}\n`);
+  writeFileSync(join(outDir, list), `${JSON.stringify({ script, style })}\n`);
   compress(outDir);
+  put();
 }
+rmSync(outDir, { recursive: true, force: true });
