@@ -10,6 +10,7 @@ import type { Browser, Frame, Page } from 'playwright-core';
 import { createClient } from '../../shared/client/client.ts';
 import type { Client } from '../../shared/client/client.ts';
 import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
+import { agentProtocol, bearerProtocolPrefix } from '../../shared/contract/chat/live.ts';
 import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { DemoError, waitUntil } from './processes.ts';
@@ -52,7 +53,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
 }
 
 /** A shop's page with the widget on it, under a policy that lets nothing else in. */
-const shopPage = (hub: string, snippet: string) => `<!doctype html>
+const shopPage = (snippet: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -66,7 +67,7 @@ h1 { margin: 0 0 .5rem; font-size: 2.2rem; line-height: 1.2; }
 p { color: #4a6284; }
 </style>
 <header>Harbour supplies</header>
-<main><h1>Ropes, sails and lanterns</h1><p>Everything a boat needs, from ${new URL(hub).host}'s own harbour. Ask us in the chat.</p></main>
+<main><h1>Ropes, sails and lanterns</h1><p>Everything that a boat needs. Ask us in the chat.</p></main>
 ${snippet.replace('<script', '<script nonce="demo"')}
 </html>
 `;
@@ -90,12 +91,28 @@ async function receiveWebhooks(secretOf: () => string, counts: Map<string, numbe
   });
 }
 
-async function signIn(demo: Demo): Promise<{ api: Client; tenantId: string; userId: string }> {
+async function signIn(demo: Demo): Promise<{ api: Client; tenantId: string; userId: string; jwt: string }> {
   const code = new URL((await hubCommand(demo, 'link', '--workspace', 'demo')).trim()).searchParams.get('code') ?? '';
   const { token, tenantId, user } = await createClient({ baseUrl: demo.url, fetch }).call('redeemSignInLink', {
     body: { code },
   });
-  return { api: createClient({ baseUrl: demo.url, fetch, token }), tenantId, userId: user.id };
+  return { api: createClient({ baseUrl: demo.url, fetch, token }), tenantId, userId: user.id, jwt: token };
+}
+
+/** The agent's side: there, for as long as its live connection is open. */
+async function openInbox(url: string, tenantId: string, jwt: string): Promise<Disposable> {
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/tenants/${tenantId}/chat/live`, [
+    agentProtocol,
+    `${bearerProtocolPrefix}${jwt}`,
+  ]);
+  await new Promise<void>((done, fail) => {
+    socket.addEventListener('open', () => {
+      socket.send(JSON.stringify({ type: 'hello' }));
+      done();
+    });
+    socket.addEventListener('error', () => fail(new DemoError("the agent's live connection did not open")));
+  });
+  return { [Symbol.dispose]: () => socket.close() };
 }
 
 /** The visitor's side, in a real browser. */
@@ -139,7 +156,8 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
   ) as { id: string; key: string };
   const shop = createClient({ baseUrl: url, fetch, token: key });
   const automations = createClient({ baseUrl: url, fetch, token: automationsKey });
-  const { api: agent, tenantId, userId } = await signIn(demo);
+  const { api: agent, tenantId, userId, jwt } = await signIn(demo);
+  stack.use(await openInbox(url, tenantId, jwt));
   const params = { tenantId };
 
   // Who follows: an address that gets webhooks, and a workflow for each event.
@@ -178,7 +196,7 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
         'content-type': 'text/html; charset=utf-8',
         'content-security-policy': shopPolicy(url),
       });
-      response.end(shopPage(url, snippet));
+      response.end(shopPage(snippet));
     }),
   );
   await agent.call('putChatSettings', { params, body: { allowedOrigins: [...allowedOrigins, host.url].slice(-50) } });

@@ -203,7 +203,7 @@ async function main(): Promise<number> {
   const demo: Demo = { home, url, signal: stop.signal, yes: values.yes === true };
 
   await using stack = new AsyncDisposableStack();
-  if (which === 'chat') return demoChat(stack, demo, values.exit !== true);
+  if (which === 'chat') return await demoChat(stack, demo, values.exit !== true);
   await setUp(demo);
   await ensureHub(stack, demo);
   const { id: keyId, key } = JSON.parse(

@@ -623,7 +623,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate("Outrigger('shutdown')");
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
-    expect(page.frames()).toHaveLength(1);
+    await expect.poll(() => page.frames().length).toBe(1);
     // Without a token nobody is known any more.
     await page.evaluate("Outrigger('boot'); Outrigger('open')");
     await frameOf(page).locator('[data-problem=needed]').waitFor();
