@@ -1,16 +1,12 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join, relative } from 'node:path';
-import { text as readText } from 'node:stream/consumers';
 import { chromium } from 'playwright-core';
 import type { Browser, Frame, Page } from 'playwright-core';
 import { createClient } from '../../shared/client/client.ts';
 import type { Client } from '../../shared/client/client.ts';
 import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
 import { agentProtocol, bearerProtocolPrefix } from '../../shared/contract/chat/live.ts';
+import { receiveWebhooks, serve, shopPage, shopPolicy } from './chat-servers.ts';
 import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { DemoError, waitUntil } from './processes.ts';
@@ -34,62 +30,6 @@ const browserArguments = [
   '--disable-component-update',
   '--disable-sync',
 ];
-
-interface Server extends AsyncDisposable {
-  url: string;
-}
-
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<Server> {
-  const server = createServer(answer);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: () =>
-      new Promise((done) => {
-        server.closeAllConnections();
-        server.close(() => done());
-      }),
-  };
-}
-
-/** A shop's page with the widget on it, under a policy that lets nothing else in. */
-const shopPage = (snippet: string) => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Harbour supplies</title>
-<link rel="icon" href="data:,">
-<style nonce="demo">
-body { margin: 0; min-height: 100vh; font: 18px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #0b2545; background: #eef5fb; }
-header { padding: 1.5rem 8vw; background: #0b2545; color: #fff; font-weight: 700; }
-main { padding: 3rem 8vw; max-width: 40rem; }
-h1 { margin: 0 0 .5rem; font-size: 2.2rem; line-height: 1.2; }
-p { color: #4a6284; }
-</style>
-<header>Harbour supplies</header>
-<main><h1>Ropes, sails and lanterns</h1><p>Everything that a boat needs. Ask us in the chat.</p></main>
-${snippet.replace('<script', '<script nonce="demo"')}
-</html>
-`;
-const shopPolicy = (hub: string) =>
-  `default-src 'none'; script-src 'nonce-demo' ${hub}; style-src 'nonce-demo'; img-src data:; frame-src ${hub}; connect-src 'none'`;
-
-/** A receiver of webhooks that counts those whose signature is right, by their event. */
-async function receiveWebhooks(secretOf: () => string, counts: Map<string, number>): Promise<Server> {
-  return serve(async (request, response) => {
-    const body = await readText(request);
-    const expected = createHmac('sha256', secretOf())
-      .update(`${request.headers['x-service-timestamp']}.${body}`)
-      .digest();
-    const given = Buffer.from(String(request.headers['x-service-signature']), 'hex');
-    const isRight = given.length === expected.length && timingSafeEqual(given, expected);
-    if (isRight) {
-      const { event } = JSON.parse(body) as { event: string };
-      counts.set(event, (counts.get(event) ?? 0) + 1);
-    }
-    response.writeHead(isRight ? 204 : 401).end();
-  });
-}
 
 async function signIn(demo: Demo): Promise<{ api: Client; tenantId: string; userId: string; jwt: string }> {
   const code = new URL((await hubCommand(demo, 'link', '--workspace', 'demo')).trim()).searchParams.get('code') ?? '';
