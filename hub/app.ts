@@ -40,7 +40,7 @@ export interface App extends AsyncDisposable {
   identity: Identity;
   nodes: Nodes;
   workflows: Workflows;
-  chat: Pick<Chat, 'conversations' | 'inbox'>;
+  chat: Pick<Chat, 'conversations' | 'inbox' | 'settings'>;
   /** Through which Live Chat tells what happened. */
   chatEvents: ChatEvents;
   /** For whoever tells events: the hub's own database. */

@@ -6,6 +6,7 @@ import { inboxViews } from '../../shared/contract/chat/agent-shapes.ts';
 import type { InboxConversation, InboxMessage, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
 import { chat as chatContract } from '../../shared/contract/chat/chat.ts';
 import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
+import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
 import { AppError } from '../../shared/errors.ts';
 import { visibleLine, visibleText } from '../../shared/visible-text.ts';
 import type { App } from '../app.ts';
@@ -184,6 +185,28 @@ export function addChatCommands(program: Command): void {
     .addOption(as())
     .addOption(json())
     .action((id: string | undefined, options: AsAgent) => withApp((app) => follow(app, options, id)));
+  chat
+    .command('site')
+    .description('print the lines that put the chat on a site, and allow sites to show it')
+    .option('--allow <origin...>', 'sites that may show it besides, such as https://www.example.com')
+    .option('--anonymous', 'let visitors without a token begin a conversation')
+    .addOption(workspace())
+    .addOption(json())
+    .action(async (options: Common & { allow?: string[]; anonymous?: true }) => {
+      const site = await withApp(async ({ identity, chat: { settings } }, config) => {
+        const { id } = await identity.findWorkspace(options.workspace);
+        const address = hubAddress(config);
+        const now = await settings.show(id, address);
+        if (options.allow === undefined && options.anonymous === undefined) return now;
+        const patch = checked(peopleContract.putChatSettings.body, {
+          allowedOrigins: [...new Set([...now.allowedOrigins, ...(options.allow ?? [])])],
+          ...(options.anonymous === undefined ? {} : { allowAnonymous: true }),
+        });
+        return settings.change(id, patch, actor, address);
+      });
+      const allowed = site.allowedOrigins.length === 0 ? 'no site yet: see --allow' : site.allowedOrigins.join(', ');
+      print(site, options.json, `${site.snippet}\n\nMay be shown by: ${allowed}`);
+    });
   chat
     .command('link')
     .description('make a link to the hosted page for a person, valid for a day')

@@ -78,6 +78,20 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
   expect((await chat('show', id)).stdout).toMatch(/agent: Hello Bo\n/);
 });
 
+test('the lines for a site are printed, and sites are allowed one after the other', async () => {
+  expect((await chat('site')).stdout).toMatch(
+    /^<script async src="http:\/\/\S+\/widget\.js" data-site-key="wgt_\S+"><\/script>\n\nMay be shown by: no site yet/,
+  );
+  await chat('site', '--allow', 'https://a.example.org');
+  expect((await chat('site', '--allow', 'https://b.example.org')).stdout).toContain(
+    'May be shown by: https://a.example.org, https://b.example.org\n',
+  );
+  expect(await chat('site', '--allow', 'https://b.example.org/shop')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^outrigger: allowedOrigins\.2 must be an origin such as/) as string,
+  });
+});
+
 test('what can not be done is said in one line', async () => {
   expect(await chat('show', 'nonsense')).toMatchObject({ code: 1, stderr: 'outrigger: id must be a UUID\n' });
   expect(await chat('list', '--as', 'nobody@example.org')).toMatchObject({

@@ -25,6 +25,7 @@ export interface Chat extends Product {
   visitors: VisitorSessions;
   conversations: Conversations;
   inbox: Inbox;
+  settings: ChatSettingsService;
   live: LiveChat;
 }
 
@@ -63,6 +64,7 @@ export function createChat(
   const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
   const visitorDoors = new VisitorDoors(live, changes, db);
   const agentDoors = new AgentDoors(live, changes, presences);
+  const settings = new ChatSettingsService(db);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
     db,
@@ -79,6 +81,7 @@ export function createChat(
     visitors,
     conversations,
     inbox,
+    settings,
     live,
     routes: [
       ...conversationRoutes(conversations),
@@ -88,7 +91,7 @@ export function createChat(
         cursors,
         erasure,
         visitors: new Visitors({ db, cursors, events: hubEvents, changes }),
-        settings: new ChatSettingsService(db),
+        settings,
       }),
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
       ...visitorPageRoutes({ entry, chat }),
