@@ -2,3 +2,5 @@ export { VisitorEntry } from './entry.ts';
 export { visitorPageRoutes } from './routes.ts';
 export { VisitorSessions } from './sessions.ts';
 export { VisitorChat } from './visitor-chat.ts';
+export { presentVisitorConversation, visitorViewColumns, visitorViewJoins } from './view.ts';
+export type { VisitorViewRow } from './view.ts';

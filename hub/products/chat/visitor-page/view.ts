@@ -7,7 +7,8 @@ import { awaySeconds } from '../assignment/index.ts';
 import { completeSettings } from '../settings/index.ts';
 import { isOpen } from './business-hours.ts';
 
-interface ViewRow {
+/** A row as `visitorViewColumns` bring it. */
+export interface VisitorViewRow {
   id: string;
   status: VisitorConversation['status'];
   last_seq: number;
@@ -24,52 +25,52 @@ interface ViewRow {
   settings: Partial<ChatSettings> | null;
 }
 
+/** Of a conversation `c`, with what `visitorViewJoins` bring. Of a member's address a visitor sees what stands before the @, and no more. */
+export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
+       (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
+       EXISTS (SELECT FROM chat_agents a WHERE a.tenant_id = c.tenant_id AND a.presence = 'online' AND a.seen_at > now() - make_interval(secs => ${awaySeconds})) AS agent_online,
+       r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
+       c.status = 'closed' AND c.closed_at > now() - make_interval(days => ${ratingDays})
+         AND (r.id IS NULL OR r.created_at > now() - make_interval(hours => ${ratingChangeHours})) AS can_be_rated,
+       w.settings`;
+export const visitorViewJoins = `LEFT JOIN chat_ratings r ON r.conversation_id = c.id AND r.closing = c.closings
+       LEFT JOIN chat_widgets w ON w.tenant_id = c.tenant_id`;
+
+/** A conversation as its visitor sees it. */
+export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversation => ({
+  id: row.id,
+  status: row.status,
+  lastSeq: row.last_seq,
+  visitorReadSeq: row.visitor_read_seq,
+  agentReadSeq: row.agent_read_seq,
+  agentName: row.agent_name,
+  agentOnline: row.agent_online,
+  closedAt: row.closed_at?.toISOString() ?? null,
+  rating:
+    row.score === null
+      ? null
+      : {
+          score: row.score,
+          comment: row.comment,
+          createdAt: row.rated_at.toISOString(),
+          updatedAt: row.rating_changed_at.toISOString(),
+        },
+  ratingOffered: completeSettings(row.settings ?? {}).ratings && row.can_be_rated,
+});
+
 /** A conversation as its visitor sees it, and how its workspace wants its chat, in one round trip. @throws AppError `not_found`. */
 export async function readVisitorView(
   tx: Transaction,
   id: string,
 ): Promise<{ conversation: VisitorConversation; settings: ChatSettings }> {
-  const { rows } = await tx.query<ViewRow>(
+  const { rows } = await tx.query<VisitorViewRow>(
     'read_visitor_conversation',
-    // Of a member's address a visitor sees what stands before the @, and no more.
-    `SELECT c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
-       (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = c.assigned_user_id) AS agent_name,
-       EXISTS (SELECT FROM chat_agents a WHERE a.tenant_id = c.tenant_id AND a.presence = 'online' AND a.seen_at > now() - make_interval(secs => $2)) AS agent_online,
-       r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
-       c.status = 'closed' AND c.closed_at > now() - make_interval(days => $3)
-         AND (r.id IS NULL OR r.created_at > now() - make_interval(hours => $4)) AS can_be_rated,
-       w.settings
-     FROM chat_conversations c LEFT JOIN chat_ratings r ON r.conversation_id = c.id AND r.closing = c.closings
-       LEFT JOIN chat_widgets w ON w.tenant_id = c.tenant_id
-     WHERE c.id = $1`,
-    [id, awaySeconds, ratingDays, ratingChangeHours],
+    `SELECT ${visitorViewColumns} FROM chat_conversations c ${visitorViewJoins} WHERE c.id = $1`,
+    [id],
   );
   const [row] = rows;
   if (row === undefined) throw notFound('conversation', id);
-  const settings = completeSettings(row.settings ?? {});
-  return {
-    settings,
-    conversation: {
-      id: row.id,
-      status: row.status,
-      lastSeq: row.last_seq,
-      visitorReadSeq: row.visitor_read_seq,
-      agentReadSeq: row.agent_read_seq,
-      agentName: row.agent_name,
-      agentOnline: row.agent_online,
-      closedAt: row.closed_at?.toISOString() ?? null,
-      rating:
-        row.score === null
-          ? null
-          : {
-              score: row.score,
-              comment: row.comment,
-              createdAt: row.rated_at.toISOString(),
-              updatedAt: row.rating_changed_at.toISOString(),
-            },
-      ratingOffered: settings.ratings && row.can_be_rated,
-    },
-  };
+  return { settings: completeSettings(row.settings ?? {}), conversation: presentVisitorConversation(row) };
 }
 
 /** What the page shows of its workspace at a moment. */
