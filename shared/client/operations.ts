@@ -24,56 +24,39 @@ export interface Agent {
   updatedAt: string;
 }
 
-export type AgentFrame = {
-  type: 'message';
-  message: InboxMessage;
-} | {
+export interface AgentConversationFrame {
   type: 'conversation';
   conversation: InboxConversation;
-} | {
-  type: 'removed';
-  conversationId: string;
-} | {
-  type: 'typing';
-  conversationId: string;
-  who: 'visitor' | 'agent' | 'ai';
-  userId: string | null;
-  typing: boolean;
-} | {
-  type: 'read';
-  conversationId: string;
-  who: 'visitor' | 'agent';
-  seq: number;
-} | {
-  type: 'presence';
-  userId: string;
-  presence: 'online' | 'away' | 'offline';
-} | {
-  type: 'viewers';
-  conversationId: string;
-  userIds: string[];
-} | {
-  type: 'sync';
-  /** ISO 8601, UTC, with milliseconds */
-  at: string;
-  changed: {
-    id: string;
-    lastPosition: number;
-    status: string;
-    /** ISO 8601, UTC, with milliseconds */
-    updatedAt: string;
-  }[];
-  /** False where more changed than are named: look at the lists again */
-  complete: boolean;
-} | {
-  type: 'error';
-  code: string;
-  message: string;
-};
+}
+
+export type AgentFrame = AgentMessageFrame | AgentConversationFrame | AgentRemovedFrame | AgentTypingFrame | AgentReadFrame | AgentPresenceFrame | AgentViewersFrame | AgentSyncFrame | ChatErrorFrame;
+
+export interface AgentMessageFrame {
+  type: 'message';
+  message: InboxMessage;
+}
 
 export interface AgentPage {
   data: Agent[];
   meta: PageMeta;
+}
+
+export interface AgentPresenceFrame {
+  type: 'presence';
+  userId: string;
+  presence: 'online' | 'away' | 'offline';
+}
+
+export interface AgentReadFrame {
+  type: 'read';
+  conversationId: string;
+  who: 'visitor' | 'agent';
+  seq: number;
+}
+
+export interface AgentRemovedFrame {
+  type: 'removed';
+  conversationId: string;
 }
 
 export interface AgentStep {
@@ -138,6 +121,36 @@ export interface AgentStepInput {
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
+}
+
+/** Every 15 seconds: the conversations that changed in the last 45 */
+export interface AgentSyncFrame {
+  type: 'sync';
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  changed: {
+    id: string;
+    lastPosition: number;
+    status: string;
+    /** ISO 8601, UTC, with milliseconds */
+    updatedAt: string;
+  }[];
+  /** False where more changed than are named: look at the lists again */
+  complete: boolean;
+}
+
+export interface AgentTypingFrame {
+  type: 'typing';
+  conversationId: string;
+  who: 'visitor' | 'agent' | 'ai';
+  userId: string | null;
+  typing: boolean;
+}
+
+export interface AgentViewersFrame {
+  type: 'viewers';
+  conversationId: string;
+  userIds: string[];
 }
 
 export interface ApiToken {
@@ -439,6 +452,12 @@ export interface ChatDraft {
   updatedAt: string;
 }
 
+export interface ChatErrorFrame {
+  type: 'error';
+  code: string;
+  message: string;
+}
+
 export interface ChatMessage {
   id: string;
   conversationId: string;
@@ -494,7 +513,7 @@ export interface ChatSession {
   siteKey: string;
 }
 
-export interface ChatSettingsAnswer {
+export interface ChatSettings {
   /** What the page and the widget are headed with */
   title: string;
   /** Shown above an empty conversation; empty for none */
@@ -543,26 +562,26 @@ export interface ChatSettingsAnswer {
   updatedAt: string | null;
 }
 
-export interface ChatSettingsSaved {
+export interface ChatSettingsPatch {
   /** What the page and the widget are headed with */
-  title: string;
+  title?: string;
   /** Shown above an empty conversation; empty for none */
-  greeting: string;
+  greeting?: string;
   /** Of the launcher and of what the visitor wrote */
-  colour: string;
+  colour?: string;
   /** Null for the visitor's own language where the page speaks it, else English */
-  locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
   /** Sites that may show the widget; none when empty */
-  allowedOrigins: string[];
+  allowedOrigins?: string[];
   /** Whether visitors without a token may begin a conversation */
-  allowAnonymous: boolean;
+  allowAnonymous?: boolean;
   /** What the page asks of a visitor without a token; it identifies nobody */
-  preChat: {
+  preChat?: {
     name: 'off' | 'optional' | 'required';
     email: 'off' | 'optional' | 'required';
   };
   /** Null when somebody is there around the clock */
-  businessHours: {
+  businessHours?: {
     timeZone: string;
     periods: {
       day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
@@ -572,7 +591,7 @@ export interface ChatSettingsSaved {
     awayMessage: string;
   } | null;
   /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
-  autoAssignment: {
+  autoAssignment?: {
     enabled: boolean;
     /** Open conversations that one agent gets at most by it */
     capacity: number;
@@ -580,15 +599,11 @@ export interface ChatSettingsSaved {
     returnToPool: boolean;
   };
   /** Whether visitors are asked how it was */
-  ratings: boolean;
+  ratings?: boolean;
   /** Closed conversations are erased so many days after their last message; null keeps them */
-  retentionDays: number | null;
+  retentionDays?: number | null;
   /** Whether visitors' addresses are kept whole; else without their last part */
-  keepAddresses: boolean;
-  siteKey: string;
-  snippet: string;
-  /** ISO 8601, UTC, with milliseconds */
-  updatedAt: string | null;
+  keepAddresses?: boolean;
 }
 
 export interface ChatVisitors {
@@ -1009,6 +1024,16 @@ export interface HubPace {
 
 export interface InboxActivity {
   viewers: string[];
+}
+
+export interface InboxBulk {
+  ids: string[];
+  status?: 'open' | 'pending' | 'resolved' | 'closed';
+  priority?: 'low' | 'normal' | 'high' | 'urgent';
+  /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
+  snoozedUntil?: string | null;
+  /** A member of the workspace; null for nobody */
+  assignedUserId?: string | null;
 }
 
 export interface InboxBulkAnswer {
@@ -2229,39 +2254,37 @@ export interface VisitorConversation {
   ratingOffered: boolean;
 }
 
-export type VisitorFrame = {
-  type: 'message';
-  message: ChatMessage;
-} | {
+export interface VisitorConversationFrame {
+  type: 'conversation';
+  conversation: VisitorConversation;
+}
+
+/** Of an answer that is being written */
+export interface VisitorDeltaFrame {
   type: 'delta';
   id: string;
   text: string;
-} | {
-  type: 'typing';
-  who: 'agent' | 'ai';
-  name: string | null;
-  typing: boolean;
-} | {
-  type: 'read';
-  who: 'visitor' | 'agent';
-  seq: number;
-} | {
+}
+
+export type VisitorFrame = VisitorMessageFrame | VisitorDeltaFrame | VisitorTypingFrame | VisitorReadFrame | VisitorPresenceFrame | VisitorConversationFrame | VisitorSyncFrame | ChatErrorFrame;
+
+export interface VisitorMessageFrame {
+  type: 'message';
+  message: ChatMessage;
+}
+
+export interface VisitorPresenceFrame {
   type: 'presence';
   agentOnline: boolean;
-} | {
-  type: 'conversation';
-  conversation: VisitorConversation;
-} | {
-  type: 'sync';
-  lastSeq: number;
-  status: string;
-} | {
-  type: 'error';
-  code: string;
-  message: string;
-};
+}
 
 export interface VisitorRead {
+  seq: number;
+}
+
+export interface VisitorReadFrame {
+  type: 'read';
+  who: 'visitor' | 'agent';
   seq: number;
 }
 
@@ -2279,7 +2302,20 @@ export interface VisitorSessionEnded {
   ended: true;
 }
 
+export interface VisitorSyncFrame {
+  type: 'sync';
+  lastSeq: number;
+  status: string;
+}
+
 export interface VisitorTyping {
+  typing: boolean;
+}
+
+export interface VisitorTypingFrame {
+  type: 'typing';
+  who: 'agent' | 'ai';
+  name: string | null;
   typing: boolean;
 }
 
@@ -2598,15 +2634,7 @@ export interface Operations {
       params: {
         tenantId: string;
       };
-      body: {
-        ids: string[];
-        status?: 'open' | 'pending' | 'resolved' | 'closed';
-        priority?: 'low' | 'normal' | 'high' | 'urgent';
-        /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
-        snoozedUntil?: string | null;
-        /** A member of the workspace; null for nobody */
-        assignedUserId?: string | null;
-      };
+      body: InboxBulk;
     };
     answer: InboxBulkAnswer;
   };
@@ -2977,7 +3005,7 @@ export interface Operations {
         tenantId: string;
       };
     };
-    answer: ChatSettingsAnswer;
+    answer: ChatSettings;
   };
   /** Change the settings of Live Chat */
   putChatSettings: {
@@ -2985,51 +3013,9 @@ export interface Operations {
       params: {
         tenantId: string;
       };
-      body: {
-        /** What the page and the widget are headed with */
-        title?: string;
-        /** Shown above an empty conversation; empty for none */
-        greeting?: string;
-        /** Of the launcher and of what the visitor wrote */
-        colour?: string;
-        /** Null for the visitor's own language where the page speaks it, else English */
-        locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
-        /** Sites that may show the widget; none when empty */
-        allowedOrigins?: string[];
-        /** Whether visitors without a token may begin a conversation */
-        allowAnonymous?: boolean;
-        /** What the page asks of a visitor without a token; it identifies nobody */
-        preChat?: {
-          name: 'off' | 'optional' | 'required';
-          email: 'off' | 'optional' | 'required';
-        };
-        /** Null when somebody is there around the clock */
-        businessHours?: {
-          timeZone: string;
-          periods: {
-            day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
-            from: string;
-            to: string;
-          }[];
-          awayMessage: string;
-        } | null;
-        /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
-        autoAssignment?: {
-          enabled: boolean;
-          /** Open conversations that one agent gets at most by it */
-          capacity: number;
-          /** Whether the open conversations of an agent who is away go to others */
-          returnToPool: boolean;
-        };
-        /** Whether visitors are asked how it was */
-        ratings?: boolean;
-        /** Closed conversations are erased so many days after their last message; null keeps them */
-        retentionDays?: number | null;
-        /** Whether visitors' addresses are kept whole; else without their last part */
-        keepAddresses?: boolean;
-      };
+      body: ChatSettingsPatch;
     };
-    answer: ChatSettingsSaved;
+    answer: ChatSettings;
   };
   /** What the page of a site key looks like */
   getChatPage: {

@@ -94,16 +94,20 @@ export const inbox = defineResource({
     summary: 'Change up to 100 conversations',
     description: 'Each by itself: what fails is told beside what was done.',
     params: tenantParams,
-    body: z
-      .strictObject({
-        ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
-        ...changes,
-        assignedUserId: userId.optional(),
-      })
-      .refine(({ ids, ...rest }) => Object.values(rest).some((value) => value !== undefined) && ids.length > 0, {
-        path: [],
-        message: 'must change something: status, priority, snoozedUntil or assignedUserId',
-      }),
+    body: named(
+      'InboxBulk',
+      z
+        .strictObject({
+          ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
+          ...changes,
+          assignedUserId: userId.optional(),
+        })
+        .refine(({ ids, ...rest }) => Object.values(rest).some((value) => value !== undefined) && ids.length > 0, {
+          path: [],
+          message: 'must change something: status, priority, snoozedUntil or assignedUserId',
+        }),
+      { ids: ['01890000-0000-7000-8000-000000000001'], status: 'resolved' },
+    ),
     response: named(
       'InboxBulkAnswer',
       z.object({

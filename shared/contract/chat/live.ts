@@ -37,26 +37,35 @@ export const visitorRequestFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('read'), seq: z.int().min(0) }),
 ]);
 
-const errorFrame = z.object({ type: z.literal('error'), code: z.string(), message: z.string() });
+const errorFrame = named(
+  'ChatErrorFrame',
+  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
+);
 
 /** What it hears. */
 export const visitorFrame = named(
   'VisitorFrame',
   z.discriminatedUnion('type', [
-    z.object({ type: z.literal('message'), message }),
-    z
-      .object({ type: z.literal('delta'), id: z.string(), text: z.string() })
-      .describe('Of an answer that is being written'),
-    z.object({
-      type: z.literal('typing'),
-      who: z.enum(['agent', 'ai']),
-      name: z.string().nullable(),
-      typing: z.boolean(),
-    }),
-    z.object({ type: z.literal('read'), who: z.enum(['visitor', 'agent']), seq: z.int() }),
-    z.object({ type: z.literal('presence'), agentOnline: z.boolean() }),
-    z.object({ type: z.literal('conversation'), conversation: visitorConversation }),
-    z.object({ type: z.literal('sync'), lastSeq: z.int(), status: z.string() }),
+    named('VisitorMessageFrame', z.object({ type: z.literal('message'), message })),
+    named(
+      'VisitorDeltaFrame',
+      z
+        .object({ type: z.literal('delta'), id: z.string(), text: z.string() })
+        .describe('Of an answer that is being written'),
+    ),
+    named(
+      'VisitorTypingFrame',
+      z.object({
+        type: z.literal('typing'),
+        who: z.enum(['agent', 'ai']),
+        name: z.string().nullable(),
+        typing: z.boolean(),
+      }),
+    ),
+    named('VisitorReadFrame', z.object({ type: z.literal('read'), who: z.enum(['visitor', 'agent']), seq: z.int() })),
+    named('VisitorPresenceFrame', z.object({ type: z.literal('presence'), agentOnline: z.boolean() })),
+    named('VisitorConversationFrame', z.object({ type: z.literal('conversation'), conversation: visitorConversation })),
+    named('VisitorSyncFrame', z.object({ type: z.literal('sync'), lastSeq: z.int(), status: z.string() })),
     errorFrame,
   ]),
 );
@@ -74,27 +83,39 @@ export const agentRequestFrame = z.discriminatedUnion('type', [
 export const agentFrame = named(
   'AgentFrame',
   z.discriminatedUnion('type', [
-    z.object({ type: z.literal('message'), message: inboxMessage }),
-    z.object({ type: z.literal('conversation'), conversation: inboxConversation }),
-    z.object({ type: z.literal('removed'), conversationId: id }),
-    z.object({
-      type: z.literal('typing'),
-      conversationId: id,
-      who: z.enum(['visitor', 'agent', 'ai']),
-      userId: id.nullable(),
-      typing: z.boolean(),
-    }),
-    z.object({ type: z.literal('read'), conversationId: id, who: z.enum(['visitor', 'agent']), seq: z.int() }),
-    z.object({ type: z.literal('presence'), userId: id, presence: z.enum([...presences, 'offline']) }),
-    z.object({ type: z.literal('viewers'), conversationId: id, userIds: z.array(id) }),
-    z
-      .object({
-        type: z.literal('sync'),
-        at: timestamp,
-        changed: z.array(z.object({ id, lastPosition: z.int(), status: z.string(), updatedAt: timestamp })),
-        complete: z.boolean().describe('False where more changed than are named: look at the lists again'),
-      })
-      .describe('Every 15 seconds: the conversations that changed in the last 45'),
+    named('AgentMessageFrame', z.object({ type: z.literal('message'), message: inboxMessage })),
+    named('AgentConversationFrame', z.object({ type: z.literal('conversation'), conversation: inboxConversation })),
+    named('AgentRemovedFrame', z.object({ type: z.literal('removed'), conversationId: id })),
+    named(
+      'AgentTypingFrame',
+      z.object({
+        type: z.literal('typing'),
+        conversationId: id,
+        who: z.enum(['visitor', 'agent', 'ai']),
+        userId: id.nullable(),
+        typing: z.boolean(),
+      }),
+    ),
+    named(
+      'AgentReadFrame',
+      z.object({ type: z.literal('read'), conversationId: id, who: z.enum(['visitor', 'agent']), seq: z.int() }),
+    ),
+    named(
+      'AgentPresenceFrame',
+      z.object({ type: z.literal('presence'), userId: id, presence: z.enum([...presences, 'offline']) }),
+    ),
+    named('AgentViewersFrame', z.object({ type: z.literal('viewers'), conversationId: id, userIds: z.array(id) })),
+    named(
+      'AgentSyncFrame',
+      z
+        .object({
+          type: z.literal('sync'),
+          at: timestamp,
+          changed: z.array(z.object({ id, lastPosition: z.int(), status: z.string(), updatedAt: timestamp })),
+          complete: z.boolean().describe('False where more changed than are named: look at the lists again'),
+        })
+        .describe('Every 15 seconds: the conversations that changed in the last 45'),
+    ),
     errorFrame,
   ]),
 );

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { deleted, id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { deleted, id, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { inboxConversation, inboxMessage, inboxVisitor } from './agent-shapes.ts';
-import { chatSettings } from './settings.ts';
+import { chatSettingsPatch, shownChatSettings } from './settings.ts';
 import { attributesPatch, chatText, rating } from './shapes.ts';
 
 /** Search, the people who write, and how a workspace wants its chat. */
@@ -16,8 +16,6 @@ const agent = {
   entitlement: 'conversations_suite',
 } as const;
 const admin = { ...agent, role: 'admin' } as const;
-
-const partialSettings = chatSettings.partial();
 
 export const chatPeople = defineResource({
   searchInbox: {
@@ -132,15 +130,7 @@ export const chatPeople = defineResource({
     path: '/tenants/{tenantId}/chat/settings',
     summary: 'Show the settings of Live Chat',
     params: tenantParams,
-    response: named(
-      'ChatSettingsAnswer',
-      z.object({
-        ...chatSettings.shape,
-        siteKey: z.string(),
-        snippet: z.string().describe('To put on the sites that are allowed'),
-        updatedAt: timestamp.nullable(),
-      }),
-    ),
+    response: shownChatSettings,
   },
   putChatSettings: {
     ...admin,
@@ -149,10 +139,7 @@ export const chatPeople = defineResource({
     summary: 'Change the settings of Live Chat',
     description: 'What is left out stays as it is.',
     params: tenantParams,
-    body: partialSettings,
-    response: named(
-      'ChatSettingsSaved',
-      z.object({ ...chatSettings.shape, siteKey: z.string(), snippet: z.string(), updatedAt: timestamp.nullable() }),
-    ),
+    body: chatSettingsPatch,
+    response: shownChatSettings,
   },
 });

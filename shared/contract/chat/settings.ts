@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isTimeZone } from '../../time-zone.ts';
-import { named, text } from '../common.ts';
+import { named, text, timestamp } from '../common.ts';
 import { chatText } from './shapes.ts';
 
 /** How a workspace wants its Live Chat. */
@@ -34,55 +34,94 @@ const wholeNumber = (least: number, most: number) =>
 export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
 export type ChatLocale = (typeof chatLocales)[number];
 
-export const chatSettings = named(
-  'ChatSettings',
-  z.strictObject({
-    title: chatText(1, 60).describe('What the page and the widget are headed with'),
-    greeting: chatText(0, 500).describe('Shown above an empty conversation; empty for none'),
-    colour: z
-      .string()
-      .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #0b5fff')
-      .describe('Of the launcher and of what the visitor wrote'),
-    locale: z
-      .enum(chatLocales, `must be one of ${chatLocales.join(', ')}`)
-      .nullable()
-      .describe("Null for the visitor's own language where the page speaks it, else English"),
-    allowedOrigins: z
-      .array(origin)
-      .max(50, 'must name at most 50 origins')
-      .describe('Sites that may show the widget; none when empty'),
-    allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
-    preChat: z
-      .strictObject({
-        name: z.enum(['off', 'optional', 'required']),
-        email: z.enum(['off', 'optional', 'required']),
-      })
-      .describe('What the page asks of a visitor without a token; it identifies nobody'),
-    businessHours: z
-      .strictObject({
-        timeZone: text(1, 60).refine(isTimeZone, 'must be a time zone such as Europe/Berlin'),
-        periods: z.array(period).max(50, 'must name at most 50 periods'),
-        awayMessage: chatText(0, 500),
-      })
-      .nullable()
-      .describe('Null when somebody is there around the clock'),
-    autoAssignment: z
-      .strictObject({
-        enabled: z.boolean(),
-        capacity: wholeNumber(1, 1_000).describe('Open conversations that one agent gets at most by it'),
-        returnToPool: z.boolean().describe('Whether the open conversations of an agent who is away go to others'),
-      })
-      .describe(
-        'New and reopened conversations go to the agent online with the fewest open ones, then the longest idle',
-      ),
-    ratings: z.boolean().describe('Whether visitors are asked how it was'),
-    retentionDays: wholeNumber(1, 3_650)
-      .nullable()
-      .describe('Closed conversations are erased so many days after their last message; null keeps them'),
-    keepAddresses: z.boolean().describe("Whether visitors' addresses are kept whole; else without their last part"),
-  }),
-);
+const settings = {
+  title: chatText(1, 60).describe('What the page and the widget are headed with'),
+  greeting: chatText(0, 500).describe('Shown above an empty conversation; empty for none'),
+  colour: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #0b5fff')
+    .describe('Of the launcher and of what the visitor wrote'),
+  locale: z
+    .enum(chatLocales, `must be one of ${chatLocales.join(', ')}`)
+    .nullable()
+    .describe("Null for the visitor's own language where the page speaks it, else English"),
+  allowedOrigins: z
+    .array(origin)
+    .max(50, 'must name at most 50 origins')
+    .describe('Sites that may show the widget; none when empty'),
+  allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+  preChat: z
+    .strictObject({
+      name: z.enum(['off', 'optional', 'required']),
+      email: z.enum(['off', 'optional', 'required']),
+    })
+    .describe('What the page asks of a visitor without a token; it identifies nobody'),
+  businessHours: z
+    .strictObject({
+      timeZone: text(1, 60).refine(isTimeZone, 'must be a time zone such as Europe/Berlin'),
+      periods: z.array(period).max(50, 'must name at most 50 periods'),
+      awayMessage: chatText(0, 500),
+    })
+    .nullable()
+    .describe('Null when somebody is there around the clock'),
+  autoAssignment: z
+    .strictObject({
+      enabled: z.boolean(),
+      capacity: wholeNumber(1, 1_000).describe('Open conversations that one agent gets at most by it'),
+      returnToPool: z.boolean().describe('Whether the open conversations of an agent who is away go to others'),
+    })
+    .describe('New and reopened conversations go to the agent online with the fewest open ones, then the longest idle'),
+  ratings: z.boolean().describe('Whether visitors are asked how it was'),
+  retentionDays: wholeNumber(1, 3_650)
+    .nullable()
+    .describe('Closed conversations are erased so many days after their last message; null keeps them'),
+  keepAddresses: z.boolean().describe("Whether visitors' addresses are kept whole; else without their last part"),
+};
+
+export const chatSettings = z.strictObject(settings);
 export type ChatSettings = z.output<typeof chatSettings>;
+
+const example: ChatSettings = {
+  title: 'Chat with us',
+  greeting: 'Hello! How can we help?',
+  colour: '#0b5fff',
+  locale: 'en',
+  allowedOrigins: ['https://www.example.org'],
+  allowAnonymous: false,
+  preChat: { name: 'optional', email: 'optional' },
+  businessHours: {
+    timeZone: 'Europe/Berlin',
+    periods: [{ day: 'monday', from: '09:00', to: '17:30' }],
+    awayMessage: 'We are back on Monday.',
+  },
+  autoAssignment: { enabled: true, capacity: 20, returnToPool: true },
+  ratings: true,
+  retentionDays: 365,
+  keepAddresses: false,
+};
+
+/** What is changed of them: what is left out stays. */
+export const chatSettingsPatch = named('ChatSettingsPatch', chatSettings.partial(), {
+  title: example.title,
+  allowedOrigins: example.allowedOrigins,
+});
+
+/** As they are shown, with what a site needs of them. */
+export const shownChatSettings = named(
+  'ChatSettings',
+  z.object({
+    ...settings,
+    siteKey: z.string(),
+    snippet: z.string().describe('To put on the sites that are allowed'),
+    updatedAt: timestamp.nullable(),
+  }),
+  {
+    ...example,
+    siteKey: 'wgt_0a1b2c3d4e5f',
+    snippet: '<script async src="https://hub.example.org/widget.js" data-site-key="wgt_0a1b2c3d4e5f"></script>',
+    updatedAt: '2026-01-01T09:00:00.000Z',
+  },
+);
 
 export const defaultChatSettings: ChatSettings = {
   title: 'Chat with us',
