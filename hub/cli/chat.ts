@@ -64,6 +64,14 @@ function untilStopped(): AbortSignal & Disposable {
   });
 }
 
+/** What a typed line is to send; null for a command that there is not, which nobody means to say to a visitor. */
+function readTyped(text: string): { content: string; private: boolean } | null {
+  if (!text.startsWith('/')) return { content: text, private: false };
+  if (text.startsWith('//')) return { content: text.slice(1), private: false };
+  const note = /^\/note\s+(\S.*)$/s.exec(text)?.[1];
+  return note === undefined ? null : { content: note, private: true };
+}
+
 /** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
 async function follow(app: App, options: AsAgent, id: string | undefined): Promise<void> {
   const agent = await agentOf(app, options);
@@ -81,12 +89,18 @@ async function follow(app: App, options: AsAgent, id: string | undefined): Promi
     for (const message of data) say({ id, name: '' }, message);
     known.set(id, data.at(-1)?.position ?? 0);
   }
+  if (id !== undefined && !process.stdin.isTTY)
+    process.stderr.write('nothing is read from standard input; send with: chat reply ID TEXT\n');
   const typed = id === undefined || !process.stdin.isTTY ? null : createInterface({ input: process.stdin });
   typed?.on('line', (text) => {
     if (text.trim() === '' || id === undefined) return;
-    const isNote = text.startsWith('/note ');
+    const wish = readTyped(text);
+    if (wish === null) {
+      process.stderr.write('not sent: there is only "/note TEXT"; what begins with a slash is sent with two\n');
+      return;
+    }
     inbox
-      .send(agent, id, { content: isNote ? text.slice(6) : text, private: isNote, attachmentIds: [] })
+      .send(agent, id, { ...wish, attachmentIds: [] })
       .catch((error: unknown) => process.stderr.write(`${visibleText(error instanceof Error ? error.message : '')}\n`));
   });
   typed?.once('close', () => process.kill(process.pid, 'SIGINT'));

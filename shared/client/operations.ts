@@ -466,6 +466,8 @@ export interface ChatMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
+  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -1171,6 +1173,8 @@ export interface InboxMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
+  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */

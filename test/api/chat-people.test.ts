@@ -349,8 +349,10 @@ describe('erasing a visitor', () => {
   test('waits for whoever writes at that moment, and takes what they wrote along', async () => {
     const { visitorId, conversationId } = await arrive();
     const written = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
     const writing = hub.app.db.workspace(tenantId, async (tx) => {
       await tx.query('', 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE', [conversationId]);
+      locked.resolve();
       await tx.query(
         '',
         `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type) VALUES ($1, $2, $3, 1, 1, 'late', 'api')`,
@@ -358,6 +360,7 @@ describe('erasing a visitor', () => {
       );
       await written.promise;
     });
+    await locked.promise;
     const erasing = agents.call('eraseInboxVisitor', { params: at(visitorId) });
     await expect
       .poll(() =>

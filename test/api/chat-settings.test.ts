@@ -180,14 +180,22 @@ describe('canned replies', () => {
     await create(
       'all',
       'Hi {{visitor.name|there}} <{{ visitor.email | none }}>, {{visitor.attributes.plan}}/{{visitor.attributes.seats}}/{{visitor.attributes.paid}}' +
-        '/{{visitor.attributes.deep|?}}/{{visitor.attributes.toString|?}}/{{visitor.attributes.no}}. {{conversation.name}}, {{agent.email}}. {{unknown}} {{{{visitor.name}}}} {{a|b|c}}',
+        '/{{visitor.attributes.deep|?}}/{{visitor.attributes.toString|?}}/{{visitor.attributes.no}}. {{conversation.name}}, {{agent.name}} {{agent.email}}. {{{{visitor.name}}}}',
     );
     const [filled] = (await list({ conversationId }, agent.client)).data;
     expect(filled?.content).toBe(
-      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, ${agent.email}. {{unknown}} {{{{visitor.email}}}} {{a|b|c}}`,
+      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, ${agent.email.split('@')[0]} ${agent.email}. {{{{visitor.email}}}}`,
     );
     const [plain] = (await list()).data;
     expect(plain?.content).toContain('{{visitor.name|there}}');
+  });
+
+  test('are refused with what looks like a variable and is none, which a visitor would read', async () => {
+    for (const content of ['Hello {{visitor.nme|there}}', '{{}}', '{{visitor.attributes.}}'])
+      await expect(create('wrong', content)).rejects.toMatchObject({
+        status: 400,
+        details: [{ path: 'body.content', message: expect.stringContaining('visitor.name') as string }],
+      });
   });
 
   test('are no longer than a message when filled in', async () => {

@@ -249,7 +249,13 @@ export async function limitCaller(
 ): Promise<void> {
   if (principal.kind === 'device') await limitDevice(principal.nodeId);
   if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
-  const key = principal.kind === 'token' ? `key:${principal.tokenId}` : `${principal.kind}:${principal.sessionId}`;
+  // All sessions of a visitor count together: any of them can be renewed.
+  const key =
+    principal.kind === 'token'
+      ? `key:${principal.tokenId}`
+      : principal.kind === 'visitor'
+        ? `visitor:${principal.visitorId}`
+        : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
   setHeader('X-RateLimit-Limit', String(state.limit));
   setHeader('X-RateLimit-Remaining', String(state.remaining));

@@ -40,6 +40,7 @@ export function samplePayload(
     content: 'When does the shop open?',
     senderType: 'visitor',
     senderId: visitorId,
+    senderName: null,
     attachments: [],
     clientId: null,
     createdAt: at,

@@ -10,6 +10,7 @@ const messageOf = (seq: number): ChatMessage => ({
   content: String(seq),
   senderType: seq % 2 === 0 ? 'visitor' : 'agent',
   senderId: null,
+  senderName: null,
   attachments: [],
   clientId: null,
   createdAt: '2026-11-22T12:00:00.000Z',

@@ -11,6 +11,7 @@ const arrivedOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   content,
   senderType: 'visitor',
   senderId: null,
+  senderName: null,
   attachments: [],
   clientId,
   createdAt: '2026-11-22T12:00:00.000Z',

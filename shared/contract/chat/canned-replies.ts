@@ -40,7 +40,7 @@ export const cannedReplies = defineResource({
     path: '/tenants/{tenantId}/chat/canned-replies',
     summary: 'Create a canned reply',
     description:
-      '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.email}}` and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
+      '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (what stands before the @), `{{agent.email}}` and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
     params: tenantParams,
     body: z.strictObject({
       shortcut: shortcut,

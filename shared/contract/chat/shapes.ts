@@ -93,6 +93,10 @@ export const message = named(
     content: z.string(),
     senderType: z.enum(senderTypes),
     senderId: z.string().nullable(),
+    senderName: z
+      .string()
+      .nullable()
+      .describe('Of an agent, what stands before the @ of their address; null for others, and for one who left'),
     attachments: z.array(attachment),
     clientId: z.string().nullable(),
     createdAt: timestamp,

@@ -9,7 +9,7 @@ import { violatedConstraint } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
-import { fillIn } from './variables.ts';
+import { assertVariables, fillIn } from './variables.ts';
 import type { Variables } from './variables.ts';
 
 interface ReplyRow {
@@ -70,6 +70,7 @@ export class CannedReplies {
   /** @throws AppError `conflict` for a shortcut that there is, `workspace_limit_reached`. */
   async create(tenantId: string, body: z.output<typeof resource.createCannedReply.body>): Promise<CannedReply> {
     const { db, limits } = this.#deps;
+    assertVariables(body.content);
     const row = await uniquely(body.shortcut, () =>
       db.workspace(tenantId, async (tx) => {
         const { rows } = await tx.query<ReplyRow>(
@@ -90,6 +91,7 @@ export class CannedReplies {
     id: string,
     body: z.output<typeof resource.updateCannedReply.body>,
   ): Promise<CannedReply> {
+    if (body.content !== undefined) assertVariables(body.content);
     const row = await uniquely(body.shortcut, () =>
       this.#deps.db.workspace(tenantId, async (tx) => {
         const { rows } = await tx.query<ReplyRow>(

@@ -1,5 +1,7 @@
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
+import { invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { visibleLine } from '../../../../shared/visible-text.ts';
 
 /** What variables stand for. */
 export interface Variables {
@@ -28,6 +30,27 @@ export function fillIn(text: string, variables: Variables): string {
   return whole.length <= maxMessageLength ? whole : [...whole].slice(0, maxMessageLength).join('');
 }
 
+const known = [
+  'visitor.name',
+  'visitor.email',
+  'visitor.attributes.KEY',
+  'agent.name',
+  'agent.email',
+  'conversation.name',
+];
+
+/** @throws AppError `validation_failed` for what looks like a variable and is none: a visitor would read it as it is written. */
+export function assertVariables(text: string): void {
+  for (const { 1: written = '' } of text.matchAll(variable)) {
+    const name = written.trim();
+    if (known.includes(name) || (name.startsWith(attributePrefix) && name.length > attributePrefix.length)) continue;
+    throw invalidBody(
+      'content',
+      `has {{${visibleLine(name).slice(0, 60)}}}, which stands for nothing; there are ${known.join(', ')}`,
+    );
+  }
+}
+
 /** Undefined for what is no variable. */
 function valueOf(name: string, { visitor, agent, conversation }: Variables, fallback: string): string | undefined {
   switch (name) {
@@ -35,6 +58,8 @@ function valueOf(name: string, { visitor, agent, conversation }: Variables, fall
       return visitor.name ?? fallback;
     case 'visitor.email':
       return visitor.email ?? fallback;
+    case 'agent.name':
+      return agent.email.split('@')[0];
     case 'agent.email':
       return agent.email;
     case 'conversation.name':

@@ -5,6 +5,7 @@ export { ConversationWriter } from './conversation-writes.ts';
 export type { ChangedConversation } from './conversation-writes.ts';
 export { MessageWriter } from './message-writes.ts';
 export type { NewMessage } from './message-writes.ts';
+export { markRead } from './read-marks.ts';
 export {
   conversationColumns,
   messageColumns,

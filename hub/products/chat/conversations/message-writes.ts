@@ -6,7 +6,7 @@ import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { wordsOf } from '../search/index.ts';
 import type { ChatActor } from './actor.ts';
-import { dated, messageColumns, presentConversation, presentMessage, presentVisitor } from './rows.ts';
+import { dated, messageColumns, senderNameOf, presentConversation, presentMessage, presentVisitor } from './rows.ts';
 import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
 
 /** What somebody writes. */
@@ -36,7 +36,7 @@ export interface WrittenMessage {
 
 interface Locked {
   status: ConversationRow['status'];
-  newer_reply: string | null;
+  last_reply_seq: number;
 }
 
 /** Writes messages, each in the transaction of its caller, under the lock of its conversation. */
@@ -68,10 +68,8 @@ export class MessageWriter {
     const [locked, known] = await Promise.all([
       tx.query<Locked>(
         'lock_conversation',
-        `SELECT status, (SELECT m.sender_id FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type IN ('agent', 'api', 'ai')
-           AND m.sender_id IS DISTINCT FROM $3 ORDER BY m.seq DESC LIMIT 1) AS newer_reply
-         FROM chat_conversations c WHERE id = $1 FOR NO KEY UPDATE`,
-        [id, lastSeenSeq ?? 2_147_483_647, senderId],
+        'SELECT status, last_reply_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
+        [id],
       ),
       // Looked for once the row is ours: whoever sent the same has committed by then.
       clientId === undefined
@@ -88,11 +86,8 @@ export class MessageWriter {
     if (sent !== undefined) return { row: sent, isRepeated: true, hasReopened: false, committed: () => undefined };
     if (conversationNow.status === 'closed' && !isNote)
       throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
-    if (conversationNow.newer_reply !== null && !isNote)
-      throw new AppError(
-        'newer_reply',
-        'A colleague has replied since you looked; read that first, and send this again with the seq of the newest message as lastSeenSeq.',
-      );
+    if (!isNote && lastSeenSeq !== undefined && conversationNow.last_reply_seq > lastSeenSeq)
+      await assertNoneNewer(tx, id, lastSeenSeq, senderId);
     const messageId = newId();
     const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
       isNote ? 'write_note' : 'write_message',
@@ -149,7 +144,7 @@ export class MessageWriter {
   }
 }
 
-const answerOf = `SELECT to_jsonb(w) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
+const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
        FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
 const writtenColumns = 'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at';
 
@@ -180,6 +175,25 @@ const writeNote = `WITH moved AS (
          SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]) FROM moved RETURNING ${writtenColumns}
        )
        ${answerOf}`;
+
+/** Asked only where there is a newer reply, once the conversation is locked. @throws AppError `newer_reply` where it is a colleague's. */
+async function assertNoneNewer(
+  tx: Transaction,
+  id: string,
+  lastSeenSeq: number,
+  senderId: string | null,
+): Promise<void> {
+  const { rowCount } = await tx.query(
+    'find_newer_reply',
+    `SELECT FROM chat_messages WHERE conversation_id = $1 AND seq > $2 AND sender_type IN ('agent', 'api', 'ai') AND sender_id IS DISTINCT FROM $3 LIMIT 1`,
+    [id, lastSeenSeq, senderId],
+  );
+  if (rowCount !== 0)
+    throw new AppError(
+      'newer_reply',
+      'A colleague has replied since you looked; read that first, and send this again with the seq of the newest message as lastSeenSeq.',
+    );
+}
 
 /** Puts files into their message, in the order in which they are named. @throws AppError `validation_failed`. */
 async function attach(

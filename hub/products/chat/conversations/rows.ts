@@ -84,6 +84,8 @@ export interface MessageRow {
   content: string;
   sender_type: SenderType;
   sender_id: string | null;
+  /** Of an agent who is a member still. */
+  sender_name: string | null;
   client_id: string | null;
   created_at: Date;
   files: FileOfMessage[];
@@ -92,7 +94,11 @@ export interface MessageRow {
 /** A message that everybody of the conversation may see. */
 export type PublicMessageRow = MessageRow & { seq: number };
 
-export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at,
+/** What others may see of the name of whoever wrote a message: of an agent's address, what stands before the @. */
+export const senderNameOf = (message: string) =>
+  `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
+
+export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, created_at,
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
     FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
 
@@ -103,6 +109,7 @@ export const presentMessage = (row: PublicMessageRow): ChatMessage => ({
   content: row.content,
   senderType: row.sender_type,
   senderId: row.sender_id,
+  senderName: row.sender_name,
   attachments: row.files,
   clientId: row.client_id,
   createdAt: row.created_at.toISOString(),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
-import { AppError, notFound } from '../../../../shared/errors.ts';
+import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
@@ -8,7 +8,7 @@ import { tellAccess } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { listConversations } from '../conversations/index.ts';
+import { listConversations, markRead } from '../conversations/index.ts';
 import type { ChangedConversation, ConversationWriter, MessageWriter } from '../conversations/index.ts';
 import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
 import { presentInboxMessage } from './rows.ts';
@@ -75,6 +75,7 @@ export class Inbox {
 
   /** @throws AppError `not_found`. */
   update(agent: Agent, id: string, change: BodyOf<'updateInboxConversation'>) {
+    assertToCome(change.snoozedUntil);
     return this.#write(agent, id, async (tx) => {
       const changed = await this.#deps.conversationWriter.change(tx, agent.tenantId, id, change, actorOf(agent));
       const assigned = changed.hasReopened
@@ -93,6 +94,7 @@ export class Inbox {
 
   /** Changes each by itself. */
   async bulk(agent: Agent, { ids, assignedUserId, ...change }: BodyOf<'changeInboxConversations'>) {
+    assertToCome(change.snoozedUntil);
     const waiting = [...new Set(ids.map((id) => id.toLowerCase()))];
     const outcomes = new Map<string, { ok: boolean; code: string | null; message: string | null }>();
     const work = async () => {
@@ -131,17 +133,11 @@ export class Inbox {
 
   /** @throws AppError `not_found`. */
   async read({ tenantId }: Agent, id: string, seq: number) {
-    const { conversation, readTo } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { rows } = await tx.query<{ agent_read_seq: number }>(
-        'read_by_agent',
-        `UPDATE chat_conversations c SET agent_read_seq = least($2, last_seq),
-           unread_count = (SELECT count(*) FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type = 'visitor')
-         WHERE id = $1 AND agent_read_seq < least($2, last_seq) RETURNING agent_read_seq`,
-        [id, Math.min(seq, 2_147_483_647)],
-      );
-      return { conversation: await readInboxConversation(tx, id), readTo: rows[0]?.agent_read_seq };
-    });
-    if (readTo !== undefined) this.#deps.changes.tell(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
+    const { conversation, readTo } = await this.#deps.db.workspace(tenantId, async (tx) => ({
+      readTo: await markRead(tx, id, 'agent', seq),
+      conversation: await readInboxConversation(tx, id),
+    }));
+    if (readTo !== null) this.#deps.changes.tell(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
     return conversation;
   }
 
@@ -198,6 +194,12 @@ export class Inbox {
     for (const change of changes) change?.committed();
     return conversation;
   }
+}
+
+/** @throws AppError `validation_failed` for a rest that is over before it begins. */
+function assertToCome(snoozedUntil: string | null | undefined): void {
+  if (typeof snoozedUntil === 'string' && Date.parse(snoozedUntil) <= Date.now())
+    throw invalidBody('snoozedUntil', 'must be in the future; null ends a rest');
 }
 
 async function assertThere(tx: Transaction, id: string): Promise<void> {

@@ -50,6 +50,7 @@ export const presentInboxMessage = (row: MessageRow): InboxMessage => ({
   content: row.content,
   senderType: row.sender_type,
   senderId: row.sender_id,
+  senderName: row.sender_name,
   attachments: row.files,
   clientId: row.client_id,
   createdAt: row.created_at.toISOString(),

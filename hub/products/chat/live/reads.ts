@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import { Batches } from '../../../platform/db/batches.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { presentMessage } from '../conversations/index.ts';
+import { messageColumns, presentMessage } from '../conversations/index.ts';
 import type { MessageRow, PublicMessageRow } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation, presentInboxMessage } from '../inbox/index.ts';
 import type { InboxConversationRow } from '../inbox/index.ts';
@@ -74,7 +74,7 @@ export class LiveReads {
     const rows = await this.#db.systemStatement<MessageRow & { ask: number }>(
       'read_chat_feeds',
       `SELECT f.ask::int, m.* FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, since, ask)
-       CROSS JOIN LATERAL (SELECT ${columns} FROM chat_messages
+       CROSS JOIN LATERAL (SELECT ${messageColumns} FROM chat_messages
          WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND position > f.after
            AND (f.since IS NULL OR created_at > f.since) ORDER BY position LIMIT ${feedSize}) m
        ORDER BY f.ask, m.position`,
@@ -108,10 +108,6 @@ export class LiveReads {
   }
 }
 
-const columns = `chat_messages.id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at,
-  coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
-    FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
-
 async function readMissed(
   db: Database,
   asked: readonly (ConversationKey & { after: number })[],
@@ -123,7 +119,7 @@ async function readMissed(
     `SELECT f.ask::int, c.last_seq, c.last_position, c.status, m.*
      FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, ask)
      JOIN chat_conversations c ON c.tenant_id = f.tenant_id AND c.id = f.conversation_id
-     LEFT JOIN LATERAL (SELECT ${columns} FROM chat_messages
+     LEFT JOIN LATERAL (SELECT ${messageColumns} FROM chat_messages
        WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND seq > f.after
        ORDER BY seq LIMIT ${pageSize}) m ON true
      ORDER BY f.ask, m.seq`,

@@ -9,6 +9,7 @@ import { streamEvents } from '../../../platform/http/event-stream.ts';
 import type { OperationRequest } from '../../../platform/http/implement.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { ChatChanges } from '../changes/index.ts';
+import { markRead } from '../conversations/index.ts';
 import { SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
@@ -85,20 +86,9 @@ export class VisitorDoors {
   }
 
   async #read(tenantId: string, conversationId: string, given: number): Promise<void> {
-    const read = await this.#db.workspace(
-      tenantId,
-      async (tx) => {
-        const { rows } = await tx.query<{ seq: number }>(
-          'hear_visitor_read',
-          `UPDATE chat_conversations SET visitor_read_seq = least($3, last_seq), updated_at = clock_timestamp()
-           WHERE tenant_id = $1 AND id = $2 AND visitor_read_seq < least($3, last_seq) RETURNING visitor_read_seq AS seq`,
-          [tenantId, conversationId, Math.min(given, 2_147_483_647)],
-        );
-        return rows[0];
-      },
-      { durable: false },
-    );
-    if (read !== undefined)
-      this.#changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: read.seq });
+    const moved = await this.#db.workspace(tenantId, (tx) => markRead(tx, conversationId, 'visitor', given), {
+      durable: false,
+    });
+    if (moved !== null) this.#changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
   }
 }

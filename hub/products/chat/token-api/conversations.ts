@@ -69,8 +69,8 @@ export class Conversations {
       const [found, siteKey] = await Promise.all([
         tx.query<ConversationRow>(
           'find_open_conversation',
-          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') ORDER BY moved_at DESC, id DESC LIMIT 1`,
-          [visitor.id],
+          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') AND environment = $2 ORDER BY moved_at DESC, id DESC LIMIT 1`,
+          [visitor.id, actor.environment ?? 'live'],
         ),
         siteKeyOf(tx, tenantId),
       ]);

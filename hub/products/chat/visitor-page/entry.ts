@@ -101,15 +101,18 @@ export class VisitorEntry {
   }
 
   /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`. */
-  async begin({ tenantId, visitorId, conversationId, environment }: VisitorIdentity) {
+  async begin({ tenantId, sessionId, visitorId, conversationId, environment }: VisitorIdentity) {
     const { db } = this.#deps;
     const { answer, committed } = await db.workspace(tenantId, async (tx) => {
-      const [locked, present, found] = await Promise.all([
-        tx.query<VisitorRow>(
+      const [, locked, session, present, found] = await Promise.all([
+        holdConversation(tx, conversationId),
+        tx.query<VisitorRow & { is_barred: boolean }>(
           'lock_visitor',
-          `SELECT ${visitorColumns} FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
+          `SELECT ${visitorColumns}, blocked_at IS NOT NULL OR erased_at IS NOT NULL AS is_barred FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
           [visitorId],
         ),
+        // Looked for once both are ours: whoever blocked the visitor or revoked the session at the same moment has committed by then.
+        tx.query('has_visitor_session', 'SELECT FROM chat_sessions WHERE id = $1', [sessionId]),
         tx.query<{ status: ConversationRow['status'] }>(
           'read_conversation_status',
           'SELECT status FROM chat_conversations WHERE id = $1',
@@ -124,7 +127,7 @@ export class VisitorEntry {
         ),
       ]);
       const [visitor] = locked.rows;
-      if (visitor === undefined) throw tokenInvalid();
+      if (visitor === undefined || visitor.is_barred || session.rowCount === 0) throw tokenInvalid();
       if (present.rows[0]?.status !== 'closed')
         throw new AppError('conflict', 'This conversation is not closed; go on in it.');
       const [open] = found.rows;
@@ -159,20 +162,18 @@ export class VisitorEntry {
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
     return db.workspace(tenantId, async (tx) => {
-      const [, { rowCount }] = await Promise.all([
+      // In this order whoever blocks or erases the visitor takes them, too.
+      const [, , { rowCount }] = await Promise.all([
         holdConversation(tx, conversationId),
-        tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
-      ]);
-      if (rowCount === 0) throw tokenInvalid();
-      const [session] = await Promise.all([
-        this.#session(tx, tenantId, visitorId, conversationId),
         tx.query(
           'see_visitor',
           'UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1',
           [visitorId, keepAddresses ? address : withoutLastPart(address)],
         ),
+        tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
       ]);
-      return session;
+      if (rowCount === 0) throw tokenInvalid();
+      return this.#session(tx, tenantId, visitorId, conversationId);
     });
   }
 
@@ -207,12 +208,10 @@ export class VisitorEntry {
 
   async #limitNobody(tenantId: string, address: string): Promise<void> {
     const { rateLimiter } = this.#deps;
-    const states = [
-      await rateLimiter.take(`chat-nobody:${tenantId}:${addressBlock(address)}`, fromOneAddress),
-      await rateLimiter.take(`chat-nobody:${tenantId}`, fromAll),
-    ];
-    const full = states.find(({ allowed }) => !allowed);
-    if (full === undefined) return;
+    const ofAddress = await rateLimiter.take(`chat-nobody:${tenantId}:${addressBlock(address)}`, fromOneAddress);
+    // Whoever is refused takes nothing from the others.
+    const full = ofAddress.allowed ? await rateLimiter.take(`chat-nobody:${tenantId}`, fromAll) : ofAddress;
+    if (full.allowed) return;
     const retryAfterSeconds = Math.max(1, Math.ceil((full.resetAt.getTime() - Date.now()) / 1000));
     throw new AppError(
       'rate_limited',

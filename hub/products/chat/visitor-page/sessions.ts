@@ -7,6 +7,8 @@ import { newId } from '../../../platform/ids.ts';
 
 /** How long a session holds; a page renews it while its visitor is there, in minutes. */
 export const sessionMinutes = 60;
+/** Sessions of one visitor that live at once: beyond, the oldest end. Every tab has its own, and each may be renewed. */
+const maxSessions = 30;
 
 /** As what a token is kept. */
 export const hashOf = (token: string) => createHash('sha256').update(token).digest();
@@ -83,12 +85,20 @@ export class VisitorSessions {
     { visitorId, conversationId }: { visitorId: string; conversationId: string },
   ): Promise<{ token: string; expiresAt: Date }> {
     const token = `cvs_${randomBytes(32).toString('base64url')}`;
-    const { rows } = await tx.query<{ expires_at: Date }>(
-      'begin_visitor_session',
-      `INSERT INTO chat_sessions (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at)
-       VALUES ($1, $2, $3, $4, $5, now() + make_interval(mins => $6)) RETURNING expires_at`,
-      [newId(), tenantId, conversationId, visitorId, hashOf(token), sessionMinutes],
-    );
+    const [{ rows }] = await Promise.all([
+      tx.query<{ expires_at: Date }>(
+        'begin_visitor_session',
+        `INSERT INTO chat_sessions (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, $4, $5, now() + make_interval(mins => $6)) RETURNING expires_at`,
+        [newId(), tenantId, conversationId, visitorId, hashOf(token), sessionMinutes],
+      ),
+      tx.query(
+        'end_oldest_visitor_sessions',
+        `DELETE FROM chat_sessions WHERE id IN (
+           SELECT id FROM chat_sessions WHERE visitor_id = $1 ORDER BY created_at DESC, id DESC OFFSET $2 FOR UPDATE SKIP LOCKED)`,
+        [visitorId, maxSessions],
+      ),
+    ]);
     const [row] = rows;
     if (row === undefined) throw new Error('a session was not written');
     return { token, expiresAt: row.expires_at };

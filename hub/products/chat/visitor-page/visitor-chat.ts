@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
-import { AppError, notFound } from '../../../../shared/errors.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { messageColumns, presentMessage } from '../conversations/index.ts';
+import { markRead, messageColumns, presentMessage } from '../conversations/index.ts';
 import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { rateConversation } from './ratings.ts';
@@ -91,20 +91,16 @@ export class VisitorChat {
 
   /** @throws AppError `not_found`. */
   async read({ tenantId, conversationId }: VisitorIdentity, seq: number) {
-    const { rows } = await this.#deps.db.workspace(tenantId, (tx) =>
-      tx.query<{ seq: number; has_moved: boolean }>(
-        'mark_read_by_visitor',
-        `WITH before AS (SELECT id, visitor_read_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE)
-         UPDATE chat_conversations c SET visitor_read_seq = greatest(c.visitor_read_seq, least($2, c.last_seq)) FROM before b
-         WHERE c.id = b.id RETURNING c.visitor_read_seq AS seq, c.visitor_read_seq > b.visitor_read_seq AS has_moved`,
-        [conversationId, Math.min(seq, mostSeq)],
+    const { moved, now } = await this.#deps.db.workspace(tenantId, async (tx) => ({
+      moved: await markRead(tx, conversationId, 'visitor', seq),
+      now: await tx.query<{ seq: number }>(
+        'read_mark_of_visitor',
+        'SELECT visitor_read_seq AS seq FROM chat_conversations WHERE id = $1',
+        [conversationId],
       ),
-    );
-    const [row] = rows;
-    if (row === undefined) throw notFound('conversation', conversationId);
-    if (row.has_moved)
-      this.#deps.changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: row.seq });
-    return { seq: row.seq };
+    }));
+    if (moved !== null) this.#deps.changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
+    return { seq: now.rows[0]?.seq ?? 0 };
   }
 
   /** Tells whoever looks on; nothing is kept of it. */

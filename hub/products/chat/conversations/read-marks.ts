@@ -1,0 +1,34 @@
+import { notFound } from '../../../../shared/errors.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+
+const mostSeq = 2_147_483_647;
+
+// Messages that come while the row is waited for are counted: the lock is a statement of its own, and the next one sees what was committed by then.
+const lock = 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE';
+const markByAgent = `UPDATE chat_conversations c SET agent_read_seq = least($2, last_seq), updated_at = clock_timestamp(),
+     unread_count = (SELECT count(*) FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type = 'visitor')
+   WHERE id = $1 AND agent_read_seq < least($2, last_seq) RETURNING agent_read_seq AS seq`;
+const markByVisitor = `UPDATE chat_conversations SET visitor_read_seq = least($2, last_seq), updated_at = clock_timestamp()
+   WHERE id = $1 AND visitor_read_seq < least($2, last_seq) RETURNING visitor_read_seq AS seq`;
+
+/**
+ * Notes up to which message one side has read, never back.
+ * @returns where the mark stands now; null where it did not move.
+ * @throws AppError `not_found`.
+ */
+export async function markRead(
+  tx: Transaction,
+  id: string,
+  who: 'visitor' | 'agent',
+  seq: number,
+): Promise<number | null> {
+  const [locked, marked] = await Promise.all([
+    tx.query('lock_conversation_to_read', lock, [id]),
+    tx.query<{ seq: number }>(`mark_read_by_${who}`, who === 'agent' ? markByAgent : markByVisitor, [
+      id,
+      Math.min(seq, mostSeq),
+    ]),
+  ]);
+  if (locked.rowCount === 0) throw notFound('conversation', id);
+  return marked.rows[0]?.seq ?? null;
+}

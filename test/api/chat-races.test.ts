@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { chatScene } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
+
+let hub: TestHub;
+let scene: ChatScene;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  scene = await chatScene(hub);
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const rounds = (count: number, work: (index: number) => Promise<unknown>) =>
+  Array.from({ length: count }, (_, index) => index).reduce<Promise<unknown>>(
+    (before, index) => before.then(() => work(index)),
+    Promise.resolve(),
+  );
+const ofTenant = (id: string) => ({ tenantId: scene.tenantId, id });
+const settled = (calls: Promise<unknown>[]) => Promise.allSettled(calls);
+
+test('what a visitor writes while an agent reads stays unread', async () => {
+  await rounds(25, async (index) => {
+    const visitor = await scene.visitor(`reader ${index}`);
+    const params = ofTenant(visitor.conversationId);
+    await visitor.api.call('sendVisitorMessage', { body: { content: 'one', clientId: '1' } });
+    await Promise.all([
+      scene.workspace.session.call('readInboxConversation', { params, body: { seq: 1 } }),
+      visitor.api.call('sendVisitorMessage', { body: { content: 'two', clientId: '2' } }),
+    ]);
+    const { unreadCount, agentReadSeq, lastSeq } = await scene.workspace.session.call('getInboxConversation', {
+      params,
+    });
+    expect({ unreadCount, agentReadSeq, lastSeq }).toEqual({ unreadCount: 1, agentReadSeq: 1, lastSeq: 2 });
+  });
+});
+
+test('of two agents who reply at once to what both have seen, one is told of the other', async () => {
+  const password = 'correct horse battery';
+  const email = `second-${Date.now()}@example.org`;
+  await scene.workspace.session.call('addMember', {
+    params: { tenantId: scene.tenantId },
+    body: { email, password, role: 'agent' },
+  });
+  const { token } = await hub.client().call('logIn', { body: { email, password } });
+  const second = hub.client(token);
+  await rounds(15, async (index) => {
+    const visitor = await scene.visitor(`asker ${index}`);
+    await visitor.api.call('sendVisitorMessage', { body: { content: 'help', clientId: 'h' } });
+    const replies = await settled(
+      [scene.workspace.session, second].map((agent) =>
+        agent.call('sendInboxMessage', {
+          params: ofTenant(visitor.conversationId),
+          body: { content: 'on it', lastSeenSeq: 1 },
+        }),
+      ),
+    );
+    expect(replies.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    expect(replies.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'newer_reply' } });
+  });
+});
+
+test('who is blocked while they begin anew has no session left, and no deadlock keeps anybody', async () => {
+  const before = await deadlocks();
+  await rounds(12, async (index) => {
+    const visitor = await scene.visitor(`blocked ${index}`);
+    const link = await scene.mint(`blocked ${index}`);
+    await scene.close(visitor.conversationId);
+    await settled([
+      visitor.api.call('beginVisitorConversation', {}),
+      hub.client().call('openVisitorSession', { body: { siteKey: scene.siteKey, token: link.token } }),
+      scene.workspace.session.call('blockInboxVisitor', { params: ofTenant(visitor.visitorId) }),
+    ]);
+    const left = await hub.database.query('SELECT id FROM chat_sessions WHERE visitor_id = $1', [visitor.visitorId]);
+    expect(left).toEqual([]);
+  });
+  expect(await deadlocks()).toBe(before);
+});
+
+const deadlocks = async () => {
+  await hub.database.query('SELECT pg_stat_clear_snapshot()');
+  const [row] = await hub.database.query<{ deadlocks: string }>(
+    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+  );
+  return Number(row?.deadlocks);
+};
+
+test('whose mark moved is told by the next look, also where word of it was lost', async () => {
+  const visitor = await scene.visitor('quiet');
+  const params = ofTenant(visitor.conversationId);
+  await visitor.api.call('sendVisitorMessage', { body: { content: 'one', clientId: '1' } });
+  const before = await scene.workspace.session.call('getInboxConversation', { params });
+  await scene.workspace.session.call('readInboxConversation', { params, body: { seq: 1 } });
+  const after = await scene.workspace.session.call('getInboxConversation', { params });
+  expect(Date.parse(after.updatedAt)).toBeGreaterThan(Date.parse(before.updatedAt));
+});
+
+test('a visitor has so many sessions and no more, however often one is renewed, and their requests count together', async () => {
+  const visitor = await scene.visitor('renewer');
+  let newest = visitor.api;
+  for (let count = 0; count < 40; count += 1) newest = hub.client((await newest.call('renewVisitorSession', {})).token);
+  const live = await hub.database.query('SELECT id FROM chat_sessions WHERE visitor_id = $1 AND expires_at > now()', [
+    visitor.visitorId,
+  ]);
+  expect(live.length).toBeLessThanOrEqual(31);
+  const { token } = await newest.call('renewVisitorSession', {});
+  const { token: another } = await newest.call('renewVisitorSession', {});
+  const remaining: number[] = [];
+  for (const each of [token, another, token]) {
+    const answer = await send(hub.url, 'GET', '/widget/v1/conversation', {
+      headers: { authorization: `Bearer ${each}` },
+    });
+    remaining.push(Number(answer.headers.get('x-ratelimit-remaining')));
+  }
+  expect(remaining).toEqual([remaining[0], (remaining[0] as number) - 1, (remaining[0] as number) - 2]);
+});
+
+test('a live link does not open what a test began', async () => {
+  const test = await scene.mint('both', 'test');
+  const live = await scene.mint('both', 'live');
+  expect(live.conversationId).not.toBe(test.conversationId);
+  expect((await scene.mint('both', 'test')).conversationId).toBe(test.conversationId);
+});
+
+test('a rest that is over before it begins is refused', async () => {
+  const { conversationId } = await scene.mint('sleeper');
+  for (const call of [
+    scene.workspace.session.call('updateInboxConversation', {
+      params: ofTenant(conversationId),
+      body: { snoozedUntil: '2001-01-01T00:00:00Z' },
+    }),
+    scene.workspace.session.call('changeInboxConversations', {
+      params: { tenantId: scene.tenantId },
+      body: { ids: [conversationId], snoozedUntil: '2001-01-01T00:00:00Z' },
+    }),
+  ])
+    await expect(call).rejects.toMatchObject({ status: 400, details: [{ path: 'body.snoozedUntil' }] });
+});
