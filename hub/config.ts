@@ -126,7 +126,7 @@ const settings = {
   EGRESS_ALLOW_HOSTS: {
     schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'),
     default: '',
-    description: 'Hosts that workflows may call over http and at private addresses; for development',
+    description: 'Hosts that workflows and webhooks may call over http and at private addresses; for development',
   },
   RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),

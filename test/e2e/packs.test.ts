@@ -205,3 +205,39 @@ test('the message triage classifies what comes in and answers the sender', async
   expect(await logOf(done.id)).toEqual(['From bob: The server is on fire: urgent']);
   expect(received).toMatchObject([{ to: 'bob', text: 'We are on it.' }]);
 });
+
+test('the triage of chats tells the agents what an unread message is about, and the visitor nothing of it', async () => {
+  model.reply = () => 'A broken lantern: urgent';
+  await install('live-chat-triage', { greeting: 'We have your message.' });
+  const chat = hub.client(workspace.keys.chat as string);
+  const { conversationId, siteKey, visitorToken } = await chat.call('createChatSession', {
+    body: { externalId: 'lantern' },
+  });
+  const { token } = await hub.client().call('openVisitorSession', { body: { siteKey, token: visitorToken } });
+  const visitor = hub.client(token);
+  await visitor.call('sendVisitorMessage', { body: { content: 'My lantern broke', clientId: '1' } });
+  const written = async () =>
+    (
+      await workspace.session.call('listInboxMessages', {
+        params: { tenantId: workspace.tenantId, id: conversationId },
+        query: {},
+      })
+    ).data.map(({ content, senderType, private: isPrivate }) => [content, senderType, isPrivate]);
+  await expect
+    .poll(written)
+    .toEqual([
+      ['My lantern broke', 'visitor', false],
+      ['We have your message.', 'api', false],
+      ['A broken lantern: urgent', 'ai', true],
+    ]);
+  // One that comes before anybody has read the first is in no need of another.
+  await visitor.call('sendVisitorMessage', { body: { content: 'It is dark', clientId: '2' } });
+  await visitor.call('sendVisitorMessage', { body: { content: 'Very', clientId: '3' } });
+  expect((await visitor.call('listVisitorMessages', {})).data.map(({ content }) => content)).toEqual([
+    'My lantern broke',
+    'We have your message.',
+    'It is dark',
+    'Very',
+  ]);
+  expect((await written()).filter(([, senderType]) => senderType === 'ai')).toHaveLength(1);
+});
