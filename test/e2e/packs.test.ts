@@ -223,13 +223,11 @@ test('the triage of chats tells the agents what an unread message is about, and 
         query: {},
       })
     ).data.map(({ content, senderType, private: isPrivate }) => [content, senderType, isPrivate]);
-  await expect
-    .poll(written)
-    .toEqual([
-      ['My lantern broke', 'visitor', false],
-      ['We have your message.', 'api', false],
-      ['A broken lantern: urgent', 'ai', true],
-    ]);
+  await expect.poll(written).toEqual([
+    ['My lantern broke', 'visitor', false],
+    ['We have your message.', 'api', false],
+    ['A broken lantern: urgent', 'ai', true],
+  ]);
   // One that comes before anybody has read the first is in no need of another.
   await visitor.call('sendVisitorMessage', { body: { content: 'It is dark', clientId: '2' } });
   await visitor.call('sendVisitorMessage', { body: { content: 'Very', clientId: '3' } });

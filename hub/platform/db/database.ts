@@ -13,7 +13,7 @@ import {
 import { JoinedTransaction } from './joined-transaction.ts';
 import { openPool } from './open-pool.ts';
 import type { DatabaseOptions } from './open-pool.ts';
-import { keepOpen, workOn } from './transaction.ts';
+import { gatherWrites, keepOpen, workOn } from './transaction.ts';
 import type { Transaction } from './transaction.ts';
 
 export {
@@ -224,10 +224,7 @@ export class Database implements AsyncDisposable {
       client.release(broken ?? false);
     };
     let isReleasedLater = false;
-    // What the work sends before it waits for anything leaves in one piece.
-    const { stream } = client.connection;
-    stream.cork();
-    process.nextTick(() => stream.uncork());
+    gatherWrites(client);
     // The first statement goes out right behind it. Should it fail, that one sees no workspace, and so no row; what comes of that is no answer.
     let beginFailure: Error | undefined;
     const begun = client.query(begin).then(

@@ -44,6 +44,19 @@ export function keepOpen(tx: Transaction): void {
   commits.delete(tx);
 }
 
+const gathering = new WeakSet<object>();
+
+/** Has all that is sent in this turn of the loop leave in one piece: each piece costs the hub more than what is in it. */
+export function gatherWrites({ connection: { stream } }: PoolClient): void {
+  if (gathering.has(stream)) return;
+  gathering.add(stream);
+  stream.cork();
+  process.nextTick(() => {
+    gathering.delete(stream);
+    stream.uncork();
+  });
+}
+
 /**
  * Does the work of a transaction, and answers the topics of what it wrote, too. Statements that it issued side by side may go on when one of them has failed
  * it; what they would send then belongs to no transaction any more, or to somebody else's, so it is refused.
@@ -57,6 +70,7 @@ export async function workOn<Result>(
   let firstFailure: Error | undefined;
   const query = ((...given: [QueryConfig]): Promise<QueryResult> => {
     if (isOver) return Promise.reject(new Error('the transaction is over'));
+    gatherWrites(client);
     const answer = client.query(...given);
     answer.catch((error: Error) => (firstFailure ??= error));
     return answer;

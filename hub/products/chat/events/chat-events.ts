@@ -26,8 +26,8 @@ export function createChatEvents(followers: readonly ChatEventFollower[]): ChatE
         payload: toStorableJson(parsed) as JsonObject,
         depth,
       };
-      const after: (() => void)[] = [];
-      for (const follow of followers) after.push(await follow(tx, event));
+      // Side by side: what each looks up first goes out together.
+      const after = await Promise.all(followers.map((follow) => follow(tx, event)));
       return () => after.forEach((committed) => committed());
     },
   };
