@@ -95,6 +95,20 @@ describe('a webhook', () => {
     }
   });
 
+  test('gets what requests with an Idempotency-Key did as soon as any other', async () => {
+    const { workspace, receiver, conversation } = await scene();
+    const ids = await Promise.all(Array.from({ length: 10 }, () => conversation()));
+    for (const id of ids) {
+      const { status } = await send(hub.url, 'POST', `/v1/chat/conversations/${id}/messages`, {
+        headers: { 'x-api-key': workspace.keys.chat as string, 'idempotency-key': id },
+        body: { content: id },
+      });
+      expect(status).toBe(200);
+    }
+    // One that was claimed within its request waits for the end of its lease, which comes later than this is waited for.
+    await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
+  });
+
   test('counts what became of its deliveries for Prometheus', async () => {
     const { conversation, write, deliveries } = await scene();
     const count = async () =>

@@ -1,4 +1,5 @@
 import { deliveryDays } from '../../../shared/contract/webhooks/webhooks.ts';
+import { afterCommit } from '../../platform/db/joined-transaction.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
@@ -32,8 +33,10 @@ export function createWebhooks(
   // What happens here is sent from here, if this process sends.
   const wake: Wake = ({ tenantId, webhookIds }) => {
     if (webhookIds.length === 0) return;
-    if (sender === null) void events.publish(dueTopic, { tenantId, webhookIds });
-    else sender.wake({ tenantId, webhookIds });
+    afterCommit(() => {
+      if (sender === null) void events.publish(dueTopic, { tenantId, webhookIds });
+      else sender.wake({ tenantId, webhookIds });
+    });
   };
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
   const mails = new SwitchedOffMails({ db, mailer, logger });

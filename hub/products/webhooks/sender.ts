@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Batches } from '../../platform/db/batches.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { throughOutages } from '../../platform/db/outage.ts';
@@ -61,6 +62,8 @@ export class WebhookSender implements AsyncDisposable {
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
   #look: Promise<void> | null = null;
+  /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
+  readonly #context = new AsyncResource('WebhookSender');
 
   /** @param stopMs how long attempts under way may go on after the process was asked to end. */
   constructor(dependencies: SenderDependencies, stopMs: number) {
@@ -82,7 +85,7 @@ export class WebhookSender implements AsyncDisposable {
   /** Takes it that these webhooks have something due. */
   wake({ tenantId, webhookIds }: Woken): void {
     for (const id of webhookIds) this.#waiting.set(id, tenantId);
-    this.#pump();
+    this.#context.runInAsyncScope(() => this.#pump());
   }
 
   /** Ends attempts under way in time; those that do not end are given back, and made anew elsewhere. */

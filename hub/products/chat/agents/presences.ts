@@ -1,5 +1,7 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { ChatAgent, Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { awaySeconds } from '../assignment/index.ts';
@@ -34,6 +36,7 @@ export class AgentPresences implements Disposable {
   /** How many connections each agent has here. */
   readonly #here = new Map<string, { tenantId: string; userId: string; count: number }>();
   readonly #timer: NodeJS.Timeout;
+  readonly #context = new AsyncResource('AgentPresences');
 
   constructor(dependencies: AgentPresencesDependencies) {
     this.#deps = dependencies;
@@ -118,10 +121,16 @@ export class AgentPresences implements Disposable {
     if (agent === undefined) return;
     const shown = agent.is_here ? agent.presence : 'offline';
     this.#deps.changes.tellPresence(tenantId, userId, shown);
-    if (shown === 'online')
-      await this.#deps.fill(tenantId).catch((error: unknown) => {
-        this.#deps.logger.debug({ err: error }, 'waiting conversations could not be given out; the next beat does');
-      });
+    if (shown !== 'online') return;
+    if (!this.#deps.db.isJoined) await this.#fill(tenantId);
+    // Within a transaction of somebody else it would keep all that it gives out locked until that ends.
+    else afterCommit(() => void this.#context.runInAsyncScope(() => this.#fill(tenantId)));
+  }
+
+  #fill(tenantId: string): Promise<unknown> {
+    return this.#deps.fill(tenantId).catch((error: unknown) => {
+      this.#deps.logger.debug({ err: error }, 'waiting conversations could not be given out; the next beat does');
+    });
   }
 
   async #touch(): Promise<void> {
