@@ -184,6 +184,7 @@ describe('a webhook', () => {
     });
     expect(answer.body).toMatchObject({ statusCode: 400, details: [{ path: 'body.url' }] });
     expect(answer.body.message).toContain(reason);
+    expect(answer.body.message).toMatch(/[^.]\.$/);
   });
 
   test('with nothing to send, unknown events, private notes or the environment of another key is refused', async () => {
