@@ -297,6 +297,26 @@ describe('the connection of an agent', () => {
     for (const one of [visitor, agent]) one.end();
   });
 
+  test('brings no message again once the page of its visitor is closed', async () => {
+    const own = await here.workspace();
+    const { token, say } = await talk(own);
+    const agent = await openAgent(here.url, own.tenantId, own.jwt);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
+    for (const round of ['one', 'two', 'three']) {
+      const page = await openVisitor(here.url, token);
+      await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
+      await say(round);
+      await expect.poll(() => textsOf(page).at(-1)).toBe(round);
+      await expect.poll(() => textsOf(agent).at(-1)).toBe(round);
+      page.socket.close();
+      await expect.poll(() => page.closed).not.toBeNull();
+    }
+    await say('last');
+    await expect.poll(() => textsOf(agent).at(-1)).toBe('last');
+    expect(textsOf(agent)).toEqual(['one', 'two', 'three', 'last']);
+    agent.end();
+  });
+
   test('names in its sync what changed while no word of it was heard, and is a stream, too', async () => {
     const own = await here.workspace();
     const { id, say } = await talk(own);

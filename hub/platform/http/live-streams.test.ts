@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { AppError } from '../../../shared/errors.ts';
 import { LocalEvents } from '../events/events.ts';
 import type { Events } from '../events/events.ts';
@@ -81,4 +81,32 @@ test('looks at rights do not pile up while one waits for an answer, and what cha
   looks[1]?.reject(refusal);
   await expect.poll(() => stream.signal.reason).toBe(refusal);
   expect(looks).toHaveLength(2);
+});
+
+test('a stream that ends looks at no other, and the last one of a workspace ends what tells it of rights', () => {
+  const events = localEvents();
+  const followed = new Set<string>();
+  const subscribe: Events['subscribe'] = (topic) => {
+    followed.add(topic);
+    return { [Symbol.dispose]: () => void followed.delete(topic) };
+  };
+  using streams = new LiveStreams({
+    events: { ...events, subscribe },
+    shares: { perWorkspace: 99, perKey: 99 },
+    recheckMs: 1_000_000,
+  });
+  const open = ['t', 't', 't', 'u'].map((tenantId, n) =>
+    streams.open({ ...caller, tokenId: `k${n}`, tenantId } as typeof caller, 'read', async () => undefined),
+  );
+  const looks = vi.spyOn(Map.prototype, 'values');
+  try {
+    open[0]?.[Symbol.dispose]();
+    open[1]?.[Symbol.dispose]();
+    expect([...followed]).toEqual([accessTopic('t'), accessTopic('u')]);
+    open[2]?.[Symbol.dispose]();
+    expect([...followed]).toEqual([accessTopic('u')]);
+    expect(looks).not.toHaveBeenCalled();
+  } finally {
+    looks.mockRestore();
+  }
 });

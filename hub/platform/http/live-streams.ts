@@ -43,7 +43,8 @@ export class LiveStreams implements Disposable {
   readonly #options: LiveStreamsOptions;
   readonly #groups = new Map<string, Group>();
   readonly #counts = new Map<string, number>();
-  readonly #subscriptions = new Map<string, Disposable>();
+  /** Of each workspace that has groups: how many, and what tells it of changed rights. */
+  readonly #workspaces = new Map<string, { groups: number; subscription: Disposable }>();
   readonly #reconnect: Disposable;
   #timer: NodeJS.Timeout | undefined;
 
@@ -97,11 +98,13 @@ export class LiveStreams implements Disposable {
         Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50),
       ).unref();
     this.#groups.set(id, group);
-    if (!this.#subscriptions.has(tenantId))
-      this.#subscriptions.set(
-        tenantId,
-        this.#options.events.subscribe(accessTopic(tenantId), () => this.#recheck(tenantId)),
-      );
+    let workspace = this.#workspaces.get(tenantId);
+    if (workspace === undefined) {
+      const subscription = this.#options.events.subscribe(accessTopic(tenantId), () => this.#recheck(tenantId));
+      workspace = { groups: 0, subscription };
+      this.#workspaces.set(tenantId, workspace);
+    }
+    workspace.groups += 1;
     // What was taken away between the caller's check and this subscription was not told here.
     void this.#look(group);
     this.#timer ??= setInterval(() => this.#recheck(), this.#options.recheckMs ?? defaultRecheckMs).unref();
@@ -110,10 +113,12 @@ export class LiveStreams implements Disposable {
 
   #end(id: string, group: Group): void {
     clearTimeout(group.expiry);
-    this.#groups.delete(id);
-    if (![...this.#groups.values()].some(({ tenantId }) => tenantId === group.tenantId)) {
-      this.#subscriptions.get(group.tenantId)?.[Symbol.dispose]();
-      this.#subscriptions.delete(group.tenantId);
+    // Its streams may end after all were ended.
+    if (!this.#groups.delete(id)) return;
+    const workspace = this.#workspaces.get(group.tenantId);
+    if (workspace !== undefined && (workspace.groups -= 1) === 0) {
+      workspace.subscription[Symbol.dispose]();
+      this.#workspaces.delete(group.tenantId);
     }
     if (this.#groups.size > 0) return;
     clearInterval(this.#timer);

@@ -49,6 +49,7 @@ export class LiveChat implements Disposable {
       reads,
       feeds: () => feeds,
       isOnline: (tenantIds) => presences.workspacesOnline(tenantIds),
+      hasAgents: (tenantId) => this.agents.has(tenantId),
       logger,
     });
     this.agents = new AgentRooms({

@@ -35,9 +35,12 @@ const roomsAtOnce = 500;
 /** The visitors who are connected to this process: each gets the messages of its conversation in their order, each once, and never a note. */
 export class VisitorRooms implements Disposable {
   readonly #rooms = new Map<string, Room>();
+  /** How many rooms each workspace has. */
+  readonly #counts = new Map<string, number>();
   readonly #reads: LiveReads;
   readonly #feeds: () => Feeds;
   readonly #isOnline: (tenantIds: readonly string[]) => Promise<Set<string>>;
+  readonly #hasAgents: (tenantId: string) => boolean;
   readonly #logger: Logger;
   readonly #refresher = new Refresher((id) => this.#refresh(id));
   readonly #presence = new Refresher((tenantId) => this.#tellPresence([tenantId]));
@@ -50,11 +53,14 @@ export class VisitorRooms implements Disposable {
     reads: LiveReads;
     feeds: () => Feeds;
     isOnline: (tenantIds: readonly string[]) => Promise<Set<string>>;
+    /** Whether agents of a workspace follow its conversations, too. */
+    hasAgents: (tenantId: string) => boolean;
     logger: Logger;
   }) {
     this.#reads = options.reads;
     this.#feeds = options.feeds;
     this.#isOnline = options.isOnline;
+    this.#hasAgents = options.hasAgents;
     this.#logger = options.logger;
     this.#timer = setInterval(() => {
       this.#tick = (this.#tick + 1) % syncSeconds;
@@ -78,6 +84,7 @@ export class VisitorRooms implements Disposable {
       room = { tenantId, conversationId, guests: new Set(), conversation: null, updatedAt: 0, slice: this.#next };
       this.#next = (this.#next + 1) % syncSeconds;
       this.#rooms.set(conversationId, room);
+      this.#counts.set(tenantId, (this.#counts.get(tenantId) ?? 0) + 1);
     }
     const guest = { connection, lastSeq: null, hasMissed: false, isCatchingUp: false };
     room.guests.add(guest);
@@ -88,9 +95,14 @@ export class VisitorRooms implements Disposable {
     const room = this.#rooms.get(conversationId);
     if (room?.guests.delete(guest) !== true || room.guests.size > 0) return;
     this.#rooms.delete(conversationId);
-    this.#feeds().forget(conversationId);
-    if (![...this.#rooms.values()].some(({ tenantId }) => tenantId === room.tenantId))
+    // Agents who hear of it go on where it is; read anew, what is old would be told to them once more.
+    if (!this.#hasAgents(room.tenantId)) this.#feeds().forget(conversationId);
+    const left = (this.#counts.get(room.tenantId) ?? 0) - 1;
+    if (left > 0) this.#counts.set(room.tenantId, left);
+    else {
+      this.#counts.delete(room.tenantId);
       this.#online.delete(room.tenantId);
+    }
   }
 
   /** Sends what came after a message, then lets it hear live, and tells how the conversation is. */
