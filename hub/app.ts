@@ -94,7 +94,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     platform,
     config,
     { limits },
-    others.flatMap((product) => product.followers ?? []),
+    {
+      followers: others.flatMap((product) => product.followers ?? []),
+      erasers: others.flatMap((product) => product.erasers ?? []),
+    },
   );
   const products: Product[] = [...others, chat];
   skills.add(products.flatMap((product) => product.skills ?? []));

@@ -25,6 +25,8 @@ export interface Product {
   tasks?: readonly PeriodicTask[];
   /** What it does when something happens in a chat. */
   followers?: readonly ChatEventFollower[];
+  /** What it forgets when conversations are erased. */
+  erasers?: readonly ConversationEraser[];
   /** How long its rows stay. */
   retention?: RowRetention;
 }
@@ -42,3 +44,13 @@ export interface ChatEvent {
 
 /** Follows events, in the transaction of what caused them; what it answers is called after the commit. */
 export type ChatEventFollower = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
+
+/**
+ * Forgets some of what is kept of conversations that are about to be erased, in a transaction that has locked them; does not wait for others.
+ * Answers whether there may be more: then it is called again, in another transaction, before they go.
+ */
+export type ConversationEraser = (
+  tx: Transaction,
+  tenantId: string,
+  conversationIds: readonly string[],
+) => Promise<boolean>;

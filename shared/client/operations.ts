@@ -2375,7 +2375,7 @@ export interface WebhookDeliveryDetail {
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
-  /** What is sent, byte for byte */
+  /** What is sent, byte for byte; empty once the conversation is erased */
   body: string;
   history: {
     attempt: number;

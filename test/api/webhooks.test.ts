@@ -109,6 +109,57 @@ describe('a webhook', () => {
     await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
   });
 
+  test('keeps and sends nothing of a visitor who is erased, however much was told of them', async () => {
+    const { workspace, api, receiver, params, webhook, write, conversation, deliveries, becomeDue, tenantId } =
+      await scene();
+    const secret = 'a name nobody may keep';
+    const { conversationId: id } = await api.call('createChatSession', {
+      body: { externalId: 'one who goes', displayName: secret },
+    });
+    const [visitor] = await hub.database.query<{ id: string }>(
+      'SELECT visitor_id AS id FROM chat_conversations WHERE id = $1',
+      [id],
+    );
+    const other = await conversation();
+    receiver.answer = ({ body }, response) =>
+      void response.writeHead(body.includes('refuse') ? 500 : 200).end(`${secret} ${body}`);
+    await write(id, `${secret}, taken`);
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(1);
+    await write(id, `${secret}, refuse`);
+    await write(other, 'stays, refuse');
+    await expect.poll(async () => (await deliveries({ status: 'failed' })).length).toBe(2);
+    // More than one transaction erases.
+    await hub.database.query(
+      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
+       SELECT gen_random_uuid(), $1, $2, $3, 100 + n, gen_random_uuid(), 'message.created', $4 FROM generate_series(1, 1200) n`,
+      [tenantId, webhook.id, id, secret],
+    );
+    const since = new Date(Date.now() - 60_000).toISOString();
+    await workspace.session.call('eraseInboxVisitor', { params: { tenantId, id: visitor?.id as string } });
+    const states = await hub.database.query(
+      `SELECT status, body = '' AS is_empty, next_attempt_at IS NULL AS is_over, count(*)::int AS n FROM webhook_deliveries WHERE conversation_id = $1
+       GROUP BY 1, 2, 3 ORDER BY 1`,
+      [id],
+    );
+    expect(states).toEqual([
+      { status: 'cancelled', is_empty: true, is_over: true, n: 1201 },
+      { status: 'delivered', is_empty: true, is_over: true, n: 1 },
+    ]);
+    const kept = await hub.database.query(
+      'SELECT row_to_json(d)::text AS row FROM webhook_deliveries d UNION ALL SELECT row_to_json(a)::text FROM webhook_attempts a',
+    );
+    expect(JSON.stringify(kept)).not.toContain(`${secret},`);
+    const [taken] = await deliveries({ status: 'delivered' });
+    const at = { ...params, deliveryId: taken?.id as string };
+    expect(await api.call('getWebhookDelivery', { params: at })).toMatchObject({ body: '', status: 'delivered' });
+    await expect(api.call('redeliverWebhookDelivery', { params: at })).rejects.toMatchObject({ status: 409 });
+    const before = receiver.received.length;
+    expect(await api.call('replayWebhook', { params, body: { since } })).toEqual({ replayed: 1 });
+    await becomeDue();
+    await expect.poll(() => receiver.received.slice(before).map(contentOf)).toContain('stays, refuse');
+    expect(receiver.received.slice(before).filter(({ body }) => body.includes(secret))).toEqual([]);
+  });
+
   test('counts what became of its deliveries for Prometheus', async () => {
     const { conversation, write, deliveries } = await scene();
     const count = async () =>

@@ -1,6 +1,6 @@
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { ChatEventFollower, Product } from '../../product.ts';
+import type { ChatEventFollower, ConversationEraser, Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { AgentPresences, agentRoutes } from './agents/index.ts';
 import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
@@ -35,14 +35,14 @@ export interface ChatConfig {
 
 /**
  * @param stack ends what it does by itself.
- * @param followers what other products do when something happens in a chat.
+ * @param others what other products do when something happens in a chat, and when conversations are erased.
  */
 export function createChat(
   stack: AsyncDisposableStack,
   { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents, logger }: Platform,
   { artifacts: { maxWorkspaceBytes } }: ChatConfig,
   { limits }: { limits: WorkspaceLimits },
-  followers: readonly ChatEventFollower[],
+  { followers, erasers }: { followers: readonly ChatEventFollower[]; erasers: readonly ConversationEraser[] },
 ): Chat {
   const events = createChatEvents(followers);
   const changes = createChatChanges(hubEvents);
@@ -53,7 +53,7 @@ export function createChat(
     new AssignmentUpkeep({ db, events: hubEvents, conversations: conversationWriter, assignment, logger }),
   );
   const visitors = new VisitorSessions(db);
-  const erasure = new Erasure({ db, events: hubEvents, changes });
+  const erasure = new Erasure({ db, events: hubEvents, changes, erasers });
   const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
   const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
   const fileBlobs = new FileBlobs({ db, blobs });
@@ -107,7 +107,7 @@ export function createChat(
       {
         name: 'retention of conversations',
         everyMs: 60_000,
-        run: (stopping) => removeAgedConversations({ db, changes }, stopping),
+        run: (stopping) => removeAgedConversations({ db, changes, erasers }, stopping),
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },

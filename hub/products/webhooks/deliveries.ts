@@ -149,15 +149,17 @@ export class Deliveries {
       await tx.query(
         'redeliver_webhook_delivery',
         `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = now(), lease = NULL
-         WHERE id = $1 AND webhook_id = $2 AND attempts > 0 AND (lease IS NULL OR next_attempt_at <= now())`,
+         WHERE id = $1 AND webhook_id = $2 AND attempts > 0 AND body <> '' AND (lease IS NULL OR next_attempt_at <= now())`,
         [id, webhookId],
       );
-      const { rows } = await tx.query<DeliveryRow>(
+      const { rows } = await tx.query<DeliveryRow & { is_erased: boolean }>(
         'read_redelivered',
-        `SELECT ${columns} FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2`,
+        `SELECT ${columns}, body = '' AS is_erased FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2`,
         [id, webhookId],
       );
       if (rows[0] === undefined) throw notFound('delivery', id);
+      if (rows[0].is_erased)
+        throw new AppError('conflict', `The conversation of the delivery ${id} is erased; nothing is left to be sent.`);
       return rows[0];
     });
     this.#deps.wake({ tenantId, webhookIds: [webhookId] });
@@ -182,7 +184,7 @@ export class Deliveries {
              SELECT id, status, attempts, lease FROM webhook_deliveries WHERE webhook_id = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $5
            ), again AS (
              UPDATE webhook_deliveries d SET status = 'pending', next_attempt_at = now() FROM seen s
-             WHERE d.id = s.id AND d.lease IS NULL AND d.attempts > 0
+             WHERE d.id = s.id AND d.lease IS NULL AND d.attempts > 0 AND d.body <> ''
                AND CASE WHEN $4::text IS NULL THEN d.status IN ('failed', 'exhausted', 'cancelled') ELSE d.status = $4 END
              RETURNING d.id
            )

@@ -6,6 +6,7 @@ import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { Deliveries } from './deliveries.ts';
 import { repairLines } from './due-deliveries.ts';
+import { eraseDeliveries } from './erase.ts';
 import { writeDeliveries } from './follow.ts';
 import { webhookRoutes } from './routes.ts';
 import { WebhookSender } from './sender.ts';
@@ -48,6 +49,7 @@ export function createWebhooks(
         return () => wake({ tenantId: event.tenantId, webhookIds });
       },
     ],
+    erasers: [eraseDeliveries],
     tasks: [
       {
         name: 'webhook deliveries',

@@ -56,6 +56,7 @@ export const webhookDeliveries = pgTable(
     sequence: integer('sequence').notNull(),
     eventId: uuid('event_id').notNull(),
     event: text('event').$type<ChatEventType>().notNull(),
+    /** Empty once the conversation is erased. */
     body: text('body').notNull(),
     status: text('status').$type<DeliveryStatus>().notNull().default('pending'),
     attempts: integer('attempts').notNull().default(0),
@@ -83,6 +84,10 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_line')
       .on(table.webhookId, table.conversationId, table.sequence)
       .where(sql`${table.attempts} = 0 AND ${table.status} = 'pending'`),
+    // What is left to erase of a conversation.
+    index('webhook_deliveries_conversation')
+      .on(table.tenantId, table.conversationId)
+      .where(sql`${table.body} <> ''`),
     ...policies(),
   ],
 );

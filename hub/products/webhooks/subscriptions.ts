@@ -182,7 +182,8 @@ export class Subscriptions {
     try {
       this.#deps.egress.check(url.href);
     } catch (error) {
-      if (error instanceof EgressRefused) throw invalidBody('url', `can't be reached from here: ${error.message.replace(/\.$/, '')}`);
+      if (error instanceof EgressRefused)
+        throw invalidBody('url', `can't be reached from here: ${error.message.replace(/\.$/, '')}`);
       throw error;
     }
     return url.href;

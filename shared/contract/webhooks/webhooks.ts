@@ -72,7 +72,7 @@ const deliveryDetail = named(
   'WebhookDeliveryDetail',
   z.object({
     ...delivery,
-    body: z.string().describe('What is sent, byte for byte'),
+    body: z.string().describe('What is sent, byte for byte; empty once the conversation is erased'),
     history: z.array(
       z.object({
         attempt: z.int(),

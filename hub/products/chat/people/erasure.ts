@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notFound } from '../../../../shared/errors.ts';
 import { DatabaseOutage } from '../../../platform/db/database.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import type { ChatChanges } from '../changes/index.ts';
 import { endAccess } from './access.ts';
 import { removeConversations } from './removal.ts';
+import type { RemovalDependencies } from './removal.ts';
 
-export interface ErasureDependencies {
-  db: Database;
+export interface ErasureDependencies extends RemovalDependencies {
   events: Events;
-  changes: ChatChanges;
 }
 
 /** A batch that has more behind it, as `inBatches` counts. */

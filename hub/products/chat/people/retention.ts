@@ -1,7 +1,6 @@
-import type { Database } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
-import type { ChatChanges } from '../changes/index.ts';
 import { removeConversations } from './removal.ts';
+import type { RemovalDependencies } from './removal.ts';
 
 /** A batch that has more behind it, as `inBatches` counts. */
 const full = 1;
@@ -9,10 +8,7 @@ const full = 1;
 /**
  * Erases closed conversations whose last message is older than their workspace keeps them, with their files, and anonymous visitors who had no other; part of the sweep.
  */
-export async function removeAgedConversations(
-  dependencies: { db: Database; changes: ChatChanges },
-  stopping: AbortSignal,
-): Promise<void> {
+export async function removeAgedConversations(dependencies: RemovalDependencies, stopping: AbortSignal): Promise<void> {
   const turn = newTurn(stopping);
   const { db } = dependencies;
   // The one that waits longest comes first, so that a large workspace keeps no other waiting for ever.
