@@ -276,6 +276,48 @@ describe('refused is', () => {
     expect((await sendFile(small, visitor.token, most)).status).toBe(200);
     const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 300_000))));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    // What goes with a conversation makes room again, before the sweep folded what is counted and after.
+    const sweep = () => small.app.sweep();
+    let { conversationId } = visitor;
+    for (const [before, after] of [
+      [async () => undefined, sweep],
+      [sweep, async () => undefined],
+    ] as const) {
+      await before();
+      await small.database.query('DELETE FROM chat_conversations WHERE id = $1', [conversationId]);
+      await after();
+      const next = await own.visitor();
+      expect((await sendFile(small, next.token, most)).status).toBe(200);
+      expect((await sendFile(small, next.token, most)).status).toBe(409);
+      ({ conversationId } = next);
+    }
+    const rooms = await small.database.query(
+      `SELECT (SELECT sum(bytes)::int FROM chat_file_room WHERE tenant_id = $1) AS room, (SELECT sum(bytes)::int FROM chat_files WHERE tenant_id = $1) AS files`,
+      [own.tenantId],
+    );
+    expect(rooms).toEqual([{ room: most.length, files: most.length }]);
+  });
+
+  test('is told from a few rows, however many files there are', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    await hub.database.query(
+      `INSERT INTO chat_files (id, tenant_id, conversation_id, message_id, sent_by, name, content_type, bytes, blob_key)
+       SELECT gen_random_uuid(), $1::text::uuid, $2, NULL, 'x', 'x', 'text/plain', 1, $1::text || '/' || gen_random_uuid() FROM generate_series(1, 3000)`,
+      [own.tenantId, visitor.conversationId],
+    );
+    expect(
+      await hub.database.query('SELECT bytes::int, folded FROM chat_file_room WHERE tenant_id = $1', [own.tenantId]),
+    ).toEqual([{ bytes: 3000, folded: false }]);
+    // That is what an upload asks.
+    await hub.database.query('UPDATE chat_file_room SET bytes = 1e15 WHERE tenant_id = $1', [own.tenantId]);
+    const full = await upload(await own.visitor(), Buffer.from('x'));
+    expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
+    // Neither role of the hub can make the count another.
+    const wrong = hub.database.query(
+      `SET ROLE outrigger_app; DELETE FROM chat_file_room WHERE tenant_id = '${own.tenantId}'`,
+    );
+    await expect(wrong).rejects.toThrow('permission denied');
   });
 });
 

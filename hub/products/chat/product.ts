@@ -9,7 +9,7 @@ import { createChatChanges } from './changes/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
-import { ChatFiles, chatFileRoutes, FileBlobs, IncomingFiles } from './files/index.ts';
+import { ChatFiles, chatFileRoutes, FileBlobs, foldFileRoom, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
 import { chatPages } from './page/index.ts';
@@ -110,6 +110,7 @@ export function createChat(
         run: (stopping) => removeAgedConversations({ db, changes, erasers }, stopping),
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
+      { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileRoom(db, stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
     ],
     pages: chatPages(db),

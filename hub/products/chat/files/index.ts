@@ -1,4 +1,5 @@
 export { FileBlobs } from './file-blobs.ts';
+export { foldFileRoom } from './file-room.ts';
 export { IncomingFiles } from './incoming.ts';
 export { chatFileRoutes } from './routes.ts';
 export { ChatFiles } from './service.ts';

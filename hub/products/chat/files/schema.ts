@@ -1,4 +1,15 @@
-import { index, integer, pgTable, sql, text, uuid } from '../../../platform/db/orm.ts';
+import {
+  bigint,
+  bigserial,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  sql,
+  text,
+  uniqueIndex,
+  uuid,
+} from '../../../platform/db/orm.ts';
 import { createdAt, hotTenantId, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 import { chatConversations, chatMessages } from '../schema.ts';
 
@@ -30,7 +41,6 @@ export const chatFiles = pgTable(
       .on(table.createdAt)
       .where(sql`${table.messageId} IS NULL`),
     index('chat_files_tenant').on(table.tenantId, table.id),
-    index('chat_files_room').on(table.tenantId, table.bytes),
     ...policies(),
   ],
 );
@@ -47,4 +57,29 @@ export const chatUnusedBlobs = pgTable(
     removeAt: instant('remove_at').notNull(),
   },
   (table) => [index('chat_unused_blobs_due').on(table.removeAt), ...policies()],
+);
+
+/**
+ * What the files of each workspace take up: the sum of its rows. A trigger adds a row for each change, in its transaction, also where files go
+ * with something else, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
+ */
+export const chatFileRoom = pgTable(
+  'chat_file_room',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    /** Of one row of each workspace: what the others were folded into. */
+    folded: boolean('folded').notNull().default(false),
+  },
+  (table) => [
+    index('chat_file_room_tenant').on(table.tenantId),
+    uniqueIndex('chat_file_room_total')
+      .on(table.tenantId)
+      .where(sql`folded`),
+    index('chat_file_room_changes')
+      .on(table.id)
+      .where(sql`not folded`),
+    ...policies(),
+  ],
 );

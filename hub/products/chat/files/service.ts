@@ -132,8 +132,8 @@ export class ChatFiles {
     const { rows } = await tx.query<{ status: string; loose: number; used: string }>(
       'chat_file_room',
       `SELECT c.status, (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
-         (SELECT coalesce(sum(f.bytes), 0) FROM chat_files f WHERE f.tenant_id = $2) AS used
-       FROM chat_conversations c WHERE c.id = $1`,
+         (SELECT coalesce(sum(r.bytes), 0) FROM chat_file_room r WHERE r.tenant_id = $2) AS used
+       FROM chat_conversations c WHERE c.tenant_id = $2 AND c.id = $1`,
       [conversationId, tenantId],
     );
     const [row] = rows;
