@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { MessageWriter } from '../../hub/products/chat/conversations/index.ts';
 import { createChatEvents } from '../../hub/products/chat/events/index.ts';
 import { visitorProtocol } from '../../shared/contract/chat/live.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { beginVisitors, openAgent, openVisitor, seqsOf, textsOf } from '../fixtures/live-chat.ts';
+import { beginVisitors, makeConversations, openAgent, openVisitor, seqsOf, textsOf } from '../fixtures/live-chat.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 
 /** Two processes' worth of hub on one database. */
 let database: TestDatabase;
@@ -417,6 +418,39 @@ describe('assignment', () => {
     stayer.end();
   });
 
+  test('goes on to an agent whose coming could not be noted', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, {});
+    const agent = await openAgent(here.url, own.tenantId, own.jwt);
+    const noted = () => database.query('DELETE FROM chat_agents WHERE tenant_id = $1 RETURNING id', [own.tenantId]);
+    await expect.poll(async () => (await noted()).length).toBe(1);
+    await open(own, here, 'waits');
+    expect(await assigneesOf(own)).toEqual([null]);
+    await expect.poll(() => assigneesOf(own)).not.toContain(null);
+    agent.end();
+  });
+
+  test('finds what waits among much that rests or is pending by an index', async () => {
+    const own = await here.workspace();
+    await setAssignment(own, {});
+    const ids = await makeConversations(database, own.tenantId, 4_000);
+    await database.query(
+      `UPDATE chat_conversations SET status = CASE WHEN n % 2 = 0 THEN 'pending' ELSE 'open' END,
+         snoozed_until = CASE WHEN n % 2 = 1 THEN now() + interval '1 day' END, moved_at = now() - interval '1 hour'
+       FROM unnest($1::uuid[]) WITH ORDINALITY AS g (given, n) WHERE id = given`,
+      [ids],
+    );
+    await open(own, here, 'waits');
+    await database.query('ANALYZE chat_conversations');
+    using recorder = new StatementRecorder(16);
+    const agent = await openAgent(here.url, own.tenantId, own.jwt);
+    await expect.poll(() => assigneesOf(own).then((users) => users.filter((user) => user !== null).length)).toBe(1);
+    const looks = recorder.statements.filter(({ name }) => name === 'list_waiting_conversations');
+    expect(looks).not.toEqual([]);
+    expect(await explainAll(database, looks, await judgeOf(database, 1_000, 500))).toEqual([]);
+    agent.end();
+  });
+
   test('leaves what was given to somebody who was not there with them', async () => {
     const own = await here.workspace();
     await setAssignment(own, { enabled: false });
@@ -446,7 +480,14 @@ describe('assignment', () => {
     await database.query(`UPDATE chat_conversations SET snoozed_until = now() - interval '1 second' WHERE id = $1`, [
       id,
     ]);
-    await here.app.sweep();
+    // Whatever this process takes the time for: the database says.
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
+    try {
+      await here.app.sweep();
+      expect(await assigneesOf(own)).not.toContain(null);
+    } finally {
+      clock.mockRestore();
+    }
     await expect
       .poll(() => agent.frames.findLast(({ type }) => type === 'conversation'))
       .toMatchObject({ conversation: { id, status: 'open', snoozedUntil: null } });

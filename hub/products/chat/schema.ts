@@ -128,6 +128,10 @@ export const chatConversations = pgTable(
     index('chat_conversations_unassigned')
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.status} IN ('open', 'pending') AND ${table.assignedUserId} IS NULL`),
+    // What can be given to an agent.
+    index('chat_conversations_waiting')
+      .on(table.tenantId, table.movedAt, table.id)
+      .where(sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL`),
     index('chat_conversations_unread')
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.unreadCount} > 0`),

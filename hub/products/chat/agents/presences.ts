@@ -137,14 +137,26 @@ export class AgentPresences implements Disposable {
     const here = [...this.#here.values()];
     if (here.length === 0) return;
     try {
-      await this.#deps.db.systemStatement(
+      // Whose coming could not be noted is noted now.
+      const come = await this.#deps.db.systemStatement<{ tenant_id: string; user_id: string }>(
         'touch_agents',
         // One that somebody assigns to at this moment is touched at the next beat: nobody waits for another here.
-        `WITH due AS (SELECT a.id FROM unnest($1::uuid[], $2::uuid[]) AS h (tenant_id, user_id)
-           JOIN chat_agents a ON a.tenant_id = h.tenant_id AND a.user_id = h.user_id FOR NO KEY UPDATE OF a SKIP LOCKED)
-         UPDATE chat_agents SET seen_at = now() FROM due WHERE chat_agents.id = due.id`,
-        [here.map(({ tenantId }) => tenantId), here.map(({ userId }) => userId)],
+        `WITH here AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS h (tenant_id, user_id, new_id)
+         ), due AS (
+           SELECT a.id FROM here h JOIN chat_agents a ON a.tenant_id = h.tenant_id AND a.user_id = h.user_id FOR NO KEY UPDATE OF a SKIP LOCKED
+         ), touched AS (
+           UPDATE chat_agents SET seen_at = now() FROM due WHERE chat_agents.id = due.id
+         )
+         INSERT INTO chat_agents (id, tenant_id, user_id, seen_at)
+         SELECT h.new_id, h.tenant_id, h.user_id, now() FROM here h JOIN users u ON u.id = h.user_id AND u.tenant_id = h.tenant_id
+         WHERE NOT EXISTS (SELECT FROM chat_agents a WHERE a.tenant_id = h.tenant_id AND a.user_id = h.user_id) ORDER BY h.tenant_id, h.user_id
+         ON CONFLICT DO NOTHING RETURNING tenant_id, user_id`,
+        [here.map(({ tenantId }) => tenantId), here.map(({ userId }) => userId), here.map(() => newId())],
       );
+      for (const { tenant_id: tenantId, user_id: userId } of come) {
+        this.#deps.changes.tellPresence(tenantId, userId, 'online');
+        await this.#fill(tenantId);
+      }
     } catch (error) {
       this.#deps.logger.debug({ err: error }, 'it could not be noted which agents are there; the next beat does');
     }

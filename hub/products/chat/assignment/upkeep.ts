@@ -23,6 +23,11 @@ interface Abandoned {
   assigned_user_id: string;
 }
 
+interface HeldConversation extends ConversationRow {
+  /** Whether its rest is over, as the database says; null where it has none. */
+  is_due: boolean | null;
+}
+
 const actor = { actor: 'system', environment: null };
 /** After their live connection is lost agents have so long to come back, in seconds, and the sign of life before that is up to ten older. */
 const graceSeconds = 70;
@@ -136,7 +141,7 @@ export class AssignmentUpkeep implements Disposable {
       for (const { id, tenant_id: tenantId } of due) {
         if (stopping.aborted) return;
         const isWoken = await this.#change(tenantId, id, async (tx, conversation) => {
-          if (conversation.snoozed_until === null || conversation.snoozed_until.getTime() > Date.now()) return [];
+          if (conversation.is_due !== true) return [];
           const awake = await this.#deps.conversations.change(tx, tenantId, id, { snoozedUntil: null }, actor);
           const given = await this.#deps.assignment.auto(tx, tenantId, awake.conversation);
           return [awake, ...(given === null ? [] : [given])];
@@ -151,12 +156,12 @@ export class AssignmentUpkeep implements Disposable {
   async #change(
     tenantId: string,
     id: string,
-    work: (tx: Transaction, conversation: ConversationRow) => Promise<{ committed: () => void }[]>,
+    work: (tx: Transaction, conversation: HeldConversation) => Promise<{ committed: () => void }[]>,
   ): Promise<boolean> {
     const changed = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { rows } = await tx.query<ConversationRow>(
+      const { rows } = await tx.query<HeldConversation>(
         'lock_conversation_of_nobody',
-        `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+        `SELECT ${conversationColumns}, snoozed_until <= now() AS is_due FROM chat_conversations WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE`,
         [tenantId, id],
       );
       return rows[0] === undefined ? [] : work(tx, rows[0]);
