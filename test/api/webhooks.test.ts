@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../hub/platform/ids.ts';
 import type { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -15,6 +17,7 @@ beforeAll(async () => {
   mail = await startMailServer();
   hub = await startHub({
     RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
     EGRESS_ALLOW_HOSTS: '127.0.0.1,localhost',
     SMTP_URL: mail.url,
     MAIL_FROM: 'hub@example.org',
@@ -530,6 +533,38 @@ describe('the order', () => {
     });
     committed();
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
+  });
+
+  test('is written with locks by the ids of what came before, as attempts are recorded', async () => {
+    const { api, tenantId, webhook, receiver, conversation, write } = await scene();
+    const second = await api.call('createWebhook', {
+      params: { tenantId },
+      body: { url: `${receiver.url}/second`, events: ['message.created'] },
+    });
+    const id = await conversation();
+    // The webhook that comes first has the greater id in line.
+    const [low, high] = [newId(), newId()];
+    await hub.database.query(
+      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
+       SELECT d.id, $1, d.webhook_id, $2, 1, gen_random_uuid(), 'message.created', '{}' FROM unnest($3::uuid[], $4::uuid[]) AS d (id, webhook_id)`,
+      [tenantId, id, [high, low], [webhook.id, second.id]],
+    );
+    const recorder = new Client({ connectionString: hub.database.url });
+    await recorder.connect();
+    onTestFinished(() => recorder.end());
+    const lock = (delivery: string) =>
+      recorder.query('SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE', [delivery]);
+    await recorder.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
+    await lock(low);
+    const written = write(id);
+    const waiting = () =>
+      hub.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%webhook_deliveries%'`,
+      );
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    await lock(high);
+    await recorder.query('COMMIT');
+    await written;
   });
 
   test('goes on after a first attempt that failed: a retry overtakes nothing and blocks nothing', async () => {

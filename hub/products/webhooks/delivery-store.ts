@@ -164,7 +164,7 @@ export async function recordSuccesses(
   tx: Transaction,
   attempts: readonly { delivery: ClaimedDelivery; outcome: AttemptOutcome }[],
 ): Promise<boolean[]> {
-  // By their ids, in which order whoever else locks some of them does so, too.
+  // By their ids, those that they let go among them: in this order whoever else locks some of them does so, too.
   const sorted = attempts.toSorted((left, right) => (left.delivery.id < right.delivery.id ? -1 : 1));
   const of = <Value>(value: (attempt: (typeof sorted)[number]) => Value) => sorted.map(value);
   const [{ rows }] = await Promise.all([
@@ -172,8 +172,13 @@ export async function recordSuccesses(
       'record_webhook_successes',
       `WITH given AS (
          SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::timestamptz[], $6::text[]) AS g (id, lease, response_status, response_ms, started_at, response)
+       ), next AS (
+         SELECT n.id FROM given g JOIN webhook_deliveries d ON d.id = g.id CROSS JOIN LATERAL (
+           SELECT id FROM webhook_deliveries w WHERE w.webhook_id = d.webhook_id AND w.conversation_id = d.conversation_id AND w.sequence > d.sequence
+             AND w.attempts = 0 AND w.status = 'pending' ORDER BY w.sequence LIMIT 1
+         ) n
        ), held AS (
-         SELECT d.id FROM webhook_deliveries d JOIN given g ON g.id = d.id AND g.lease = d.lease ORDER BY d.id FOR NO KEY UPDATE OF d
+         SELECT d.id FROM webhook_deliveries d JOIN (SELECT id FROM given UNION SELECT id FROM next) h ON h.id = d.id ORDER BY d.id FOR NO KEY UPDATE OF d
        ), ended AS (
          UPDATE webhook_deliveries d SET status = 'delivered', attempts = attempts + 1, lease = NULL, response_status = g.response_status,
            response_ms = g.response_ms, last_error = NULL, next_attempt_at = NULL

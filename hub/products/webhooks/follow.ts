@@ -14,14 +14,20 @@ export async function writeDeliveries(tx: Transaction, event: ChatEvent): Promis
     environment: string;
   };
   // The last event before that is still to be tried for the first time is locked: the end of that attempt waits until this one is written,
-  // and finds it. Nor does a webhook go away meanwhile.
+  // and finds it. Nor does a webhook go away meanwhile. Deliveries are locked by their ids, as by whoever records attempts.
   const { rows } = await tx.query<{ id: string; waits: boolean }>(
     'list_following_webhooks',
-    `SELECT w.id, before.id IS NOT NULL AS waits FROM webhooks w LEFT JOIN LATERAL (
-       SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.conversation_id = $4 AND d.attempts = 0 AND d.status = 'pending'
-       ORDER BY d.sequence DESC LIMIT 1 FOR SHARE
-     ) before ON true
-     WHERE w.tenant_id = $1 AND w.active AND w.environment = $2 AND $3 = ANY(w.events) ORDER BY w.id FOR KEY SHARE OF w`,
+    `WITH hooks AS (
+       SELECT id FROM webhooks WHERE tenant_id = $1 AND active AND environment = $2 AND $3 = ANY(events) ORDER BY id FOR KEY SHARE
+     ), last AS (
+       SELECT l.id FROM hooks h CROSS JOIN LATERAL (
+         SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = h.id AND d.conversation_id = $4 AND d.attempts = 0 AND d.status = 'pending'
+         ORDER BY d.sequence DESC LIMIT 1) l
+     ), before AS (
+       SELECT d.webhook_id FROM last l JOIN webhook_deliveries d ON d.id = l.id
+       WHERE d.attempts = 0 AND d.status = 'pending' ORDER BY d.id FOR SHARE OF d
+     )
+     SELECT h.id, b.webhook_id IS NOT NULL AS waits FROM hooks h LEFT JOIN before b ON b.webhook_id = h.id ORDER BY h.id`,
     [event.tenantId, environment, event.type, conversation.id],
   );
   if (rows.length === 0) return [];
