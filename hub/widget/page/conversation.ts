@@ -264,8 +264,9 @@ export class Conversation {
       chunks: this.#messages.chunks,
       ...(incoming.length === 0 ? {} : { typing: null, partial: '' }),
     });
+    const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    for (const message of incoming) if (message.seq > this.#conversation.visitorReadSeq) onIncoming(message);
+    for (const message of incoming) if (message.seq > visitorReadSeq) onIncoming(message);
   }
 
   #markRead(): void {
