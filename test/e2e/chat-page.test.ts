@@ -507,6 +507,14 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
             "document.querySelector('.scroller').scrollWidth <= document.querySelector('.scroller').clientWidth",
           ),
         ).toBe(true);
+        if (options.forcedColors === 'active') {
+          await field(page).focus();
+          expect(
+            await page.evaluate(
+              "getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth",
+            ),
+          ).toBe('solid2px');
+        }
         if (options.locale === 'ar')
           expect(await page.evaluate('document.documentElement.dir + document.documentElement.lang')).toBe('rtlar');
         expect(tab.complaints).toEqual([]);
@@ -588,9 +596,15 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
     expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
     await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
+    // What comes while the visitor looks on is news for the host as well.
+    await reply(conversationId, 'While it is open');
+    await expect.poll(() => said(page)).toEqual(['Hello from the shop', 'While it is open']);
+    await expect.poll(() => heard(page)).toContain('message');
     await frameOf(page).locator('textarea').fill('From the widget');
     await frameOf(page).locator('textarea').press('Enter');
-    await expect.poll(() => written(conversationId)).toEqual(['Hello from the shop', 'From the widget']);
+    await expect
+      .poll(() => written(conversationId))
+      .toEqual(['Hello from the shop', 'While it is open', 'From the widget']);
     await frameOf(page).locator('textarea').press('Escape');
     await expect
       .poll(() => page.evaluate('document.activeElement.shadowRoot?.activeElement?.ariaLabel'))
@@ -600,6 +614,12 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate("Outrigger('send', 'From the host')");
     await expect.poll(() => written(conversationId)).toContain('From the host');
     expect(await heard(page)).toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
+    await page.evaluate("Outrigger('on', 'ready', () => heard.push(['ready, late']))");
+    expect((await heard(page)).filter((name) => name.startsWith('ready'))).toEqual([
+      'ready',
+      'ready behind boot',
+      'ready, late',
+    ]);
     expect(await page.evaluate('shifts')).toBe(0);
     expect(tab.complaints).toEqual([]);
   });
