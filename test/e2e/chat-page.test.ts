@@ -353,7 +353,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a closed conversation is rated, and a new one begins with what was typed', async () => {
+  test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -361,9 +361,20 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await settled(page);
     await write(page, 'Thank you');
     await expect.poll(() => written(conversationId)).toEqual(['Thank you']);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('a plan') });
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
     await field(page).fill('One more thing');
     await scene.close(conversationId);
     await page.getByText('This conversation was closed.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Start a new conversation');
+    const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
+    expect(await kept.locator('p').allTextContents()).toEqual([
+      'Not sent. It goes into the new conversation:',
+      'One more thing',
+      'plan.txt',
+    ]);
     await page.getByRole('radio', { name: '4 of 5' }).check();
     await page.getByRole('textbox', { name: 'Anything you would like to add?' }).fill('Quick');
     expect(await barriers(page)).toEqual([]);
@@ -374,13 +385,16 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     ).toEqual([{ score: 4, comment: 'Quick' }]);
     await page.getByRole('button', { name: 'Start a new conversation' }).click();
     await expect.poll(() => field(page).inputValue()).toBe('One more thing');
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await field(page).press('Enter');
     await expect.poll(() => bubbles(page)).toEqual(['One more thing']);
+    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
     expect(await written(conversationId)).toEqual(['Thank you']);
     expect(tab.complaints).toEqual([]);
   });
 
-  test('files show how far they are, can be cancelled, and pictures are shown', async () => {
+  test('files show how far they are, can be cancelled, one that failed holds up nothing and can be tried again, and pictures are shown', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -406,7 +420,22 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1, 2]),
     });
     await page.getByText('Only pictures, PDF, text and sound can be sent.').waitFor();
-    await page.getByRole('button', { name: 'Remove program.txt' }).click();
+    let attempts = 0;
+    await page.route(/\/widget\/v1\/files\?name=flaky/, (route) =>
+      (attempts += 1) === 1 ? route.abort() : route.continue(),
+    );
+    await choose.setInputFiles(
+      ['flaky', 'two', 'three', 'four'].map((name) => ({
+        name: `${name}.txt`,
+        mimeType: 'text/plain',
+        buffer: Buffer.from(name),
+      })),
+    );
+    await page.getByRole('button', { name: 'Try again: flaky.txt' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    // Five with the picture; what was refused is none of them.
+    expect(await page.getByText('A message takes at most').count()).toBe(0);
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await page.getByRole('button', { name: 'Send message' }).click();
     await expect
       .poll(() =>
@@ -416,7 +445,10 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       )
       .toEqual([true]);
     const { data } = await scene.api.call('listChatMessages', { params: { id: conversationId } });
-    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['boat.png']]);
+    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
+      ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
+    ]);
+    await page.getByRole('button', { name: 'Remove program.txt' }).waitFor();
     expect(tab.complaints).toEqual([]);
     held.resolve();
   });
@@ -511,7 +543,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
           await field(page).focus();
           expect(
             await page.evaluate(
-              "getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth",
+              'getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth',
             ),
           ).toBe('solid2px');
         }
@@ -541,12 +573,16 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       await page.getByRole('button', { name: 'Chat beginnen' }).click();
       await expect.poll(() => bubbles(page)).toEqual(['Haben Sie Seile?']);
       await expect.poll(() => page.locator('.fate').textContent()).toBe('Gesendet');
-      expect(
-        await hub.database.query(
-          "SELECT 1 FROM chat_visitors WHERE tenant_id = $1 AND display_name = 'Ann' AND external_id IS NULL",
-          [scene.tenantId],
-        ),
-      ).toHaveLength(1);
+      const visitors = await hub.database.query(
+        "SELECT id FROM chat_visitors WHERE tenant_id = $1 AND display_name = 'Ann' AND external_id IS NULL",
+        [scene.tenantId],
+      );
+      expect(visitors).toHaveLength(1);
+      // Nothing is said of a link to somebody who had none.
+      const [{ id }] = visitors as [{ id: string }];
+      await scene.workspace.session.call('blockInboxVisitor', { params: { tenantId: scene.tenantId, id } });
+      await page.locator('[data-problem=over]').waitFor();
+      expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('Dieser Chat ist beendet');
       expect(tab.complaints).toEqual([]);
     } finally {
       await scene.set({});
@@ -645,8 +681,11 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
     await expect.poll(() => page.frames().length).toBe(1);
     // Without a token nobody is known any more.
-    await page.evaluate("Outrigger('boot'); Outrigger('open')");
+    await page.evaluate(
+      "Outrigger('on', 'error', ({ code }) => heard.push([code])); Outrigger('boot'); Outrigger('open')",
+    );
     await frameOf(page).locator('[data-problem=needed]').waitFor();
+    await expect.poll(() => heard(page)).toContain('token_required');
     expect(tab.complaints).toEqual([]);
   });
 
