@@ -195,6 +195,12 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => page.locator('.fate').textContent()).toBe('Sent');
     await reply(conversationId, 'Yes, I am.');
     await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
+    // Whoever wrote it is named, though it is assigned to nobody.
+    const [{ name }] = (await hub.database.query(
+      "SELECT split_part(email, '@', 1) AS name FROM users WHERE tenant_id = $1",
+      [scene.tenantId],
+    )) as [{ name: string }];
+    expect(await page.locator('.other .meta bdi').textContent()).toBe(name);
     await scene.workspace.session.call('readInboxConversation', {
       params: { tenantId: scene.tenantId, id: conversationId },
       body: { seq: 1 },
@@ -289,6 +295,8 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     proxy.sockets = 'refuse';
     proxy.cutSockets();
     await page.getByText('Connection lost. Reconnecting…').waitFor();
+    expect(await page.locator('header .dot').count()).toBe(0);
+    expect(await page.locator('header p').count()).toBe(0);
     await reply(conversationId, 'While you were away');
     proxy.fault = () => undefined;
     proxy.sockets = 'pass';
@@ -453,6 +461,39 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     held.resolve();
   });
 
+  test('sound can be heard in the page', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'bell.wav', mimeType: 'audio/wav', buffer: secondOfSound });
+    await page.getByRole('button', { name: 'Remove bell.wav' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await page.getByRole('button', { name: 'Send message' }).click();
+    await expect
+      .poll(() =>
+        page.locator('audio').evaluateAll((all) => all.map((one) => (one as unknown as { duration: number }).duration)),
+      )
+      .toEqual([1]);
+    expect(await barriers(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    expect(await written(conversationId)).toEqual(['']);
+  });
+
+  test('a conversation in which nothing was written is not asked how it was', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await scene.close(conversationId);
+    await page.getByRole('button', { name: 'Start a new conversation' }).waitFor();
+    expect(await page.getByRole('radio').count()).toBe(0);
+  });
+
   test(
     'of 10,000 messages only those near the eye are in the page, and it stays where its reader is',
     { timeout: 300_000 },
@@ -590,6 +631,30 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
   });
 });
 
+/** Silence in 8 bits at 8 kHz. */
+const secondOfSound = (() => {
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(36 + 8_000, 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  for (const [at, value] of [
+    [16, 16],
+    [24, 8_000],
+    [28, 8_000],
+    [40, 8_000],
+  ] as const)
+    header.writeUInt32LE(value, at);
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 1],
+    [34, 8],
+  ] as const)
+    header.writeUInt16LE(value, at);
+  header.write('data', 36, 'latin1');
+  return Buffer.concat([header, Buffer.alloc(8_000, 128)]);
+})();
+
 /** To a part of the whole height from the end. */
 const scrollUp = (scroller: Locator, part: number) =>
   scroller.evaluate((element, by) => {
@@ -708,7 +773,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Welcome back']);
   });
 
-  test('a site that is not allowed gets no chat into its frame', async () => {
+  test('a site that is not allowed gets no chat into its frame, and hears what to do about it', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: ['https://www.example.org'] });
     const { token, conversationId } = await scene.mint();
@@ -718,7 +783,22 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.goto(`${site.origin}/?token=${token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
     await expect.poll(() => tab.complaints.join('\n')).toContain('frame-ancestors');
+    await expect.poll(() => page.locator('outrigger-chat p').isVisible()).toBe(true);
+    await expect
+      .poll(() => page.locator('outrigger-chat p').textContent(), { timeout: 20_000 })
+      .toBe('The chat can’t be opened here.');
+    const failed = (await page.evaluate<[string, { code: string; message: string }][]>('heard')).find(
+      ([name]) => name === 'error',
+    )?.[1];
+    expect(failed?.code).toBe('frame_refused');
+    expect(failed?.message).toContain(`Add ${site.origin} to allowedOrigins`);
+    expect(await barriers(page)).toEqual([]);
     expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
     await page.getByRole('button', { name: 'Close chat' }).click();
+    // Once it is allowed it opens.
+    await scene.set({ allowedOrigins: [site.origin] });
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => said(page)).toEqual(['Not for here']);
+    expect(await page.locator('outrigger-chat p').count()).toBe(0);
   });
 });

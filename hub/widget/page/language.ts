@@ -65,9 +65,11 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
     unread: (count) => say(words.unread[plurals.select(count)] ?? words.unread.other, { count }),
     number: (value) => numbers.format(value),
     bytes: (bytes) =>
-      bytes < 1024 * 1024
-        ? unit(Math.max(1, Math.round(bytes / 1024)), 'kilobyte', 0)
-        : unit(bytes / 1024 / 1024, 'megabyte', 1),
+      bytes < 1024
+        ? unit(bytes, 'byte', 0)
+        : bytes < 1024 * 1024
+          ? unit(Math.round(bytes / 1024), 'kilobyte', 0)
+          : unit(bytes / 1024 / 1024, 'megabyte', 1),
     time: (at) => times.format(at),
     day(at, now) {
       const startOf = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();

@@ -7,7 +7,7 @@ import { inkOn, luminance } from './colour.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
 import { Kept } from './kept.ts';
-import { chooseLocale, loadLanguage } from './language.ts';
+import { chooseLocale, inEnglish, loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
 
@@ -125,4 +125,16 @@ test('a refusal is told in words that fit how its visitor came', () => {
   expect(said(401, 'chat_token_expired', false)).toBe('over');
   expect(said(401, 'unauthenticated', false, false)).toBe('needed');
   for (const isKnown of [true, false]) expect(said(403, 'visitor_blocked', isKnown)).toBe('blocked');
+});
+
+test('a size is told in the unit in which it is read', () => {
+  const { bytes } = inEnglish(['en']);
+  expect([0, 5, 1_023, 1_024, 2_048, 5 * 1024 * 1024].map(bytes)).toEqual([
+    '0 byte',
+    '5 byte',
+    '1,023 byte',
+    '1 kB',
+    '2 kB',
+    '5 MB',
+  ]);
 });

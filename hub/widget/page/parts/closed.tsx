@@ -5,10 +5,13 @@ import type { PartProps } from './part-props.ts';
 
 /** Below a conversation that was closed: how it was, and the way to a new one. */
 export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: boolean }) {
-  const { language, settings, conversation, draft, uploads } = state;
+  const { language, settings, conversation, draft, uploads, chunks, hasOlder } = state;
   const { words } = language;
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
+  // How nothing was is no question.
+  const wasWritten =
+    hasOlder || chunks.some(({ messages }) => messages.some(({ senderType }) => senderType !== 'system'));
   const main = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     if (takesFocus) main.current?.focus();
@@ -25,7 +28,7 @@ export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: bo
   return (
     <section class="closed" aria-label={words.closed}>
       <p class="closing">{words.closed}</p>
-      {settings?.ratings === true && conversation !== null && <Rating chat={chat} state={state} />}
+      {settings?.ratings === true && wasWritten && conversation !== null && <Rating chat={chat} state={state} />}
       {(draft !== '' || files.length + lost.length > 0) && (
         <div class="kept" role="group" aria-label={words.keptForNew}>
           {(draft !== '' || files.length > 0) && <p class="closing">{words.keptForNew}</p>}
