@@ -210,6 +210,24 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
+  test('out of business hours nobody is said to be there', async () => {
+    await scene.set({ businessHours: { timeZone: 'UTC', periods: [], awayMessage: 'Back on Monday' } });
+    try {
+      const { token } = await scene.mint();
+      await using tab = await openTab(browser);
+      const { page } = tab;
+      await page.goto(pageOf(token));
+      await settled(page);
+      await page.getByText('Back on Monday').waitFor();
+      expect(await page.locator('header .dot, header p').count()).toBe(0);
+      await scene.set({});
+      await page.reload();
+      await expect.poll(() => page.locator('header p').textContent()).toMatch(/Online|Away/);
+    } finally {
+      await scene.set({});
+    }
+  });
+
   test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
     const { token, conversationId } = await scene.mint();
     await using one = await openTab(browser);
@@ -400,6 +418,37 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
     expect(await written(conversationId)).toEqual(['Thank you']);
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('a message that was on its way when its conversation was closed goes into the new one with its file', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    const closed = Promise.withResolvers<void>();
+    await page.route(/\/widget\/v1\/messages$/, async (route) => {
+      await closed.promise;
+      await route.continue();
+    });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('a plan') });
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await write(page, 'Just now');
+    await scene.close(conversationId);
+    closed.resolve();
+    const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
+    await expect.poll(() => kept.locator('p').allTextContents()).toContain('plan.txt');
+    expect(await kept.locator('p').allTextContents()).toContain('Just now');
+    await page.getByRole('button', { name: 'Start a new conversation' }).click();
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await field(page).press('Enter');
+    await expect.poll(() => bubbles(page)).toEqual(['Just now']);
+    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
+    expect(await written(conversationId)).toEqual([]);
   });
 
   test('files show how far they are, can be cancelled, one that failed holds up nothing and can be tried again, and pictures are shown', async () => {

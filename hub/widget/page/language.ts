@@ -49,7 +49,8 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
     new Intl.NumberFormat(variant, {
       style: 'unit',
       unit: name,
-      unitDisplay: 'short',
+      // Bytes have no sign that people know.
+      unitDisplay: name === 'byte' ? 'long' : 'short',
       maximumFractionDigits: digits,
     }).format(value);
   const say: Language['say'] = (text, values) =>

@@ -130,9 +130,9 @@ test('a refusal is told in words that fit how its visitor came', () => {
 test('a size is told in the unit in which it is read', () => {
   const { bytes } = inEnglish(['en']);
   expect([0, 5, 1_023, 1_024, 2_048, 5 * 1024 * 1024].map(bytes)).toEqual([
-    '0 byte',
-    '5 byte',
-    '1,023 byte',
+    '0 bytes',
+    '5 bytes',
+    '1,023 bytes',
     '1 kB',
     '2 kB',
     '5 MB',

@@ -44,7 +44,7 @@ function Talk({ chat, state }: PartProps) {
   const { settings, conversation, isConnected, language } = state;
   const isClosed = conversation?.status === 'closed';
   // Looked at while what had the focus is still there.
-  const wasWriting = isClosed && document.activeElement?.closest('.composer') != null;
+  const wasWriting = isClosed && document.activeElement?.matches('.composer *') === true;
   return (
     <>
       <div class="notices" role="status">

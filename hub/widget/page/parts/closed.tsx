@@ -30,7 +30,7 @@ export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: bo
       <p class="closing">{words.closed}</p>
       {settings?.ratings === true && wasWritten && conversation !== null && <Rating chat={chat} state={state} />}
       {(draft !== '' || files.length + lost.length > 0) && (
-        <div class="kept" role="group" aria-label={words.keptForNew}>
+        <div class="kept" role="group" tabIndex={0} aria-label={words.keptForNew}>
           {(draft !== '' || files.length > 0) && <p class="closing">{words.keptForNew}</p>}
           {draft !== '' && <p dir="auto">{draft}</p>}
           {files.map(({ key, name }) => (
