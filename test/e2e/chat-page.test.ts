@@ -195,6 +195,12 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => page.locator('.fate').textContent()).toBe('Sent');
     await reply(conversationId, 'Yes, I am.');
     await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
+    // Whoever wrote it is named, though it is assigned to nobody.
+    const [{ name }] = (await hub.database.query(
+      "SELECT split_part(email, '@', 1) AS name FROM users WHERE tenant_id = $1",
+      [scene.tenantId],
+    )) as [{ name: string }];
+    expect(await page.locator('.other .meta bdi').textContent()).toBe(name);
     await scene.workspace.session.call('readInboxConversation', {
       params: { tenantId: scene.tenantId, id: conversationId },
       body: { seq: 1 },
@@ -202,6 +208,24 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => page.locator('.fate').textContent()).toBe('Read');
     expect(tab.requests.some((url) => url.startsWith('ws:'))).toBe(true);
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('out of business hours nobody is said to be there', async () => {
+    await scene.set({ businessHours: { timeZone: 'UTC', periods: [], awayMessage: 'Back on Monday' } });
+    try {
+      const { token } = await scene.mint();
+      await using tab = await openTab(browser);
+      const { page } = tab;
+      await page.goto(pageOf(token));
+      await settled(page);
+      await page.getByText('Back on Monday').waitFor();
+      expect(await page.locator('header .dot, header p').count()).toBe(0);
+      await scene.set({});
+      await page.reload();
+      await expect.poll(() => page.locator('header p').textContent()).toMatch(/Online|Away/);
+    } finally {
+      await scene.set({});
+    }
   });
 
   test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
@@ -289,6 +313,8 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     proxy.sockets = 'refuse';
     proxy.cutSockets();
     await page.getByText('Connection lost. Reconnecting…').waitFor();
+    expect(await page.locator('header .dot').count()).toBe(0);
+    expect(await page.locator('header p').count()).toBe(0);
     await reply(conversationId, 'While you were away');
     proxy.fault = () => undefined;
     proxy.sockets = 'pass';
@@ -353,7 +379,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
-  test('a closed conversation is rated, and a new one begins with what was typed', async () => {
+  test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -361,9 +387,20 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await settled(page);
     await write(page, 'Thank you');
     await expect.poll(() => written(conversationId)).toEqual(['Thank you']);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('a plan') });
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
     await field(page).fill('One more thing');
     await scene.close(conversationId);
     await page.getByText('This conversation was closed.').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Start a new conversation');
+    const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
+    expect(await kept.locator('p').allTextContents()).toEqual([
+      'Not sent. It goes into the new conversation:',
+      'One more thing',
+      'plan.txt',
+    ]);
     await page.getByRole('radio', { name: '4 of 5' }).check();
     await page.getByRole('textbox', { name: 'Anything you would like to add?' }).fill('Quick');
     expect(await barriers(page)).toEqual([]);
@@ -374,13 +411,47 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     ).toEqual([{ score: 4, comment: 'Quick' }]);
     await page.getByRole('button', { name: 'Start a new conversation' }).click();
     await expect.poll(() => field(page).inputValue()).toBe('One more thing');
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await field(page).press('Enter');
     await expect.poll(() => bubbles(page)).toEqual(['One more thing']);
+    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
     expect(await written(conversationId)).toEqual(['Thank you']);
     expect(tab.complaints).toEqual([]);
   });
 
-  test('files show how far they are, can be cancelled, and pictures are shown', async () => {
+  test('a message that was on its way when its conversation was closed goes into the new one with its file', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    const closed = Promise.withResolvers<void>();
+    await page.route(/\/widget\/v1\/messages$/, async (route) => {
+      await closed.promise;
+      await route.continue();
+    });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'plan.txt', mimeType: 'text/plain', buffer: Buffer.from('a plan') });
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await write(page, 'Just now');
+    await scene.close(conversationId);
+    closed.resolve();
+    const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
+    await expect.poll(() => kept.locator('p').allTextContents()).toContain('plan.txt');
+    expect(await kept.locator('p').allTextContents()).toContain('Just now');
+    await page.getByRole('button', { name: 'Start a new conversation' }).click();
+    await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await field(page).press('Enter');
+    await expect.poll(() => bubbles(page)).toEqual(['Just now']);
+    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
+    expect(await written(conversationId)).toEqual([]);
+  });
+
+  test('files show how far they are, can be cancelled, one that failed holds up nothing and can be tried again, and pictures are shown', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
     const { page } = tab;
@@ -406,7 +477,22 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1, 2]),
     });
     await page.getByText('Only pictures, PDF, text and sound can be sent.').waitFor();
-    await page.getByRole('button', { name: 'Remove program.txt' }).click();
+    let attempts = 0;
+    await page.route(/\/widget\/v1\/files\?name=flaky/, (route) =>
+      (attempts += 1) === 1 ? route.abort() : route.continue(),
+    );
+    await choose.setInputFiles(
+      ['flaky', 'two', 'three', 'four'].map((name) => ({
+        name: `${name}.txt`,
+        mimeType: 'text/plain',
+        buffer: Buffer.from(name),
+      })),
+    );
+    await page.getByRole('button', { name: 'Try again: flaky.txt' }).click();
+    await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    // Five with the picture; what was refused is none of them.
+    expect(await page.getByText('A message takes at most').count()).toBe(0);
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await page.getByRole('button', { name: 'Send message' }).click();
     await expect
       .poll(() =>
@@ -416,9 +502,45 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       )
       .toEqual([true]);
     const { data } = await scene.api.call('listChatMessages', { params: { id: conversationId } });
-    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([['boat.png']]);
+    expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
+      ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
+    ]);
+    await page.getByRole('button', { name: 'Remove program.txt' }).waitFor();
     expect(tab.complaints).toEqual([]);
     held.resolve();
+  });
+
+  test('sound can be heard in the page', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'bell.wav', mimeType: 'audio/wav', buffer: secondOfSound });
+    await page.getByRole('button', { name: 'Remove bell.wav' }).waitFor();
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
+    await page.getByRole('button', { name: 'Send message' }).click();
+    await expect
+      .poll(() =>
+        page.locator('audio').evaluateAll((all) => all.map((one) => (one as unknown as { duration: number }).duration)),
+      )
+      .toEqual([1]);
+    expect(await barriers(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+    expect(await written(conversationId)).toEqual(['']);
+  });
+
+  test('a conversation in which nothing was written is not asked how it was', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await settled(page);
+    await scene.close(conversationId);
+    await page.getByRole('button', { name: 'Start a new conversation' }).waitFor();
+    expect(await page.getByRole('radio').count()).toBe(0);
   });
 
   test(
@@ -507,6 +629,14 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
             "document.querySelector('.scroller').scrollWidth <= document.querySelector('.scroller').clientWidth",
           ),
         ).toBe(true);
+        if (options.forcedColors === 'active') {
+          await field(page).focus();
+          expect(
+            await page.evaluate(
+              'getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth',
+            ),
+          ).toBe('solid2px');
+        }
         if (options.locale === 'ar')
           expect(await page.evaluate('document.documentElement.dir + document.documentElement.lang')).toBe('rtlar');
         expect(tab.complaints).toEqual([]);
@@ -533,18 +663,46 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       await page.getByRole('button', { name: 'Chat beginnen' }).click();
       await expect.poll(() => bubbles(page)).toEqual(['Haben Sie Seile?']);
       await expect.poll(() => page.locator('.fate').textContent()).toBe('Gesendet');
-      expect(
-        await hub.database.query(
-          "SELECT 1 FROM chat_visitors WHERE tenant_id = $1 AND display_name = 'Ann' AND external_id IS NULL",
-          [scene.tenantId],
-        ),
-      ).toHaveLength(1);
+      const visitors = await hub.database.query(
+        "SELECT id FROM chat_visitors WHERE tenant_id = $1 AND display_name = 'Ann' AND external_id IS NULL",
+        [scene.tenantId],
+      );
+      expect(visitors).toHaveLength(1);
+      // Nothing is said of a link to somebody who had none.
+      const [{ id }] = visitors as [{ id: string }];
+      await scene.workspace.session.call('blockInboxVisitor', { params: { tenantId: scene.tenantId, id } });
+      await page.locator('[data-problem=over]').waitFor();
+      expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('Dieser Chat ist beendet');
       expect(tab.complaints).toEqual([]);
     } finally {
       await scene.set({});
     }
   });
 });
+
+/** Silence in 8 bits at 8 kHz. */
+const secondOfSound = (() => {
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(36 + 8_000, 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  for (const [at, value] of [
+    [16, 16],
+    [24, 8_000],
+    [28, 8_000],
+    [40, 8_000],
+  ] as const)
+    header.writeUInt32LE(value, at);
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 1],
+    [34, 8],
+  ] as const)
+    header.writeUInt16LE(value, at);
+  header.write('data', 36, 'latin1');
+  return Buffer.concat([header, Buffer.alloc(8_000, 128)]);
+})();
 
 /** To a part of the whole height from the end. */
 const scrollUp = (scroller: Locator, part: number) =>
@@ -588,9 +746,15 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Hello from the shop']);
     expect(tab.requests.filter((url) => url.includes(token))).toEqual([`${site.origin}/?token=${token}`]);
     await expect.poll(() => frameOf(page).locator('textarea:focus').count()).toBe(1);
+    // What comes while the visitor looks on is news for the host as well.
+    await reply(conversationId, 'While it is open');
+    await expect.poll(() => said(page)).toEqual(['Hello from the shop', 'While it is open']);
+    await expect.poll(() => heard(page)).toContain('message');
     await frameOf(page).locator('textarea').fill('From the widget');
     await frameOf(page).locator('textarea').press('Enter');
-    await expect.poll(() => written(conversationId)).toEqual(['Hello from the shop', 'From the widget']);
+    await expect
+      .poll(() => written(conversationId))
+      .toEqual(['Hello from the shop', 'While it is open', 'From the widget']);
     await frameOf(page).locator('textarea').press('Escape');
     await expect
       .poll(() => page.evaluate('document.activeElement.shadowRoot?.activeElement?.ariaLabel'))
@@ -600,6 +764,12 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate("Outrigger('send', 'From the host')");
     await expect.poll(() => written(conversationId)).toContain('From the host');
     expect(await heard(page)).toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
+    await page.evaluate("Outrigger('on', 'ready', () => heard.push(['ready, late']))");
+    expect((await heard(page)).filter((name) => name.startsWith('ready'))).toEqual([
+      'ready',
+      'ready behind boot',
+      'ready, late',
+    ]);
     expect(await page.evaluate('shifts')).toBe(0);
     expect(tab.complaints).toEqual([]);
   });
@@ -625,8 +795,11 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
     await expect.poll(() => page.frames().length).toBe(1);
     // Without a token nobody is known any more.
-    await page.evaluate("Outrigger('boot'); Outrigger('open')");
+    await page.evaluate(
+      "Outrigger('on', 'error', ({ code }) => heard.push([code])); Outrigger('boot'); Outrigger('open')",
+    );
     await frameOf(page).locator('[data-problem=needed]').waitFor();
+    await expect.poll(() => heard(page)).toContain('token_required');
     expect(tab.complaints).toEqual([]);
   });
 
@@ -649,7 +822,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => said(page)).toEqual(['Welcome back']);
   });
 
-  test('a site that is not allowed gets no chat into its frame', async () => {
+  test('a site that is not allowed gets no chat into its frame, and hears what to do about it', async () => {
     await using site = await startHostSite(hub.url, scene.siteKey);
     await scene.set({ allowedOrigins: ['https://www.example.org'] });
     const { token, conversationId } = await scene.mint();
@@ -659,7 +832,22 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.goto(`${site.origin}/?token=${token}`);
     await page.getByRole('button', { name: 'Open chat' }).click();
     await expect.poll(() => tab.complaints.join('\n')).toContain('frame-ancestors');
+    await expect.poll(() => page.locator('outrigger-chat p').isVisible()).toBe(true);
+    await expect
+      .poll(() => page.locator('outrigger-chat p').textContent(), { timeout: 20_000 })
+      .toBe('The chat can’t be opened here.');
+    const failed = (await page.evaluate<[string, { code: string; message: string }][]>('heard')).find(
+      ([name]) => name === 'error',
+    )?.[1];
+    expect(failed?.code).toBe('frame_refused');
+    expect(failed?.message).toContain(`Add ${site.origin} to allowedOrigins`);
+    expect(await barriers(page)).toEqual([]);
     expect(tab.requests.filter((url) => url.includes('/widget/v1/'))).toEqual([]);
     await page.getByRole('button', { name: 'Close chat' }).click();
+    // Once it is allowed it opens.
+    await scene.set({ allowedOrigins: [site.origin] });
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => said(page)).toEqual(['Not for here']);
+    expect(await page.locator('outrigger-chat p').count()).toBe(0);
   });
 });

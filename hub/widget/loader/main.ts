@@ -20,6 +20,7 @@ const script = document.currentScript as HTMLScriptElement | null;
 function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): void {
   let widget: Widget | null = null;
   let listeners = new Map<string, Set<Listener>>();
+  let isDrained = false;
 
   /** What a host's code throws is the host's to hear of, and must not stop the widget. */
   const apart = (work: () => unknown) => {
@@ -47,7 +48,7 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
       // Another visitor: nothing of the first may stay.
       widget?.end();
       widget = new Widget({ base, siteKey, token, tell });
-      tell('ready');
+      if (isDrained) tell('ready');
     },
     update(given) {
       const token = tokenOf(given);
@@ -68,6 +69,7 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
     on(event, listener) {
       const of = listeners.get(String(event)) ?? new Set();
       listeners.set(String(event), of.add(listener as Listener));
+      if (event === 'ready' && isDrained && widget !== null) apart(listener as Listener);
       return () => of.delete(listener as Listener);
     },
   };
@@ -80,6 +82,9 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
   outrigger.isLoaded = true;
   page.Outrigger = outrigger;
   for (const call of earlier) apart(() => outrigger(...(Array.from(call) as [string])));
+  // A listener may stand behind the boot in a page's snippet.
+  isDrained = true;
+  if (widget !== null) tell('ready');
 }
 
 if (page.Outrigger?.isLoaded !== true && script !== null)

@@ -16,8 +16,10 @@ export interface WidgetOptions {
 
 /** In the host's own storage, and only once the visitor opened the chat: ties what the frame keeps to this visit. */
 const visitKey = 'outrigger.chat.visit';
-/** A frame that says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
-const frameTimeoutMs = 20_000;
+/** A frame that has loaded and says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
+const silenceMs = 5_000;
+/** One that does not load for so long is given up, too, in milliseconds. */
+const loadTimeoutMs = 20_000;
 /** How long the frame has to wipe what it kept, in milliseconds. */
 const wipeTimeoutMs = 1_000;
 
@@ -44,6 +46,8 @@ export class Widget {
   readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
   readonly #ended = new AbortController();
   #frame: HTMLIFrameElement | null = null;
+  /** Over the frame until it says that it is there: what a browser shows of a refused one is nothing to look at. */
+  readonly #cover = document.createElement('p');
   #port: MessagePort | null = null;
   #waiting: ToFrame[] = [];
   #timer = 0;
@@ -60,6 +64,7 @@ export class Widget {
     root.adoptedStyleSheets = [sheet];
     this.#launcher.type = 'button';
     this.#badge.hidden = true;
+    this.#cover.role = 'status';
     this.#launcher.append(
       icon('c', 'M21 11.5a8.4 8.4 0 0 1-12.3 7.5L3 21l2-5.6A8.4 8.4 0 1 1 21 11.5Z'),
       icon('x', 'M6 6l12 12M18 6 6 18'),
@@ -102,6 +107,8 @@ export class Widget {
     this.#launcher.classList.remove('open');
     this.#label();
     this.#say({ type: 'shown', isShown: false });
+    // The next time it may go better.
+    if (this.#cover.textContent !== '') this.#dropFrame();
     if (takeFocus) this.#launcher.focus();
     this.#options.tell('close');
   }
@@ -159,11 +166,28 @@ export class Widget {
     frame.referrerPolicy = 'no-referrer';
     frame.src = `${this.#options.base}chat?siteKey=${encodeURIComponent(this.#options.siteKey)}&embed=1`;
     this.#frame = frame;
-    this.#launcher.after(frame);
-    this.#timer = setTimeout(
-      () => this.#options.tell('error', { code: 'frame_refused', message: 'The chat did not open in this page.' }),
-      frameTimeoutMs,
-    );
+    this.#launcher.after(frame, this.#cover);
+    this.#waitFor(loadTimeoutMs);
+    frame.addEventListener('load', () => this.#cover.isConnected && this.#waitFor(silenceMs));
+  }
+
+  #waitFor(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#cover.textContent = this.#words.refused;
+      if (this.#frame !== null) this.#frame.inert = true;
+      this.#options.tell('error', {
+        code: 'frame_refused',
+        message: `The chat did not open in this page. Add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+      });
+    }, delayMs);
+  }
+
+  #dropFrame(): void {
+    this.#frame?.remove();
+    this.#frame = null;
+    this.#cover.remove();
+    this.#cover.textContent = '';
   }
 
   #say(message: ToFrame): void {
@@ -178,6 +202,9 @@ export class Widget {
     if (there === null || source !== there || origin !== this.#origin) return;
     if (data?.mark !== frameMark || data.type !== 'here') return;
     clearTimeout(this.#timer);
+    this.#cover.remove();
+    this.#cover.textContent = '';
+    if (this.#frame !== null) this.#frame.inert = false;
     this.#port?.close();
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;

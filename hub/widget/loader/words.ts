@@ -1,17 +1,33 @@
-/** Of the launcher: what it does, and how many messages wait. */
+/** Of the launcher: what it does, and what stands in the place of a chat that does not open. */
 interface LauncherWords {
   open: string;
   close: string;
   frame: string;
+  refused: string;
 }
 
 const words: Record<string, LauncherWords> = {
-  en: { open: 'Open chat', close: 'Close chat', frame: 'Chat' },
-  de: { open: 'Chat öffnen', close: 'Chat schließen', frame: 'Chat' },
-  fr: { open: 'Ouvrir la discussion', close: 'Fermer la discussion', frame: 'Discussion' },
-  es: { open: 'Abrir el chat', close: 'Cerrar el chat', frame: 'Chat' },
-  ar: { open: 'فتح الدردشة', close: 'إغلاق الدردشة', frame: 'الدردشة' },
-  ja: { open: 'チャットを開く', close: 'チャットを閉じる', frame: 'チャット' },
+  en: { open: 'Open chat', close: 'Close chat', frame: 'Chat', refused: 'The chat can’t be opened here.' },
+  de: {
+    open: 'Chat öffnen',
+    close: 'Chat schließen',
+    frame: 'Chat',
+    refused: 'Der Chat lässt sich hier nicht öffnen.',
+  },
+  fr: {
+    open: 'Ouvrir la discussion',
+    close: 'Fermer la discussion',
+    frame: 'Discussion',
+    refused: 'La discussion ne peut pas s’ouvrir ici.',
+  },
+  es: { open: 'Abrir el chat', close: 'Cerrar el chat', frame: 'Chat', refused: 'El chat no se puede abrir aquí.' },
+  ar: { open: 'فتح الدردشة', close: 'إغلاق الدردشة', frame: 'الدردشة', refused: 'لا يمكن فتح الدردشة هنا.' },
+  ja: {
+    open: 'チャットを開く',
+    close: 'チャットを閉じる',
+    frame: 'チャット',
+    refused: 'ここではチャットを開けません。',
+  },
 };
 
 /** The words of the first language that the launcher speaks, else English. */

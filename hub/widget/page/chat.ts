@@ -1,39 +1,25 @@
 import type { ChatPageSettings, VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
 import type { FromFrame } from '../frame-protocol.ts';
-import type { PageAddress } from './address.ts';
 import { call, HubError } from './api.ts';
 import { Attention } from './attention.ts';
 import { Blobs } from './blobs.ts';
+import type { ChatOptions, Introduction, KeptSession } from './chat-options.ts';
 import { inkOn } from './colour.ts';
 import { Conversation } from './conversation.ts';
-import type { Kept } from './kept.ts';
+import { tellUnread } from './host.ts';
 import { lookOf, wear } from './look.ts';
 import type { Look } from './look.ts';
 import { problemOf } from './problems.ts';
 import { Session } from './session.ts';
-import type { Problem, Store } from './state.ts';
+import type { Problem } from './state.ts';
 import { Uploads } from './uploads.ts';
 
-/** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
-interface KeptSession {
-  token: string;
-  isKnown: boolean;
-}
-
-export interface Introduction {
-  name?: string;
-  email?: string;
-  content: string;
-}
-
-export interface ChatOptions {
-  address: PageAddress;
-  store: Store;
-  kept: Kept;
-  /** Of the link, or of the host; null for none. */
-  token: string | null;
-  tellHost: (message: FromFrame) => void;
-}
+const tokenRequired: FromFrame = {
+  type: 'error',
+  code: 'token_required',
+  message:
+    'Nobody may write here without a token: call boot with the { token } of whoever is signed in, or switch allowAnonymous on in the settings of the chat.',
+};
 
 /** The chat of a visitor: how it begins, and what they can do in it. */
 export class Chat {
@@ -53,12 +39,7 @@ export class Chat {
     options.store.set({ draft: options.kept.get<string>('draft') ?? '' });
     document.addEventListener('visibilitychange', () => this.#looked());
     options.store.subscribe(() => this.#attention.show(options.store.state.unread));
-    let told = 0;
-    options.store.subscribe(() => {
-      const { unread } = options.store.state;
-      if (unread !== told) options.tellHost({ type: 'unread', count: unread });
-      told = unread;
-    });
+    tellUnread(options.store, options.tellHost);
   }
 
   /** Begins: with the token, else with what the tab has, else as nobody where that is allowed. */
@@ -106,12 +87,14 @@ export class Chat {
     await this.start();
   }
 
-  /** A new conversation after the old one was closed; what was typed stays. @throws HubError when it may succeed later. */
+  /** A new conversation after the old one was closed; what was typed and chosen goes into it. @throws HubError when it may succeed later. */
   async beginAnew(): Promise<void> {
     try {
       const session = await this.#session?.call<VisitorSession>('conversations', { method: 'POST' });
-      if (session !== undefined)
-        await this.#use(session, this.#options.kept.get<KeptSession>('session')?.isKnown ?? false);
+      if (session === undefined) return;
+      const { uploads } = this.#options.store.state;
+      await this.#use(session, this.#isKnown());
+      this.#uploads?.carryOver(uploads);
     } catch (error) {
       if (error instanceof HubError && (error.isPassing || error.status === 409)) throw error;
       this.#refused(error);
@@ -146,6 +129,11 @@ export class Chat {
 
   removeFile(key: number): void {
     this.#uploads?.remove(key);
+  }
+
+  /** @returns false if there are already as many as a message takes. */
+  retryFile(key: number): boolean {
+    return this.#uploads?.retry(key) ?? true;
   }
 
   retry(clientId: string): void {
@@ -198,6 +186,11 @@ export class Chat {
     this.#attention.show(this.#options.store.state.unread);
   }
 
+  /** Whether somebody's token led here, now or before a reload. */
+  #isKnown(): boolean {
+    return this.#token !== null || this.#options.kept.get<KeptSession>('session')?.isKnown === true;
+  }
+
   #isSeen(): boolean {
     return this.#isShown && !document.hidden;
   }
@@ -245,6 +238,11 @@ export class Chat {
         tellHost({ type: 'message', message });
         if (!this.#isSeen()) this.#attention.sound();
       },
+      onReturned: (text, attachments) => {
+        store.set({ draft: text });
+        kept.set('draft', text === '' ? null : text);
+        this.#uploads?.takeBack(attachments);
+      },
       onRefused: (error) => this.#refused(error),
     });
     store.set({ phase: 'chat', typing: null, partial: '', unread: 0, isConnected: true });
@@ -269,15 +267,17 @@ export class Chat {
 
   #refused(error: unknown): void {
     if (!(error instanceof HubError)) throw error;
-    const problem = problemOf(error, this.#token !== null || this.#session !== null);
+    const isKnown = this.#isKnown();
+    const problem = problemOf(error, { hasAny: isKnown || this.#session !== null, isKnown });
     if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
-    this.#options.tellHost({ type: 'error', code: error.code, message: error.message });
+    if (problem !== 'needed') this.#options.tellHost({ type: 'error', code: error.code, message: error.message });
     this.#fail(problem);
   }
 
   #fail(problem: Problem): void {
-    const { store, kept } = this.#options;
+    const { store, kept, tellHost } = this.#options;
     this.#end();
+    if (problem === 'needed') tellHost(tokenRequired);
     if (problem === 'expired') kept.set('session', null);
     else if (problem !== 'unreachable') kept.wipe();
     store.set({ phase: 'problem', problem, conversation: null, chunks: [], outgoing: [], hasOlder: false });

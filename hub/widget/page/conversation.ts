@@ -3,26 +3,12 @@ import type { ChatMessage } from '../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../shared/contract/chat/visitor-page.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
-import type { Kept } from './kept.ts';
+import type { ConversationOptions } from './conversation-options.ts';
 import { Live } from './live.ts';
 import { Messages } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import type { Outgoing } from './outbox.ts';
-import type { Session } from './session.ts';
-import type { Store } from './state.ts';
 import { TypingNotice } from './typing-notice.ts';
-
-export interface ConversationOptions {
-  session: Session;
-  store: Store;
-  kept: Kept;
-  conversation: VisitorConversation;
-  /** Whether the visitor looks at the chat now. */
-  isSeen: () => boolean;
-  /** Somebody else wrote, after the chat was opened. */
-  onIncoming: (message: ChatMessage) => void;
-  onRefused: (error: HubError) => void;
-}
 
 type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
 
@@ -264,8 +250,9 @@ export class Conversation {
       chunks: this.#messages.chunks,
       ...(incoming.length === 0 ? {} : { typing: null, partial: '' }),
     });
+    const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    for (const message of incoming) if (message.seq > this.#conversation.visitorReadSeq) onIncoming(message);
+    for (const message of incoming) if (message.seq > visitorReadSeq) onIncoming(message);
   }
 
   #markRead(): void {
@@ -288,11 +275,12 @@ export class Conversation {
   /** What was written goes back to its writer, who may begin a new conversation with it. */
   #onClosed(error: HubError): void {
     if (this.#refused(error)) return;
-    const { store } = this.#options;
+    const { store, onReturned } = this.#options;
     const { waiting } = this.#outbox;
     for (const { clientId } of waiting) this.#outbox.arrived(clientId);
     const texts = [...waiting.map(({ content }) => content), store.state.draft].filter((text) => text !== '');
-    store.set({ draft: texts.join('\n\n') });
+    const files = waiting.flatMap(({ attachments }) => attachments);
+    onReturned(texts.join('\n\n'), files);
     this.#change({ ...this.#conversation, status: 'closed' });
     void this.#refreshQuietly();
   }

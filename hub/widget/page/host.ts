@@ -1,5 +1,16 @@
 import { frameMark } from '../frame-protocol.ts';
 import type { FrameBoot, FrameHere, FromFrame, ToFrame } from '../frame-protocol.ts';
+import type { Store } from './state.ts';
+
+/** Tells how many messages are unread, each time when that changed. */
+export function tellUnread(store: Store, tell: (message: FromFrame) => void): void {
+  let told = 0;
+  store.subscribe(() => {
+    const { unread } = store.state;
+    if (unread !== told) tell({ type: 'unread', count: unread });
+    told = unread;
+  });
+}
 
 /** The loader in the page around this frame. */
 export interface Host {

@@ -49,7 +49,8 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
     new Intl.NumberFormat(variant, {
       style: 'unit',
       unit: name,
-      unitDisplay: 'short',
+      // Bytes have no sign that people know.
+      unitDisplay: name === 'byte' ? 'long' : 'short',
       maximumFractionDigits: digits,
     }).format(value);
   const say: Language['say'] = (text, values) =>
@@ -65,9 +66,11 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
     unread: (count) => say(words.unread[plurals.select(count)] ?? words.unread.other, { count }),
     number: (value) => numbers.format(value),
     bytes: (bytes) =>
-      bytes < 1024 * 1024
-        ? unit(Math.max(1, Math.round(bytes / 1024)), 'kilobyte', 0)
-        : unit(bytes / 1024 / 1024, 'megabyte', 1),
+      bytes < 1024
+        ? unit(bytes, 'byte', 0)
+        : bytes < 1024 * 1024
+          ? unit(Math.round(bytes / 1024), 'kilobyte', 0)
+          : unit(bytes / 1024 / 1024, 'megabyte', 1),
     time: (at) => times.format(at),
     day(at, now) {
       const startOf = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();

@@ -1,11 +1,20 @@
 import type { HubError } from './api.ts';
 import type { Problem } from './state.ts';
 
-/** What the page says of a refusal. @param hasToken whether the visitor came with a token or a session. */
-export function problemOf({ status, code, isPassing }: HubError, hasToken: boolean): Problem {
+export interface Came {
+  /** Whether there is a token or a session. */
+  hasAny: boolean;
+  /** Whether somebody's token led here. */
+  isKnown: boolean;
+}
+
+/** What the page says of a refusal, to somebody who came so. */
+export function problemOf({ status, code, isPassing }: HubError, { hasAny, isKnown }: Came): Problem {
   if (isPassing) return 'unreachable';
-  if (code === 'chat_token_expired') return 'expired';
   if (code === 'visitor_blocked') return 'blocked';
-  if (status === 401 && !hasToken) return 'needed';
-  return hasToken && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
+  if (status === 401 && !hasAny) return 'needed';
+  // Who had no link has none that could be wrong or replaced.
+  if (status === 401 && !isKnown) return 'over';
+  if (code === 'chat_token_expired') return 'expired';
+  return hasAny && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
 }

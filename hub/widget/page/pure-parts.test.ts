@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import { inkOn, luminance } from './colour.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
 import { Kept } from './kept.ts';
-import { chooseLocale, loadLanguage } from './language.ts';
+import { chooseLocale, inEnglish, loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
+import { problemOf } from './problems.ts';
 
 test('a text cut into links is the same text, and only http and https become links', () => {
   const piece = fc.oneof(
@@ -112,4 +114,27 @@ test('what another visit left is gone, and a browser without storage keeps it in
   expect(without.get('draft')).toBe('typed');
   without.set('draft', null);
   expect(without.get('draft')).toBeNull();
+});
+
+test('a refusal is told in words that fit how its visitor came', () => {
+  const said = (status: number, code: string, isKnown: boolean, hasAny = true) =>
+    problemOf(new HubError(status, code, ''), { hasAny, isKnown });
+  expect(said(401, 'chat_token_invalid', true)).toBe('invalid');
+  expect(said(401, 'chat_token_expired', true)).toBe('expired');
+  expect(said(401, 'chat_token_invalid', false)).toBe('over');
+  expect(said(401, 'chat_token_expired', false)).toBe('over');
+  expect(said(401, 'unauthenticated', false, false)).toBe('needed');
+  for (const isKnown of [true, false]) expect(said(403, 'visitor_blocked', isKnown)).toBe('blocked');
+});
+
+test('a size is told in the unit in which it is read', () => {
+  const { bytes } = inEnglish(['en']);
+  expect([0, 5, 1_023, 1_024, 2_048, 5 * 1024 * 1024].map(bytes)).toEqual([
+    '0 bytes',
+    '5 bytes',
+    '1,023 bytes',
+    '1 kB',
+    '2 kB',
+    '5 MB',
+  ]);
 });

@@ -5,7 +5,7 @@ import type { Outgoing } from './outbox.ts';
 import type { Upload } from './uploads.ts';
 
 /** Why there is no chat, as the page says it. */
-export type Problem = 'invalid' | 'expired' | 'blocked' | 'needed' | 'unavailable' | 'unreachable';
+export type Problem = 'invalid' | 'expired' | 'over' | 'blocked' | 'needed' | 'unavailable' | 'unreachable';
 
 /** All that the page shows. */
 export interface ChatState {

@@ -16,13 +16,29 @@ export interface Upload {
   attachment: ChatAttachment | null;
   /** A code of the hub's, or `too_large`; null where all is well. */
   failure: string | null;
+  /** What it holds; null where a reload has lost that. */
+  file: File | null;
 }
+
+/** Whether it goes along with a message, or may yet. */
+export const isOnItsWay = ({ failure }: Upload): boolean => failure === null;
+
+/** Whether it may yet be sent, by this conversation or the next, if only it is still there. */
+export const isWanted = ({ failure }: Upload): boolean => failure === null || !hopeless.includes(failure);
+
+/** Whether the same file may succeed another time. */
+export const isRetryable = (upload: Upload): boolean =>
+  upload.failure !== null && upload.file !== null && isWanted(upload);
+
+const hopeless = ['too_large', 'payload_too_large', 'unsupported_media_type'];
 
 /** Sends files as they are chosen, a few at once; each can be cancelled. */
 export class Uploads {
   readonly #token: () => string;
   readonly #onChange: (uploads: readonly Upload[]) => void;
   readonly #requests = new Map<number, XMLHttpRequest>();
+  /** What the files of messages hold, by the ids that the hub gave them: one that is not sent may be needed again. */
+  readonly #taken = new Map<string, File>();
   #uploads: readonly Upload[] = [];
   #nextKey = 1;
 
@@ -33,9 +49,42 @@ export class Uploads {
 
   /** @returns false if there were more files than a message takes. */
   add(files: readonly File[]): boolean {
-    const room = mostFiles - this.#uploads.length;
-    for (const file of files.slice(0, Math.max(0, room))) this.#send(file);
-    return files.length <= room;
+    let hasRoom = true;
+    for (const file of files) {
+      const upload = this.#add(file.name || 'file', file.size, file);
+      if (file.size > mostFileBytes) this.#set(upload.key, { failure: 'too_large' });
+      else if (this.#count() <= mostFiles) this.#send(upload.key, upload.name, file);
+      else {
+        hasRoom = false;
+        this.remove(upload.key);
+      }
+    }
+    return hasRoom;
+  }
+
+  /** Sends one again that failed. @returns false if there are already as many as a message takes. */
+  retry(key: number): boolean {
+    const upload = this.#uploads.find((candidate) => candidate.key === key);
+    if (upload === undefined || !isRetryable(upload) || upload.file === null) return true;
+    if (this.#count() >= mostFiles) return false;
+    this.#set(key, { failure: null, progress: 0 });
+    this.#send(key, upload.name, upload.file);
+    return true;
+  }
+
+  /** Takes back files of a message that was not sent. */
+  takeBack(attachments: readonly ChatAttachment[]): void {
+    for (const { id, name, bytes } of attachments) {
+      const file = this.#taken.get(id) ?? null;
+      const { key } = this.#add(name, bytes, file);
+      this.#set(key, file === null ? { failure: 'lost' } : { progress: 1 });
+    }
+  }
+
+  /** Sends what another conversation did not take; what can't be sent again is named as failed. */
+  carryOver(uploads: readonly Upload[]): void {
+    for (const { name, bytes, file } of uploads.filter(isWanted))
+      if (file === null || !this.add([file])) this.#set(this.#add(name, bytes, file).key, { failure: 'left_over' });
   }
 
   remove(key: number): void {
@@ -46,7 +95,10 @@ export class Uploads {
 
   /** Those that arrived, for a message that takes them along. */
   take(): ChatAttachment[] {
-    const taken = this.#uploads.flatMap(({ attachment }) => (attachment === null ? [] : [attachment]));
+    const taken = this.#uploads.flatMap(({ attachment, file }) => {
+      if (attachment !== null && file !== null) this.#taken.set(attachment.id, file);
+      return attachment === null ? [] : [attachment];
+    });
     this.#change(this.#uploads.filter(({ attachment }) => attachment === null));
     return taken;
   }
@@ -54,20 +106,22 @@ export class Uploads {
   end(): void {
     for (const request of this.#requests.values()) request.abort();
     this.#requests.clear();
+    this.#taken.clear();
     this.#change([]);
   }
 
-  #send(file: File): void {
-    const key = this.#nextKey++;
-    const name = Array.from(file.name || 'file')
-      .slice(-mostNameLength)
-      .join('');
-    const upload: Upload = { key, name, bytes: file.size, progress: 0, attachment: null, failure: null };
+  #count(): number {
+    return this.#uploads.filter(isOnItsWay).length;
+  }
+
+  #add(called: string, bytes: number, file: File | null): Upload {
+    const name = Array.from(called).slice(-mostNameLength).join('');
+    const upload: Upload = { key: this.#nextKey++, name, bytes, progress: 0, attachment: null, failure: null, file };
     this.#change([...this.#uploads, upload]);
-    if (file.size > mostFileBytes) {
-      this.#set(key, { failure: 'too_large' });
-      return;
-    }
+    return upload;
+  }
+
+  #send(key: number, name: string, file: File): void {
     // Unlike `fetch`, it tells how much has gone out.
     const request = new XMLHttpRequest();
     this.#requests.set(key, request);

@@ -26,6 +26,8 @@ export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOpt
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' blob: data:",
+    // Files of a conversation, as the page makes them out of what it was answered.
+    'media-src blob:',
     // Older browsers do not count sockets to it.
     `connect-src 'self' ${sockets}`,
     `frame-ancestors ${origins.length === 0 ? "'none'" : origins.join(' ')}`,

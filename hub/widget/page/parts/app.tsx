@@ -43,6 +43,8 @@ export function App({ chat, store }: { chat: Chat; store: Store }) {
 function Talk({ chat, state }: PartProps) {
   const { settings, conversation, isConnected, language } = state;
   const isClosed = conversation?.status === 'closed';
+  // Looked at while what had the focus is still there.
+  const wasWriting = isClosed && document.activeElement?.matches('.composer *') === true;
   return (
     <>
       <div class="notices" role="status">
@@ -54,7 +56,7 @@ function Talk({ chat, state }: PartProps) {
         )}
       </div>
       <MessageList chat={chat} state={state} />
-      {isClosed ? <Closed chat={chat} state={state} /> : <Composer chat={chat} state={state} />}
+      {isClosed ? <Closed chat={chat} state={state} takesFocus={wasWriting} /> : <Composer chat={chat} state={state} />}
     </>
   );
 }

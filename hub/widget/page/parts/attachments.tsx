@@ -12,9 +12,11 @@ interface FileProps {
 
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** A file of a message: a picture is shown, anything else is offered for saving. */
+/** A file of a message: a picture is shown, sound can be heard, anything else is offered for saving. */
 export function Attachment(props: FileProps) {
-  return pictures.includes(props.file.contentType) ? <Picture {...props} /> : <Saved {...props} />;
+  const { contentType } = props.file;
+  if (pictures.includes(contentType)) return <Picture {...props} />;
+  return contentType.startsWith('audio/') ? <Sound {...props} /> : <Saved {...props} />;
 }
 
 function Saved({ chat, file, language }: FileProps) {
@@ -27,23 +29,22 @@ function Saved({ chat, file, language }: FileProps) {
     <button
       type="button"
       class="file"
-      aria-label={language.say(language.words.download, { name: file.name })}
+      title={language.say(language.words.download, { name: file.name })}
       onClick={save}
     >
       <FileIcon />
       <span class="name" dir="auto">
         {file.name}
-      </span>
+      </span>{' '}
       <small role="status">{hasFailed ? language.words.failed : language.bytes(file.bytes)}</small>
     </button>
   );
 }
 
-function Picture(props: FileProps) {
-  const { chat, file, language } = props;
+/** The address of a file in this page, once it is there. */
+function useBlob({ chat, file }: FileProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [hasFailed, setFailed] = useState(false);
-  const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     let isHere = true;
     chat.blobs?.url(file.id).then(
@@ -54,11 +55,37 @@ function Picture(props: FileProps) {
       isHere = false;
     };
   }, [chat, file.id]);
+  return { url, hasFailed, fail: () => setFailed(true) };
+}
+
+function Sound(props: FileProps) {
+  const { url, hasFailed, fail } = useBlob(props);
+  return (
+    <>
+      {!hasFailed && (
+        <audio
+          class="sound"
+          controls
+          preload="metadata"
+          aria-label={props.file.name}
+          src={url ?? undefined}
+          onError={fail}
+        />
+      )}
+      <Saved {...props} />
+    </>
+  );
+}
+
+function Picture(props: FileProps) {
+  const { file, language } = props;
+  const { url, hasFailed, fail } = useBlob(props);
+  const dialog = useRef<HTMLDialogElement>(null);
   if (hasFailed) return <Saved {...props} />;
   return (
     <>
       <button type="button" class="picture" aria-label={file.name} onClick={() => dialog.current?.showModal()}>
-        {url !== null && <img src={url} alt="" onError={() => setFailed(true)} />}
+        {url !== null && <img src={url} alt="" onError={fail} />}
       </button>
       {/* A click beside the picture closes it, as Escape does. */}
       <dialog ref={dialog} aria-label={file.name} onClick={() => dialog.current?.close()}>

@@ -1,13 +1,24 @@
-import { useState } from 'preact/hooks';
-import { StarIcon } from './icons.tsx';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isWanted } from '../uploads.ts';
+import { FileIcon, StarIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
 /** Below a conversation that was closed: how it was, and the way to a new one. */
-export function Closed({ chat, state }: PartProps) {
-  const { language, settings, conversation, draft } = state;
+export function Closed({ chat, state, takesFocus }: PartProps & { takesFocus: boolean }) {
+  const { language, settings, conversation, draft, uploads, chunks, hasOlder } = state;
   const { words } = language;
   const [failure, setFailure] = useState('');
   const [isBusy, setBusy] = useState(false);
+  // How nothing was is no question.
+  const wasWritten =
+    hasOlder || chunks.some(({ messages }) => messages.some(({ senderType }) => senderType !== 'system'));
+  const main = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    if (takesFocus) main.current?.focus();
+    // Only of how it came here.
+  }, []);
+  const files = uploads.filter((upload) => isWanted(upload) && upload.file !== null);
+  const lost = uploads.filter(({ file }) => file === null);
   const begin = async () => {
     setBusy(true);
     setFailure('');
@@ -17,16 +28,31 @@ export function Closed({ chat, state }: PartProps) {
   return (
     <section class="closed" aria-label={words.closed}>
       <p class="closing">{words.closed}</p>
-      {settings?.ratings === true && conversation !== null && <Rating chat={chat} state={state} />}
-      {draft !== '' && (
-        <p class="kept" dir="auto">
-          {draft}
-        </p>
+      {settings?.ratings === true && wasWritten && conversation !== null && <Rating chat={chat} state={state} />}
+      {(draft !== '' || files.length + lost.length > 0) && (
+        <div class="kept" role="group" tabIndex={0} aria-label={words.keptForNew}>
+          {(draft !== '' || files.length > 0) && <p class="closing">{words.keptForNew}</p>}
+          {draft !== '' && <p dir="auto">{draft}</p>}
+          {files.map(({ key, name }) => (
+            <p key={key} class="kept-file">
+              <FileIcon />
+              <bdi>{name}</bdi>
+            </p>
+          ))}
+          {lost.map(({ key, name }) => (
+            <p key={key} class="kept-file failure">
+              <FileIcon />
+              <span>
+                <bdi>{name}</bdi>: {words.fileFailed}
+              </span>
+            </p>
+          ))}
+        </div>
       )}
       <p class="failure" role="alert">
         {failure}
       </p>
-      <button type="button" class="main" data-first disabled={isBusy} onClick={() => void begin()}>
+      <button type="button" class="main" data-first ref={main} disabled={isBusy} onClick={() => void begin()}>
         {words.newConversation}
       </button>
     </section>

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import type { Language } from '../language.ts';
-import { mostFileBytes, mostFiles } from '../uploads.ts';
+import { isOnItsWay, isRetryable, mostFileBytes, mostFiles } from '../uploads.ts';
 import type { Upload } from '../uploads.ts';
 import { ClipIcon, CloseIcon, FileIcon, SendIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
@@ -19,10 +19,10 @@ export function Composer({ chat, state }: PartProps) {
   const [failure, setFailure] = useState('');
   const [isOver, setOver] = useState(false);
   const tooMany = Array.from(draft).length - mostCharacters;
+  // What failed goes nowhere, and holds nothing up.
+  const going = uploads.filter(isOnItsWay);
   const isReady =
-    tooMany <= 0 &&
-    uploads.every(({ attachment }) => attachment !== null) &&
-    (draft.trim() !== '' || uploads.length > 0);
+    tooMany <= 0 && going.every(({ attachment }) => attachment !== null) && (draft.trim() !== '' || going.length > 0);
 
   useLayoutEffect(() => {
     const area = field.current;
@@ -41,8 +41,9 @@ export function Composer({ chat, state }: PartProps) {
     chat.send();
     field.current?.focus();
   };
+  const took = (hadRoom: boolean) => setFailure(hadRoom ? '' : say(words.tooManyFiles, { count: mostFiles }));
   const add = (files: readonly File[]) => {
-    if (files.length > 0) setFailure(chat.addFiles(files) ? '' : say(words.tooManyFiles, { count: mostFiles }));
+    if (files.length > 0) took(chat.addFiles(files));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
@@ -83,6 +84,7 @@ export function Composer({ chat, state }: PartProps) {
               upload={upload}
               language={language}
               onRemove={() => chat.removeFile(upload.key)}
+              onRetry={() => took(chat.retryFile(upload.key))}
             />
           ))}
         </ul>
@@ -131,9 +133,10 @@ interface UploadProps {
   upload: Upload;
   language: Language;
   onRemove: () => void;
+  onRetry: () => void;
 }
 
-function UploadRow({ upload, language, onRemove }: UploadProps) {
+function UploadRow({ upload, language, onRemove, onRetry }: UploadProps) {
   const { words, say } = language;
   const { name, bytes, progress, attachment, failure } = upload;
   const isSending = attachment === null && failure === null;
@@ -149,6 +152,11 @@ function UploadRow({ upload, language, onRemove }: UploadProps) {
           <small role="status">{failure === null ? language.bytes(bytes) : reason(failure, language)}</small>
         )}
       </div>
+      {isRetryable(upload) && (
+        <button type="button" class="link" aria-label={`${words.retry}: ${name}`} onClick={onRetry}>
+          {words.retry}
+        </button>
+      )}
       <button
         type="button"
         class="plain small"

@@ -11,29 +11,27 @@ const initialsOf = (name: string) =>
 
 /** Whom the visitor talks to, and whether somebody is there. */
 export function Header({ chat, state }: PartProps) {
-  const { title, conversation, language, isEmbedded, phase } = state;
+  const { title, conversation, language, isEmbedded, phase, isConnected, settings } = state;
   const { words } = language;
   const agent = conversation?.agentName ?? null;
+  // What was heard before the connection was lost may be over, and out of hours nobody is waited for.
+  const isPresenceKnown = isConnected && settings?.open !== false;
   const isThere = conversation?.agentOnline === true;
   return (
     <header>
       <div class="avatar" aria-hidden="true">
         {agent === null ? <ChatIcon /> : initialsOf(agent)}
-        {phase === 'chat' && <i class={isThere ? 'dot there' : 'dot'} />}
+        {phase === 'chat' && isPresenceKnown && <i class={isThere ? 'dot there' : 'dot'} />}
       </div>
       <div class="who">
         <h1>
           <bdi>{title}</bdi>
         </h1>
-        {conversation !== null && (
+        {conversation !== null && (agent !== null || isPresenceKnown) && (
           <p>
-            {agent !== null && (
-              <>
-                <bdi>{agent}</bdi>
-                <span aria-hidden="true"> · </span>
-              </>
-            )}
-            {isThere ? words.online : words.away}
+            {agent !== null && <bdi>{agent}</bdi>}
+            {agent !== null && isPresenceKnown && <span aria-hidden="true"> · </span>}
+            {isPresenceKnown && (isThere ? words.online : words.away)}
           </p>
         )}
       </div>

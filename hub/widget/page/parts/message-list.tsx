@@ -82,7 +82,6 @@ export function MessageList({ chat, state }: PartProps) {
               before={chunks[at - 1]?.messages.at(-1)}
               chat={chat}
               language={language}
-              agentName={agentName}
               scroller={scroller}
               isAlwaysDrawn={chunks.length <= fewChunks || at === chunks.length - 1}
               fatedSeq={lastOwn !== null && chunk.messages.includes(lastOwn) ? lastOwn.seq : 0}
@@ -177,14 +176,13 @@ interface ChunkProps {
   before: ChatMessage | undefined;
   chat: Chat;
   language: Language;
-  agentName: string;
   scroller: { current: HTMLDivElement | null };
   isAlwaysDrawn: boolean;
   fatedSeq: number;
   fate: string;
 }
 
-function ChunkView({ chunk, before, chat, language, agentName, scroller, isAlwaysDrawn, fatedSeq, fate }: ChunkProps) {
+function ChunkView({ chunk, before, chat, language, scroller, isAlwaysDrawn, fatedSeq, fate }: ChunkProps) {
   const box = useRef<HTMLDivElement>(null);
   const height = useRef(0);
   const [isNear, setNear] = useState(true);
@@ -217,7 +215,7 @@ function ChunkView({ chunk, before, chat, language, agentName, scroller, isAlway
               chat={chat}
               language={language}
               senderType={message.senderType}
-              name={nameOf(message, language, agentName)}
+              name={nameOf(message, language)}
               content={message.content}
               attachments={message.attachments}
               at={message.createdAt}
@@ -227,7 +225,7 @@ function ChunkView({ chunk, before, chat, language, agentName, scroller, isAlway
           </div>
         );
       }),
-    [chunk, before, chat, language, agentName, fatedSeq, fate],
+    [chunk, before, chat, language, fatedSeq, fate],
   );
   return (
     <div ref={box} class="chunk" style={isDrawn ? undefined : { height: `${height.current}px` }}>
@@ -236,8 +234,8 @@ function ChunkView({ chunk, before, chat, language, agentName, scroller, isAlway
   );
 }
 
-function nameOf({ senderType }: ChatMessage, { words }: Language, agentName: string): string {
+function nameOf({ senderType, senderName }: ChatMessage, { words }: Language): string {
   if (senderType === 'visitor') return words.you;
   if (senderType === 'ai') return words.assistant;
-  return senderType === 'agent' ? agentName : words.team;
+  return senderName ?? words.team;
 }

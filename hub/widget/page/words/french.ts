@@ -33,6 +33,7 @@ export const french: Words = {
   tooManyFiles: 'Un message accepte au plus {count} fichiers.',
   tooLong: '{count} caractères en trop',
   closed: 'Cette conversation a été fermée.',
+  keptForNew: 'Non envoyé. Cela ira dans la nouvelle conversation :',
   newConversation: 'Démarrer une nouvelle conversation',
   rate: 'Comment était-ce ?',
   stars: '{count} sur 5',
@@ -51,6 +52,8 @@ export const french: Words = {
   expiredTitle: 'Cette discussion a expiré',
   expiredText:
     'Vos messages sont en sécurité. Rouvrez la discussion là où vous l’avez trouvée, ou demandez un nouveau lien.',
+  overTitle: 'Cette discussion est terminée',
+  overText: 'Elle ne peut pas être poursuivie ici.',
   blockedTitle: 'Cette discussion vous est fermée',
   blockedText: 'Vous ne pouvez plus écrire ici.',
   neededTitle: 'Il faut un lien pour discuter',

@@ -33,6 +33,7 @@ export const german: Words = {
   tooManyFiles: 'Eine Nachricht nimmt höchstens {count} Dateien.',
   tooLong: '{count} Zeichen zu viel',
   closed: 'Diese Unterhaltung wurde geschlossen.',
+  keptForNew: 'Nicht gesendet. Das kommt in die neue Unterhaltung:',
   newConversation: 'Neue Unterhaltung beginnen',
   rate: 'Wie war es?',
   stars: '{count} von 5',
@@ -51,6 +52,8 @@ export const german: Words = {
   expiredTitle: 'Dieser Chat ist abgelaufen',
   expiredText:
     'Ihre Nachrichten sind sicher. Öffnen Sie den Chat erneut dort, wo Sie ihn gefunden haben, oder bitten Sie um einen neuen Link.',
+  overTitle: 'Dieser Chat ist beendet',
+  overText: 'Er kann hier nicht fortgesetzt werden.',
   blockedTitle: 'Dieser Chat ist für Sie geschlossen',
   blockedText: 'Sie können hier nicht mehr schreiben.',
   neededTitle: 'Für den Chat brauchen Sie einen Link',
