@@ -1,4 +1,5 @@
 export { FileBlobs } from './file-blobs.ts';
 export { IncomingFiles } from './incoming.ts';
+export { FileJudge } from './judge.ts';
 export { chatFileRoutes } from './routes.ts';
 export { ChatFiles } from './service.ts';

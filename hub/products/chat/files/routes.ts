@@ -23,7 +23,7 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
   const receive = async (sender: FileSender, name: string, raw: RawExchange, signal: AbortSignal) => {
     await files.admit(sender);
     using file = await incoming.read(raw, signal);
-    return files.keep(sender, name, file.bytes);
+    return files.keep(sender, name, file.bytes, signal);
   };
   return implement(resource, {
     uploadInboxFile: ({ principal, params, query, raw, signal }) =>
