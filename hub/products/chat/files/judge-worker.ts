@@ -24,4 +24,4 @@ parentPort?.on('message', (file: Uint8Array<ArrayBuffer>) => {
   parentPort?.postMessage(judgement, bytes === null ? [] : [bytes.buffer]);
 });
 // Says that it is there.
-parentPort?.postMessage(null);
+parentPort?.postMessage(null, []);
