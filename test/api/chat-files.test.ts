@@ -9,10 +9,17 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import {
   colourProfile,
+  crumbledGif,
+  crumbledJpeg,
+  crumbledMp4,
+  crumbledPng,
+  crumbledWebp,
+  overlappingProfile,
   plainGif,
   plainJpeg,
   plainPng,
   plainWebp,
+  profiledPng,
   secret,
   tail,
   tellingGif,
@@ -452,5 +459,37 @@ describe('the bytes of files', () => {
     expect((await upload(visitor, Buffer.from('bytes'))).status).toBe(503);
     await hub.database.query('DROP TRIGGER sweep_early ON chat_unused_blobs');
     expect(await hub.database.query('SELECT id FROM chat_files WHERE tenant_id = $1', [own.tenantId])).toEqual([]);
+  });
+});
+
+describe('what was made to hold the hub up', () => {
+  const countOf = (bytes: Buffer, what: string) => bytes.toString('latin1').split(what).length - 1;
+
+  test('is not unpacked more than once: of the colour profiles of a PNG the first stays, and none behind its data', async () => {
+    expect(countOf((await roundTrip(profiledPng(20))).read.bytes, 'iCCP')).toBe(1);
+    expect(countOf((await roundTrip(profiledPng(0))).read.bytes, 'iCCP')).toBe(0);
+  });
+
+  test('is left out where it is a colour profile of more tags or bytes than there are, and stays without its words where it is not', async () => {
+    const { read } = await roundTrip(tellingWebp(overlappingProfile(100, 1024 * 1024)));
+    expect(countOf(read.bytes, 'ICCP')).toBe(1);
+    expect(countOf(read.bytes, secret)).toBe(0);
+    for (const profile of [overlappingProfile(101, 10_000), overlappingProfile(100, 1024 * 1024 + 1)])
+      expect(countOf((await roundTrip(tellingWebp(profile))).read.bytes, 'ICCP')).toBe(0);
+  });
+
+  test.each([
+    ['PNG', crumbledPng, 9_900],
+    ['JPEG', crumbledJpeg, 9_900],
+    ['GIF', crumbledGif, 9_999],
+    ['WebP', crumbledWebp, 9_999],
+    ['MP4', crumbledMp4, 10_000],
+  ] as const)('is refused as a %s of more than 10,000 parts; one of fewer is kept', async (kind, crumbled, most) => {
+    expect((await upload(await scene.visitor(), crumbled(most))).status).toBe(200);
+    const answer = await upload(await scene.visitor(), crumbled(10_001));
+    expect(answer).toMatchObject({
+      status: 415,
+      body: { message: expect.stringContaining(`This ${kind} has more than 10000 parts.`) as string },
+    });
   });
 });

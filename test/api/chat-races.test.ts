@@ -118,10 +118,10 @@ test('a visitor has so many sessions and no more, however often one is renewed, 
 });
 
 test('a live link does not open what a test began', async () => {
-  const test = await scene.mint('both', 'test');
+  const tried = await scene.mint('both', 'test');
   const live = await scene.mint('both', 'live');
-  expect(live.conversationId).not.toBe(test.conversationId);
-  expect((await scene.mint('both', 'test')).conversationId).toBe(test.conversationId);
+  expect(live.conversationId).not.toBe(tried.conversationId);
+  expect((await scene.mint('both', 'test')).conversationId).toBe(tried.conversationId);
 });
 
 test('a rest that is over before it begins is refused', async () => {

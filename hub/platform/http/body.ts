@@ -16,18 +16,55 @@ function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
+/** The beginning of a body in one piece of memory, which grows with it: each piece on its own may take some hundred times what it holds. */
+export class GatheredBody {
+  readonly #limitBytes: number;
+  #memory = Buffer.alloc(0);
+  #length = 0;
+
+  /** @param limitBytes what may be added in all. */
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What it takes in memory once so many bytes more are added. */
+  heldWith(moreBytes: number): number {
+    const length = this.#length + moreBytes;
+    return length <= this.#memory.length
+      ? this.#memory.length
+      : Math.min(this.#limitBytes, Math.max(length, 2 * this.#memory.length));
+  }
+
+  add(piece: Buffer): void {
+    const held = this.heldWith(piece.length);
+    if (held > this.#memory.length) {
+      const larger = Buffer.allocUnsafe(held);
+      this.#memory.copy(larger, 0, 0, this.#length);
+      this.#memory = larger;
+    }
+    this.#length += piece.copy(this.#memory, this.#length);
+  }
+
+  /** All that was added. */
+  bytes(): Buffer {
+    return this.#memory.subarray(0, this.#length);
+  }
+}
+
 /** Reads a body up to a limit. @throws AppError `payload_too_large`, the rest not read. */
 async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of piecesOf(request)) {
-    length += chunk.length;
-    if (length > limitBytes) throw tooLarge();
-    chunks.push(chunk);
+  const gathered = new GatheredBody(limitBytes);
+  for await (const piece of piecesOf(request)) {
+    if (gathered.length + piece.length > limitBytes) throw tooLarge();
+    gathered.add(piece);
   }
-  return Buffer.concat(chunks);
+  return gathered.bytes();
 }
 
 /**

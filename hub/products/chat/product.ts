@@ -9,7 +9,7 @@ import { createChatChanges } from './changes/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
-import { ChatFiles, chatFileRoutes, FileBlobs, foldFileRoom, IncomingFiles } from './files/index.ts';
+import { ChatFiles, chatFileRoutes, FileBlobs, FileJudge, foldFileRoom, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
 import { chatPages } from './page/index.ts';
@@ -57,7 +57,7 @@ export function createChat(
   const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
   const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
   const fileBlobs = new FileBlobs({ db, blobs });
-  const files = new ChatFiles({ db, blobs, fileBlobs, maxWorkspaceBytes });
+  const files = new ChatFiles({ db, blobs, fileBlobs, judge: stack.use(new FileJudge()), maxWorkspaceBytes });
   const presences = stack.use(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );

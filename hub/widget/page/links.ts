@@ -2,14 +2,19 @@ export type TextPart = { text: string; href?: undefined } | { text: string; href
 
 const address = /\bhttps?:\/\/[^\s<>"'`]+/gi;
 /** Ends a sentence rather than an address. */
-const trailing = /[.,;:!?'"»”’]+$/;
+const trailing = new Set('.,;:!?\'"»”’');
 
 function addressOf(found: string): string {
-  let text = found.replace(trailing, '');
-  // A closing bracket belongs to the address only where it was opened in it.
-  while (text.endsWith(')') && text.split(')').length > text.split('(').length)
-    text = text.slice(0, -1).replace(trailing, '');
-  return text;
+  let surplus = found.split(')').length - found.split('(').length;
+  let end = found.length;
+  for (; end > 0; end -= 1) {
+    const last = found[end - 1] as string;
+    if (trailing.has(last)) continue;
+    // A closing bracket belongs to the address only where it was opened in it.
+    if (last !== ')' || surplus <= 0) break;
+    surplus -= 1;
+  }
+  return found.slice(0, end);
 }
 
 /** A text cut into plain parts and addresses of the web, which alone become links. All parts together are the text. */

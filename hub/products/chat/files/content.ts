@@ -1,6 +1,7 @@
 import { unsupported } from './damaged.ts';
 import { cleanGif } from './gif.ts';
 import { cleanJpeg } from './jpeg.ts';
+import { partCounter } from './parts.ts';
 import { cleanPng, pngSignature } from './png.ts';
 import { cleanWebp } from './webp.ts';
 
@@ -32,8 +33,15 @@ const soundBrands = new Set(['M4A ', 'M4B ']);
 function isMp4Sound(file: Buffer): boolean {
   if (textAt(file, 4, 8) !== 'ftyp') return false;
   if (soundBrands.has(textAt(file, 8, 12))) return true;
-  const tracks = [...file.toString('latin1').matchAll(/hdlr[^]{8}(soun|vide)/g)].map(([, kind]) => kind);
-  return tracks.includes('soun') && !tracks.includes('vide');
+  const countPart = partCounter('MP4');
+  let hasSound = false;
+  for (let at = file.indexOf('hdlr', 0, 'latin1'); at !== -1; at = file.indexOf('hdlr', at + 4, 'latin1')) {
+    countPart();
+    const track = textAt(file, at + 12, at + 16);
+    if (track === 'vide') return false;
+    hasSound ||= track === 'soun';
+  }
+  return hasSound;
 }
 
 /** The first frame of an MP3 that has no tags before it: MPEG 1, 2 or 2.5, layer III, with a bit rate and a sample rate that there are. */

@@ -1,4 +1,5 @@
 import { damaged } from './damaged.ts';
+import { partCounter } from './parts.ts';
 
 const broken = () => damaged('GIF');
 /** Those that say how often an animation is shown. */
@@ -22,7 +23,9 @@ export function cleanGif(file: Buffer): Buffer {
   let at = 13 + colourBytes(file[10] as number);
   const kept: Buffer[] = [file.subarray(0, at)];
   let hasPicture = false;
+  const countPart = partCounter('GIF');
   for (;;) {
+    countPart();
     const start = at;
     const kind = file[at];
     if (kind === 0x3b) break;

@@ -1,17 +1,28 @@
-import { maxFileBytes } from '../../../../shared/contract/chat/shapes.ts';
+import { maxFileBytes, maxFilesPerMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { readPieces } from '../../../platform/http/body.ts';
+import { GatheredBody, readPieces } from '../../../platform/http/body.ts';
 import type { RawExchange } from '../../../platform/http/implement.ts';
+import { UploadShares } from './upload-shares.ts';
+import type { ShareLimits, UploadOwner } from './upload-shares.ts';
 
-/** How long a file may take to arrive, in milliseconds: whoever sends a byte now and then would hold its room for ever. */
-const defaultDeadlineMs = 5 * 60_000;
-/** Bytes of files that are in the memory of this process at once, at most. */
-const defaultMaxHeldBytes = 256 * 1024 * 1024;
-
-export interface IncomingLimits {
-  deadlineMs?: number;
-  maxHeldBytes?: number;
+export interface IncomingLimits extends ShareLimits {
+  /** How long a file may take to arrive, in milliseconds: whoever sends a byte now and then would hold its room for ever. */
+  deadlineMs: number;
+  /** In each stretch of so many milliseconds, a file must come at the least rate. */
+  rateStretchMs: number;
+  leastBytesPerSecond: number;
 }
+
+const defaults: IncomingLimits = {
+  deadlineMs: 5 * 60_000,
+  rateStretchMs: 10_000,
+  leastBytesPerSecond: 16 * 1024,
+  maxHeldBytes: 256 * 1024 * 1024,
+  maxWorkspaceHeldBytes: 64 * 1024 * 1024,
+  // A page sends the files of a message side by side.
+  maxPerSender: maxFilesPerMessage,
+  maxPerAddress: 8,
+};
 
 /** A file that was read; its room is given back when it is disposed. */
 export interface IncomingFile extends Disposable {
@@ -19,50 +30,65 @@ export interface IncomingFile extends Disposable {
 }
 
 const tooLarge = () => new AppError('payload_too_large', `A file may have at most ${maxFileBytes / 1024 / 1024} MiB.`);
+const tooSlow = () => new AppError('request_timeout', 'The file took too long to arrive; send it again.');
 
-/** Reads files as they are sent, in bounds: of each, of all together, and of time. */
+/** Reads files as they are sent, in bounds: of each, of each sender, address and workspace, of all together, and of time. */
 export class IncomingFiles {
-  readonly #limits: Required<IncomingLimits>;
-  #held = 0;
+  readonly #limits: IncomingLimits;
+  readonly #shares: UploadShares;
 
-  constructor({ deadlineMs = defaultDeadlineMs, maxHeldBytes = defaultMaxHeldBytes }: IncomingLimits = {}) {
-    this.#limits = { deadlineMs, maxHeldBytes };
+  constructor(limits: Partial<IncomingLimits> = {}) {
+    this.#limits = { ...defaults, ...limits };
+    this.#shares = new UploadShares(this.#limits);
   }
 
   /** @throws AppError `payload_too_large`, `unsupported_media_type`, `validation_failed` for an empty one, `rate_limited`, `request_timeout`, `unavailable`. */
-  async read({ request }: Pick<RawExchange, 'request'>, signal: AbortSignal): Promise<IncomingFile> {
+  async read(
+    { request }: Pick<RawExchange, 'request'>,
+    owner: UploadOwner,
+    signal: AbortSignal,
+  ): Promise<IncomingFile> {
     const { 'content-length': announced, 'content-encoding': encoding = 'identity' } = request.headers;
     if (encoding !== 'identity')
       throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
-    if (Number(announced ?? 0) > maxFileBytes) throw tooLarge();
-    const pieces: Buffer[] = [];
-    let length = 0;
-    const endsAt = performance.now() + this.#limits.deadlineMs;
-    const giveBack = () => {
-      this.#held -= length;
-      length = 0;
-    };
+    const limitBytes = Number(announced ?? maxFileBytes);
+    if (limitBytes > maxFileBytes) throw tooLarge();
+    const share = this.#shares.begin(owner);
     try {
+      const gathered = new GatheredBody(limitBytes);
+      const minder = this.#minder();
       for await (const piece of readPieces(request, signal)) {
-        length += piece.length;
-        this.#held += piece.length;
-        if (length > maxFileBytes) throw tooLarge();
-        if (this.#held > this.#limits.maxHeldBytes)
-          throw new AppError('rate_limited', 'Too many files are being sent at once; try again shortly.', {
-            retryAfterSeconds: 5,
-          });
-        if (performance.now() > endsAt)
-          throw new AppError('request_timeout', 'The file took too long to arrive; send it again.');
-        pieces.push(piece);
+        if (gathered.length + piece.length > limitBytes) throw tooLarge();
+        share.hold(gathered.heldWith(piece.length));
+        gathered.add(piece);
+        minder(piece.length);
       }
-      if (length === 0)
+      if (gathered.length === 0)
         throw new AppError('validation_failed', 'The body is empty; it must be the file.', {
           details: [{ path: 'body', message: 'must be the file' }],
         });
+      return { bytes: gathered.bytes(), [Symbol.dispose]: () => share[Symbol.dispose]() };
     } catch (error) {
-      giveBack();
+      share[Symbol.dispose]();
       throw error;
     }
-    return { bytes: Buffer.concat(pieces), [Symbol.dispose]: giveBack };
+  }
+
+  /** Minds the time of one file, as its bytes come. Without any, the server minds it. */
+  #minder(): (bytes: number) => void {
+    const { deadlineMs, rateStretchMs, leastBytesPerSecond } = this.#limits;
+    const endsAt = performance.now() + deadlineMs;
+    let stretchAt = performance.now();
+    let inStretch = 0;
+    return (bytes) => {
+      const now = performance.now();
+      inStretch += bytes;
+      if (now > endsAt) throw tooSlow();
+      const passedMs = now - stretchAt;
+      if (passedMs < rateStretchMs) return;
+      if (inStretch < (leastBytesPerSecond * passedMs) / 1000) throw tooSlow();
+      stretchAt = now;
+      inStretch = 0;
+    };
   }
 }

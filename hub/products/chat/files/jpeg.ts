@@ -1,6 +1,7 @@
 import { withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
+import { partCounter } from './parts.ts';
 
 const broken = () => damaged('JPEG');
 const profileLabel = Buffer.from('ICC_PROFILE\0', 'latin1');
@@ -52,8 +53,10 @@ export function cleanJpeg(file: Buffer): Buffer {
   let orientation = 1;
   let hasFrame = false;
   let hasScan = false;
+  const countPart = partCounter('JPEG');
   let at = 2;
   for (;;) {
+    countPart();
     if (file[at] !== 0xff) throw broken();
     while (file[at + 1] === 0xff) at += 1;
     const marker = file[at + 1];

@@ -1,7 +1,8 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
-import { withoutWords } from './colour-profile.ts';
+import { maxProfileBytes, withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
+import { partCounter } from './parts.ts';
 
 const broken = () => damaged('PNG');
 export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -9,8 +10,6 @@ export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1
 const keptChunks = new Set(
   'IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB sBIT bKGD hIST pHYs cICP mDCV cLLI acTL fcTL fdAT'.split(' '),
 );
-/** A colour profile that unpacks to more is left out, in bytes. */
-const maxProfileBytes = 4 * 1024 * 1024;
 
 function chunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -40,7 +39,10 @@ export function cleanPng(file: Buffer): Buffer {
   let at = pngSignature.length;
   let orientation = 1;
   let hasData = false;
+  let hasProfile = false;
+  const countPart = partCounter('PNG');
   for (let index = 0; ; index += 1) {
+    countPart();
     if (at + 12 > file.length) throw broken();
     const end = at + 12 + file.readUInt32BE(at);
     if (end > file.length) throw broken();
@@ -54,8 +56,11 @@ export function cleanPng(file: Buffer): Buffer {
       hasData = true;
     }
     if (keptChunks.has(type)) kept.push(file.subarray(at, end));
-    else if (type === 'iCCP') kept.push(...plainProfile(data));
-    else if (type === 'eXIf') orientation = orientationOf(data);
+    else if (type === 'iCCP' && !hasProfile && !hasData) {
+      // A picture has one at most; each more would be unpacked for nothing.
+      hasProfile = true;
+      kept.push(...plainProfile(data));
+    } else if (type === 'eXIf') orientation = orientationOf(data);
     at = end;
     if (type === 'IEND') break;
   }

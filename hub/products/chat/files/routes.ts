@@ -20,23 +20,26 @@ const visitorLimit = { limit: 30, windowSeconds: 60 };
 const readerStallMs = 60_000;
 
 export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesDependencies) {
-  const receive = async (sender: FileSender, name: string, raw: RawExchange, signal: AbortSignal) => {
+  const receive = async (
+    sender: FileSender,
+    name: string,
+    { raw, address, signal }: { raw: RawExchange; address: string; signal: AbortSignal },
+  ) => {
     await files.admit(sender);
-    using file = await incoming.read(raw, signal);
-    return files.keep(sender, name, file.bytes);
+    using file = await incoming.read(raw, { ...sender, address }, signal);
+    return files.keep(sender, name, file.bytes, signal);
   };
   return implement(resource, {
-    uploadInboxFile: ({ principal, params, query, raw, signal }) =>
+    uploadInboxFile: ({ principal, params, query, ...exchange }) =>
       receive(
         { tenantId: principal.tenantId, conversationId: params.id, sentBy: actorOf(principal) },
         query.name,
-        raw,
-        signal,
+        exchange,
       ),
     async getInboxFile({ principal, params, raw, refused }) {
       await serve(await files.find(principal.tenantId, params.id), raw, refused);
     },
-    async uploadVisitorFile({ principal, query, raw, signal }) {
+    async uploadVisitorFile({ principal, query, ...exchange }) {
       const { tenantId, conversationId, visitorId } = principal;
       const state = await rateLimiter.take(`chat-files:${visitorId}`, visitorLimit);
       if (!state.allowed) {
@@ -47,7 +50,7 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
           { retryAfterSeconds },
         );
       }
-      return receive({ tenantId, conversationId, sentBy: actorOf(principal) }, query.name, raw, signal);
+      return receive({ tenantId, conversationId, sentBy: actorOf(principal) }, query.name, exchange);
     },
     async getVisitorFile({ principal, params, raw, refused }) {
       await serve(await files.findForVisitor(principal, params.id), raw, refused);

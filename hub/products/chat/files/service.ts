@@ -5,9 +5,9 @@ import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
-import { judgeContent } from './content.ts';
 import type { FileBlobs } from './file-blobs.ts';
 import { plainName } from './file-name.ts';
+import type { FileJudge } from './judge.ts';
 
 /** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
 const maxLoose = 50;
@@ -16,6 +16,7 @@ export interface ChatFilesDependencies {
   db: Database;
   blobs: Blobs;
   fileBlobs: FileBlobs;
+  judge: FileJudge;
   /** What the files of one workspace may take, in bytes. */
   maxWorkspaceBytes: number;
 }
@@ -59,10 +60,10 @@ export class ChatFiles {
    * Keeps a file for a message to come.
    * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`, `unavailable`.
    */
-  async keep(sender: FileSender, givenName: string, given: Buffer): Promise<ChatAttachment> {
-    const { db, fileBlobs } = this.#deps;
+  async keep(sender: FileSender, givenName: string, given: Buffer, signal: AbortSignal): Promise<ChatAttachment> {
+    const { db, fileBlobs, judge } = this.#deps;
     const { tenantId, conversationId, sentBy } = sender;
-    const { contentType, extensions, bytes } = judgeContent(given);
+    const { contentType, extensions, bytes } = await judge.judge(given, signal);
     const id = newId();
     const key = `${tenantId}/${id}`;
     const name = plainName(givenName, extensions);

@@ -1,6 +1,7 @@
 import { withoutWords } from './colour-profile.ts';
 import { damaged } from './damaged.ts';
 import { orientationOf, orientationOnly } from './orientation.ts';
+import { partCounter } from './parts.ts';
 
 const broken = () => damaged('WebP');
 const pictureChunks = new Set(['VP8 ', 'VP8L', 'ALPH']);
@@ -8,9 +9,10 @@ const pictureChunks = new Set(['VP8 ', 'VP8L', 'ALPH']);
 const flags = { profile: 0x20, exif: 0x08, xmp: 0x04 };
 const frameHeadBytes = 16;
 
-function* chunksOf(data: Buffer): Generator<{ type: string; content: Buffer }> {
+function* chunksOf(data: Buffer, countPart: () => void): Generator<{ type: string; content: Buffer }> {
   let at = 0;
   while (at < data.length) {
+    countPart();
     if (at + 8 > data.length) throw broken();
     const length = data.readUInt32LE(at + 4);
     if (at + 8 + length > data.length) throw broken();
@@ -27,9 +29,9 @@ function chunk(type: string, content: Buffer): Buffer {
 }
 
 /** One picture of an animation. */
-function cleanFrame(content: Buffer): Buffer {
+function cleanFrame(content: Buffer, countPart: () => void): Buffer {
   if (content.length < frameHeadBytes) throw broken();
-  const kept = [...chunksOf(content.subarray(frameHeadBytes))].filter(({ type }) => pictureChunks.has(type));
+  const kept = [...chunksOf(content.subarray(frameHeadBytes), countPart)].filter(({ type }) => pictureChunks.has(type));
   return Buffer.concat([
     content.subarray(0, frameHeadBytes),
     ...kept.map(({ type, content: inner }) => chunk(type, inner)),
@@ -42,17 +44,21 @@ export function cleanWebp(file: Buffer): Buffer {
   if (end > file.length || end < 12) throw broken();
   let header: Buffer | null = null;
   let profile: Buffer | null = null;
+  let hasProfile = false;
   let orientation = 1;
   const pictures: Buffer[] = [];
   let hasPicture = false;
-  for (const { type, content } of chunksOf(file.subarray(12, end))) {
+  const countPart = partCounter('WebP');
+  for (const { type, content } of chunksOf(file.subarray(12, end), countPart)) {
     if (type === 'VP8X' && header === null && content.length >= 10) header = Buffer.from(content.subarray(0, 10));
-    else if (type === 'ICCP') profile = withoutWords(content);
-    else if (type === 'EXIF') {
+    else if (type === 'ICCP') {
+      if (!hasProfile) profile = withoutWords(content);
+      hasProfile = true;
+    } else if (type === 'EXIF') {
       const isLabelled = content.toString('latin1', 0, 6) === 'Exif\0\0';
       orientation = orientationOf(isLabelled ? content.subarray(6) : content);
     } else if (type === 'ANIM') pictures.push(chunk(type, content.subarray(0, 6)));
-    else if (type === 'ANMF') pictures.push(chunk(type, cleanFrame(content)));
+    else if (type === 'ANMF') pictures.push(chunk(type, cleanFrame(content, countPart)));
     else if (pictureChunks.has(type)) pictures.push(chunk(type, content));
     hasPicture ||= type === 'ANMF' || type === 'VP8 ' || type === 'VP8L';
   }

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Request } from 'express';
+import { expect, test } from 'vitest';
+import { AppError } from '../../../../shared/errors.ts';
+import { IncomingFiles } from './incoming.ts';
+import type { IncomingLimits } from './incoming.ts';
+import type { UploadOwner } from './upload-shares.ts';
+
+/** A server that reads files in the name of whoever the path says, and lets each wait for more than was sent. */
+async function receiver(limits: Partial<IncomingLimits>) {
+  const incoming = new IncomingFiles(limits);
+  const never = new AbortController().signal;
+  const server = createServer((request, response) => {
+    const owner = JSON.parse(decodeURIComponent(request.url?.slice(1) ?? '')) as UploadOwner;
+    incoming
+      .read({ request: request as Request }, owner, never)
+      .then((file) => {
+        using read = file;
+        response.end(`read ${read.bytes.length} bytes`);
+      })
+      .catch((error: unknown) => response.end(error instanceof AppError ? error.message : String(error)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sockets: Socket[] = [];
+  return {
+    /** Begins a file of so many bytes, and sends all but the missing ones; `said` is what came back. */
+    begin(
+      { tenantId = 'a', sentBy = 'visitor:a', address = '192.0.2.1' }: Partial<UploadOwner>,
+      bytes: number,
+      missing = 1,
+    ) {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      sockets.push(socket);
+      const upload = { socket, said: '' };
+      socket.on('error', () => undefined).on('data', (data) => (upload.said += data.toString()));
+      const path = encodeURIComponent(JSON.stringify({ tenantId, sentBy, address }));
+      socket.write(
+        `POST /${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes - missing)}`,
+      );
+      return upload;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+test.each([
+  ['sender', { maxPerSender: 2 }, {}, { sentBy: 'visitor:b' }],
+  ['address', { maxPerAddress: 2 }, { sentBy: 'visitor:b' }, { sentBy: 'visitor:b', address: '192.0.2.2' }],
+  ['workspace', { maxWorkspaceHeldBytes: 2_500 }, { sentBy: 'visitor:b' }, { tenantId: 'b' }],
+  ['hub', { maxHeldBytes: 2_500 }, { tenantId: 'b' }, null],
+] as const)(
+  'one %s gets no more than its share, others get theirs, and what was held is given back',
+  async (whose, limits, same, other) => {
+    await using receiving = await receiver(limits);
+    const begun = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
+    /** Sends all of a file; what is said of it. */
+    const send = async (owner: Partial<UploadOwner>, bytes: number) => {
+      const upload = receiving.begin(owner, bytes);
+      upload.socket.write('x');
+      await expect.poll(() => upload.said).toMatch(/\r\n\r\n./);
+      return upload.said;
+    };
+    const isRefused = expect.stringMatching(`Too many files are being sent at once .*this ${whose};`) as string;
+    await expect.poll(() => send(same, 900)).toEqual(isRefused);
+    if (other !== null) expect(await send(other, 900)).toContain('read 900 bytes');
+    begun[0]?.socket.destroy();
+    await expect.poll(() => send(same, 900)).toContain('read 900 bytes');
+  },
+);
+
+test('a file that comes slower than the least rate is given up, with all that was held for it', async () => {
+  await using receiving = await receiver({ rateStretchMs: 100, leastBytesPerSecond: 1_000, maxPerSender: 1 });
+  const slow = receiving.begin({}, 1_000, 900);
+  const trickle = setInterval(() => slow.socket.write('x'), 50);
+  await expect.poll(() => slow.said).toContain('took too long to arrive');
+  clearInterval(trickle);
+  const next = receiving.begin({}, 1_000, 0);
+  await expect.poll(() => next.said).toContain('read 1000 bytes');
+});
