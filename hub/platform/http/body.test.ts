@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Request } from 'express';
 import { expect, test } from 'vitest';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { GatheredBody, readJsonBody } from './body.ts';
@@ -25,7 +24,9 @@ test('a body that comes byte by byte takes no more memory than a few times what 
   const read = Promise.withResolvers<unknown>();
   await using server = createServer((request, response) => {
     reached = request.socket;
-    read.resolve(readJsonBody(request as Request, {} as Operation).finally(() => response.end()));
+    read.resolve(
+      readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation).finally(() => response.end()),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const sending = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();

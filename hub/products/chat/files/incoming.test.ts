@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Request } from 'express';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../../shared/errors.ts';
 import { IncomingFiles } from './incoming.ts';
@@ -16,7 +15,7 @@ async function receiver(limits: Partial<IncomingLimits>) {
   const server = createServer((request, response) => {
     const owner = JSON.parse(decodeURIComponent(request.url?.slice(1) ?? '')) as UploadOwner;
     incoming
-      .read({ request: request as Request }, owner, never)
+      .read({ request: request as Parameters<IncomingFiles['read']>[0]['request'] }, owner, never)
       .then((file) => {
         using read = file;
         response.end(`read ${read.bytes.length} bytes`);
