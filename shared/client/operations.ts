@@ -553,7 +553,7 @@ export interface ChatSettings {
   };
   /** Whether visitors are asked how it was */
   ratings: boolean;
-  /** Closed conversations are erased so many days after their last message; null keeps them */
+  /** Resolved and closed conversations are erased so many days after their last message; null keeps them */
   retentionDays: number | null;
   /** Whether visitors' addresses are kept whole; else without their last part */
   keepAddresses: boolean;
@@ -602,7 +602,7 @@ export interface ChatSettingsPatch {
   };
   /** Whether visitors are asked how it was */
   ratings?: boolean;
-  /** Closed conversations are erased so many days after their last message; null keeps them */
+  /** Resolved and closed conversations are erased so many days after their last message; null keeps them */
   retentionDays?: number | null;
   /** Whether visitors' addresses are kept whole; else without their last part */
   keepAddresses?: boolean;

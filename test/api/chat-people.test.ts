@@ -6,6 +6,7 @@ import { VisitorSessions } from '../../hub/products/chat/visitor-page/sessions.t
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -401,7 +402,7 @@ describe('erasing a visitor', () => {
 });
 
 describe('retention', () => {
-  test('erases closed conversations beyond their days with their files, and anonymous visitors who had no other', async () => {
+  test('erases resolved and closed conversations beyond their days with their files, and anonymous visitors who had no other', async () => {
     const own = await hub.workspace();
     const key = hub.client(own.keys.chat);
     const params = { tenantId: own.tenantId };
@@ -419,11 +420,12 @@ describe('retention', () => {
       return id;
     };
     const old = await make('closed', 31, 'known');
+    const oldResolved = await make('resolved', 31, 'known');
     const oldOfAnonymous = await make('closed', 31, 'anonymous');
     const oldOfBusyAnonymous = await make('closed', 31, 'busy anonymous');
     const kept = [
       await make('closed', 29, 'known'),
-      await make('resolved', 31, 'known'),
+      await make('pending', 31, 'known'),
       await make('open', 31, 'busy anonymous'),
     ];
     await hub.database.query(
@@ -437,7 +439,7 @@ describe('retention', () => {
         ])
       ).map(({ id }) => id);
     await hub.app.sweep();
-    expect(await all()).toEqual([old, oldOfAnonymous, oldOfBusyAnonymous, ...kept]);
+    expect(await all()).toEqual([old, oldResolved, oldOfAnonymous, oldOfBusyAnonymous, ...kept]);
 
     await own.session.call('putChatSettings', { params, body: { retentionDays: 30 } });
     await hub.app.sweep();
@@ -449,6 +451,29 @@ describe('retention', () => {
       'busy anonymous',
       'known',
     ]);
+  });
+
+  test('takes what a page began and in which nobody wrote for a day, and whoever began it as nobody', async () => {
+    const scene = await chatScene(hub);
+    await scene.set({ allowAnonymous: true });
+    const begin = async () =>
+      (await hub.client().call('openVisitorSession', { body: { siteKey: scene.siteKey } })).conversation.id;
+    const [empty, young, written] = [await begin(), await begin(), await begin()];
+    await scene.workspace.session.call('sendInboxMessage', {
+      params: { tenantId: scene.tenantId, id: written },
+      body: { content: 'seen', private: true },
+    });
+    await hub.database.query(
+      `UPDATE chat_conversations SET moved_at = now() - interval '25 hours' WHERE id = ANY($1::uuid[])`,
+      [[empty, written]],
+    );
+    await hub.app.sweep();
+    const left = await hub.database.query<{ id: string }>(
+      `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND source = 'widget' ORDER BY id`,
+      [scene.tenantId],
+    );
+    expect(left.map(({ id }) => id)).toEqual([young, written]);
+    expect(await count('chat_visitors', 'external_id IS NULL AND tenant_id = $1', scene.tenantId)).toBe(2);
   });
 
   test('leaves other workspaces, and what somebody writes into now, alone', async () => {

@@ -138,9 +138,12 @@ export const chatConversations = pgTable(
     index('chat_conversations_snoozed')
       .on(table.snoozedUntil)
       .where(sql`${table.snoozedUntil} IS NOT NULL`),
-    index('chat_conversations_closed')
+    index('chat_conversations_done')
       .on(table.tenantId, table.movedAt)
-      .where(sql`${table.status} = 'closed'`),
+      .where(sql`${table.status} IN ('resolved', 'closed')`),
+    index('chat_conversations_empty')
+      .on(table.tenantId, table.movedAt)
+      .where(sql`${table.source} = 'widget' AND ${table.lastPosition} = 0`),
     ...policies(),
   ],
 );

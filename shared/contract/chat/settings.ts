@@ -74,7 +74,7 @@ const settings = {
   ratings: z.boolean().describe('Whether visitors are asked how it was'),
   retentionDays: wholeNumber(1, 3_650)
     .nullable()
-    .describe('Closed conversations are erased so many days after their last message; null keeps them'),
+    .describe('Resolved and closed conversations are erased so many days after their last message; null keeps them'),
   keepAddresses: z.boolean().describe("Whether visitors' addresses are kept whole; else without their last part"),
 };
 
