@@ -81,6 +81,11 @@ function rawPoll(query: string): { socket: Socket } {
   return { socket };
 }
 
+// Of a connection that is gone nobody can tell any more whose it was, unless it was asked while it was there.
+const remember = (message: unknown) => void (message as { socket: Socket }).socket.remotePort;
+beforeAll(() => subscribe('net.server.socket', remember));
+afterAll(() => void unsubscribe('net.server.socket', remember));
+
 /** Whether the hub handed the whole answer to a connection over to its system, as Node.js tells it. */
 function watchAnswer(socket: Socket): Disposable & { leftWhole: () => boolean } {
   let port: number | undefined;
