@@ -266,7 +266,7 @@ describe('the connection of an agent', () => {
       );
     await expect
       .poll(() => visitor.frames.filter(({ type }) => type === 'typing'))
-      .toEqual([{ type: 'typing', who: 'agent', name: null, typing: true }]);
+      .toEqual([{ type: 'typing', who: 'agent', name: ann.email.split('@')[0], typing: true }]);
     page.end();
     await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
     // What a stranger says of it, and what is said to them, stays in their own workspace.
@@ -296,6 +296,19 @@ describe('the connection of an agent', () => {
     const { data } = await own.session.call('listChatAgents', { params: { tenantId: own.tenantId } });
     expect(data).toMatchObject([{ email: own.email, presence: 'away', openConversations: 0 }]);
     for (const one of [visitor, agent]) one.end();
+  });
+
+  test('says what came of a frame that could not be carried out', async () => {
+    const { id, token, say } = await talk();
+    const visitor = await openVisitor(here.url, token);
+    await say('hello');
+    await expect.poll(() => textsOf(visitor)).toEqual(['hello']);
+    await database.query('DELETE FROM chat_conversations WHERE id = $1', [id]);
+    visitor.send({ type: 'read', seq: 1 });
+    await expect
+      .poll(() => visitor.frames.find(({ type }) => type === 'error'))
+      .toMatchObject({ type: 'error', code: 'not_found' });
+    visitor.end();
   });
 
   test('brings no message again once the page of its visitor is closed', async () => {

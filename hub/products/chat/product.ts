@@ -26,7 +26,6 @@ export interface Chat extends Product {
   conversations: Conversations;
   inbox: Inbox;
   settings: ChatSettingsService;
-  live: LiveChat;
 }
 
 export interface ChatConfig {
@@ -82,7 +81,6 @@ export function createChat(
     conversations,
     inbox,
     settings,
-    live,
     routes: [
       ...conversationRoutes(conversations),
       ...inboxRoutes(inbox),

@@ -2,18 +2,10 @@ import { z } from 'zod';
 import { deleted, id, listQuery, page } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { cannedReply } from './agent-shapes.ts';
+import { agent, inWorkspace, oneInWorkspace } from './callers.ts';
 import { chatText, maxMessageLength } from './shapes.ts';
 
 /** Replies that agents have ready. */
-
-const tenantParams = z.strictObject({ tenantId: id });
-const params = tenantParams.extend({ id });
-const agent = {
-  tag: 'Live Chat inbox',
-  callers: ['session'],
-  role: 'agent',
-  entitlement: 'conversations_suite',
-} as const;
 
 export const maxCannedReplies = 500;
 const shortcut = z
@@ -27,7 +19,7 @@ export const cannedReplies = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/canned-replies',
     summary: 'List canned replies, or look for some',
-    params: tenantParams,
+    params: inWorkspace,
     query: listQuery.extend({
       q: chatText(1, 100).optional().describe('In shortcut or content'),
       conversationId: id.optional().describe('Fills in the variables from this conversation'),
@@ -41,7 +33,7 @@ export const cannedReplies = defineResource({
     summary: 'Create a canned reply',
     description:
       '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (what stands before the @), `{{agent.email}}` and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
-    params: tenantParams,
+    params: inWorkspace,
     body: z.strictObject({
       shortcut: shortcut,
       content: chatText(1, maxMessageLength),
@@ -54,7 +46,7 @@ export const cannedReplies = defineResource({
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/canned-replies/{id}',
     summary: 'Change a canned reply',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({
       shortcut: shortcut.optional(),
       content: chatText(1, maxMessageLength).optional(),
@@ -67,7 +59,7 @@ export const cannedReplies = defineResource({
     method: 'DELETE',
     path: '/tenants/{tenantId}/chat/canned-replies/{id}',
     summary: 'Delete a canned reply',
-    params,
+    params: oneInWorkspace,
     response: deleted,
   },
 });

@@ -1,18 +1,10 @@
 import { z } from 'zod';
 import { id } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { agent, oneInWorkspace, visitorOnly } from './callers.ts';
 import { attachment, chatText, maxFileBytes } from './shapes.ts';
 
 /** Files of conversations, from both sides. */
-
-const params = z.strictObject({ tenantId: id, id });
-const agent = {
-  tag: 'Live Chat inbox',
-  callers: ['session'],
-  role: 'agent',
-  entitlement: 'conversations_suite',
-} as const;
-const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
 
 export const chatFiles = defineResource({
   uploadInboxFile: {
@@ -22,7 +14,7 @@ export const chatFiles = defineResource({
     summary: 'Send a file, for a message to come',
     description:
       'The body is the file; `name` its name. Pictures, PDF, text and sound of at most 10 MiB, told by their content. What no message names within a day is removed.',
-    params,
+    params: oneInWorkspace,
     query: z.strictObject({ name: chatText(1, 200) }),
     upload: true,
     bodyLimitBytes: maxFileBytes,
@@ -34,7 +26,7 @@ export const chatFiles = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/files/{id}',
     summary: 'Download a file of a conversation',
-    params,
+    params: oneInWorkspace,
     binaryResponse: 'application/octet-stream',
     response: z.any(),
   },

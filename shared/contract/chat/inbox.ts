@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { id, instant, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { draft, inboxConversation, inboxDetail, inboxMessage, inboxViews, listedViews } from './agent-shapes.ts';
+import { agent, inWorkspace, oneInWorkspace } from './callers.ts';
 import {
   attachmentIds,
   chatText,
@@ -10,19 +11,12 @@ import {
   conversationStatuses,
   maxMessageLength,
   needsContent,
+  needsOneDirection,
+  oneDirection,
   priorities,
 } from './shapes.ts';
 
 /** What agents do with conversations. */
-
-const tenantParams = z.strictObject({ tenantId: id });
-const params = tenantParams.extend({ id });
-const agent = {
-  tag: 'Live Chat inbox',
-  callers: ['session'],
-  role: 'agent',
-  entitlement: 'conversations_suite',
-} as const;
 
 const status = z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`);
 const priority = z.enum(priorities, `must be one of ${priorities.join(', ')}`);
@@ -51,7 +45,7 @@ export const inbox = defineResource({
     summary: 'List the conversations of a view',
     description:
       'By their last message, newest first; a walk shows each once. `mine`, `unassigned` and `assigned` are open or pending and not snoozed, `open` and `pending` not snoozed either; `unread` has messages that no agent has read.',
-    params: tenantParams,
+    params: inWorkspace,
     query: listQuery
       .extend({
         cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
@@ -74,7 +68,7 @@ export const inbox = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/counts',
     summary: 'Count the conversations of each view',
-    params: tenantParams,
+    params: inWorkspace,
     response: named(
       'InboxCounts',
       z.object({
@@ -93,7 +87,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/bulk',
     summary: 'Change up to 100 conversations',
     description: 'Each by itself: what fails is told beside what was done.',
-    params: tenantParams,
+    params: inWorkspace,
     body: named(
       'InboxBulk',
       z
@@ -122,7 +116,7 @@ export const inbox = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/conversations/{id}',
     summary: 'Show a conversation',
-    params,
+    params: oneInWorkspace,
     response: inboxDetail,
   },
   updateInboxConversation: {
@@ -130,7 +124,7 @@ export const inbox = defineResource({
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/conversations/{id}',
     summary: 'Change status, priority, name or snooze',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({ ...changes, name: chatText(1, 200).optional() }),
     response: inboxConversation,
   },
@@ -141,7 +135,7 @@ export const inbox = defineResource({
     summary: 'Assign a conversation, or take it back',
     description:
       'With `from` only if it is still assigned so: of two who assign at once one is told `assignment_conflict`, with who has it now.',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({ userId, from: userId.optional() }),
     response: inboxConversation,
     errors: ['assignment_conflict'],
@@ -153,13 +147,10 @@ export const inbox = defineResource({
     summary: 'List what was written in a conversation, private notes included',
     description:
       'Oldest first, from `after` on; with `before` the last ones before that position, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
-    params,
+    params: oneInWorkspace,
     query: z
       .strictObject({ limit: listQuery.shape.limit, after: position, before: position })
-      .refine(({ after, before }) => after === undefined || before === undefined, {
-        path: ['before'],
-        message: 'must be left out where after is given',
-      }),
+      .refine(oneDirection, needsOneDirection),
     response: page(inboxMessage),
   },
   sendInboxMessage: {
@@ -169,7 +160,7 @@ export const inbox = defineResource({
     summary: 'Reply, or leave a private note',
     description:
       'With `lastSeenSeq` a reply is refused once as `newer_reply` when a colleague has replied since; send it again with the new one. A reply ends your draft.',
-    params,
+    params: oneInWorkspace,
     body: z
       .strictObject({
         content: chatText(0, maxMessageLength),
@@ -187,7 +178,7 @@ export const inbox = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/read',
     summary: 'Mark messages as read by agents',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({ seq: z.int().min(0).describe('Up to this message') }),
     response: inboxConversation,
   },
@@ -197,7 +188,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/activity',
     summary: 'Say that you look at a conversation, and whether you type',
     description: 'Holds for 20 seconds. Over the live connection, frames say the same.',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({ viewing: z.boolean(), typing: z.boolean().default(false) }),
     response: named('InboxActivity', z.object({ viewers: z.array(id) })),
   },
@@ -206,7 +197,7 @@ export const inbox = defineResource({
     method: 'PUT',
     path: '/tenants/{tenantId}/chat/conversations/{id}/draft',
     summary: 'Keep a draft of yours; an empty one is removed',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({ content: chatText(0, maxMessageLength), private: z.boolean().default(false) }),
     response: draft,
   },
@@ -215,7 +206,7 @@ export const inbox = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
     summary: 'End all links and visitor sessions of a conversation',
-    params,
+    params: oneInWorkspace,
     response: named('RevokedLinks', z.object({ revoked: z.int() })),
   },
 });

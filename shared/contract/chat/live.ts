@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { id, named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { inboxConversation, inboxMessage, presences } from './agent-shapes.ts';
+import { agent, inWorkspace, visitorOnly } from './callers.ts';
 import { message } from './shapes.ts';
 import { visitorConversation } from './visitor-page.ts';
 
@@ -121,14 +122,6 @@ export const agentFrame = named(
 );
 export type AgentFrame = z.output<typeof agentFrame>;
 
-const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
-const agent = {
-  tag: 'Live Chat inbox',
-  callers: ['session'],
-  role: 'agent',
-  entitlement: 'conversations_suite',
-} as const;
-
 /** The two that become WebSockets, which no OpenAPI document can describe. */
 export const chatSockets = defineResource({
   connectVisitor: {
@@ -145,7 +138,7 @@ export const chatSockets = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/live',
     summary: 'Open the live connection of an agent',
-    params: z.strictObject({ tenantId: id }),
+    params: inWorkspace,
     socket: { protocol: agentProtocol, maxFrameBytes: maxChatFrameBytes },
     response: z.never(),
     errors: ['upgrade_required'],
@@ -176,7 +169,7 @@ export const chatStreams = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/events',
     summary: 'Follow the inbox as server-sent events, where WebSockets are blocked',
-    params: z.strictObject({ tenantId: id }),
+    params: inWorkspace,
     binaryResponse: 'text/event-stream',
     streamedEvent: agentFrame,
     response: z.any(),

@@ -2,20 +2,11 @@ import { z } from 'zod';
 import { deleted, id, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { inboxConversation, inboxMessage, inboxVisitor } from './agent-shapes.ts';
+import { admin, agent, inWorkspace, oneInWorkspace } from './callers.ts';
 import { chatSettingsPatch, shownChatSettings } from './settings.ts';
 import { attributesPatch, chatText, rating } from './shapes.ts';
 
 /** Search, the people who write, and how a workspace wants its chat. */
-
-const tenantParams = z.strictObject({ tenantId: id });
-const params = tenantParams.extend({ id });
-const agent = {
-  tag: 'Live Chat inbox',
-  callers: ['session'],
-  role: 'agent',
-  entitlement: 'conversations_suite',
-} as const;
-const admin = { ...agent, role: 'admin' } as const;
 
 export const chatPeople = defineResource({
   searchInbox: {
@@ -25,7 +16,7 @@ export const chatPeople = defineResource({
     summary: 'Search what was written, in any script',
     description:
       'Newest first: messages and notes that hold every word of `q`, the last of which may be the beginning of one. Chinese, Japanese, Thai and the like are found in the midst of a text.',
-    params: tenantParams,
+    params: inWorkspace,
     query: listQuery.extend({
       q: chatText(1, 200),
       private: z.enum(['true', 'false'], 'must be true or false').optional(),
@@ -50,7 +41,7 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors',
     summary: 'List visitors',
-    params: tenantParams,
+    params: inWorkspace,
     query: listQuery.extend({ blocked: z.enum(['true', 'false'], 'must be true or false').optional() }),
     response: page(inboxVisitor),
   },
@@ -59,7 +50,7 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Show a visitor with their newest conversations',
-    params,
+    params: oneInWorkspace,
     response: named(
       'InboxVisitorDetail',
       z.object({ ...inboxVisitor.shape, conversations: z.array(inboxConversation).describe('The newest 20') }),
@@ -70,7 +61,7 @@ export const chatPeople = defineResource({
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Change what is known of a visitor',
-    params,
+    params: oneInWorkspace,
     body: z.strictObject({
       displayName: chatText(1, 200).nullable().optional(),
       email: z.email('must be an email address').max(254, 'must have at most 254 characters').nullable().optional(),
@@ -84,7 +75,7 @@ export const chatPeople = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/visitors/{id}/block',
     summary: 'Block a visitor: their links and sessions end, and new ones are refused',
-    params,
+    params: oneInWorkspace,
     response: inboxVisitor,
   },
   unblockInboxVisitor: {
@@ -92,7 +83,7 @@ export const chatPeople = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/chat/visitors/{id}/unblock',
     summary: 'Let a blocked visitor write again',
-    params,
+    params: oneInWorkspace,
     response: inboxVisitor,
   },
   exportInboxVisitor: {
@@ -102,7 +93,7 @@ export const chatPeople = defineResource({
     summary: 'Export all that is kept of a visitor',
     description:
       "As JSON lines, each with its `type`: the `visitor` first, then each `conversation`, followed by its `message`s and `rating`s. Private notes are the workspace's own and are left out; files are named by the messages that they were sent with.",
-    params,
+    params: oneInWorkspace,
     binaryResponse: 'application/x-ndjson',
     response: z.any(),
   },
@@ -112,7 +103,7 @@ export const chatPeople = defineResource({
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Erase a visitor with conversations, messages and files',
     description: 'The audit log says that it was done, and nothing of what was erased.',
-    params,
+    params: oneInWorkspace,
     response: deleted,
   },
   listChatRatings: {
@@ -120,7 +111,7 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/ratings',
     summary: 'List how conversations were rated',
-    params: tenantParams,
+    params: inWorkspace,
     query: listQuery,
     response: page(named('InboxRating', z.object({ id, conversationId: id, ...rating.shape }))),
   },
@@ -129,7 +120,7 @@ export const chatPeople = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/settings',
     summary: 'Show the settings of Live Chat',
-    params: tenantParams,
+    params: inWorkspace,
     response: shownChatSettings,
   },
   putChatSettings: {
@@ -138,7 +129,7 @@ export const chatPeople = defineResource({
     path: '/tenants/{tenantId}/chat/settings',
     summary: 'Change the settings of Live Chat',
     description: 'What is left out stays as it is.',
-    params: tenantParams,
+    params: inWorkspace,
     body: chatSettingsPatch,
     response: shownChatSettings,
   },

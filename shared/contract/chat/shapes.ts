@@ -25,6 +25,8 @@ export const chatText = (least: number, most: number) =>
     .meta({ minLength: least, maxLength: most });
 
 export const maxMessageLength = 10_000;
+/** No message is counted beyond this. */
+export const maxSeq = 2_147_483_647;
 export const maxAttributes = 50;
 export const maxAttributesBytes = 16 * 1024;
 
@@ -103,6 +105,11 @@ export const message = named(
   }),
 );
 export type ChatMessage = z.output<typeof message>;
+
+/** Messages are read on from one, or back from one. */
+export const oneDirection = ({ after, before }: { after?: string | undefined; before?: string | undefined }) =>
+  after === undefined || before === undefined;
+export const needsOneDirection = { path: ['before'], message: 'must be left out where after is given' };
 
 /** How a conversation was for its visitor, given after it was closed. */
 export const rating = named(

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { visitorOnly } from './callers.ts';
 import { chatLocales } from './settings.ts';
 import {
   attachmentIds,
@@ -12,12 +13,13 @@ import {
   maxRatingComment,
   message,
   needsContent,
+  needsOneDirection,
+  oneDirection,
   rating,
 } from './shapes.ts';
 
 /** What the hosted page and the widget ask of the hub: that of one visitor in one conversation. */
 
-const visitorOnly = { tag: 'Live Chat page', callers: ['visitor'] } as const;
 const anybody = { tag: 'Live Chat page', callers: ['public'], ipLimit: 'chat' } as const;
 
 export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_...`');
@@ -141,7 +143,9 @@ export const visitorPage = defineResource({
     summary: 'List messages',
     description:
       'Oldest first, from `after` on; with `before` the last ones before that message, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
-    query: z.strictObject({ limit: listQuery.shape.limit, after: seq.optional(), before: seq.optional() }),
+    query: z
+      .strictObject({ limit: listQuery.shape.limit, after: seq.optional(), before: seq.optional() })
+      .refine(oneDirection, needsOneDirection),
     response: page(message),
   },
   sendVisitorMessage: {

@@ -2,6 +2,7 @@ import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import { invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { visibleLine } from '../../../../shared/visible-text.ts';
+import { shownNameOf } from '../conversations/index.ts';
 
 /** What variables stand for. */
 export interface Variables {
@@ -59,7 +60,7 @@ function valueOf(name: string, { visitor, agent, conversation }: Variables, fall
     case 'visitor.email':
       return visitor.email ?? fallback;
     case 'agent.name':
-      return agent.email.split('@')[0];
+      return shownNameOf(agent.email);
     case 'agent.email':
       return agent.email;
     case 'conversation.name':

@@ -7,8 +7,8 @@ export type ChatChange =
   | { kind: 'message'; position: number; seq: number | null }
   | { kind: 'conversation' }
   | { kind: 'read'; who: 'visitor' | 'agent'; seq: number }
-  /** It lasts until it is told otherwise, at most for some seconds. */
-  | { kind: 'typing'; who: 'visitor' | 'agent' | 'ai'; userId: string | null; typing: boolean }
+  /** It lasts until it is told otherwise, at most for some seconds; `name` is what a visitor sees of an agent. */
+  | { kind: 'typing'; who: 'visitor' | 'agent' | 'ai'; userId: string | null; name: string | null; typing: boolean }
   /** It is erased. */
   | { kind: 'removed' }
   /** Sessions of its visitor ended. */

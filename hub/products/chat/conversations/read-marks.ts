@@ -1,7 +1,6 @@
+import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-
-const mostSeq = 2_147_483_647;
 
 // Messages that come while the row is waited for are counted: the lock is a statement of its own, and the next one sees what was committed by then.
 const lock = 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE';
@@ -26,7 +25,7 @@ export async function markRead(
     tx.query('lock_conversation_to_read', lock, [id]),
     tx.query<{ seq: number }>(`mark_read_by_${who}`, who === 'agent' ? markByAgent : markByVisitor, [
       id,
-      Math.min(seq, mostSeq),
+      Math.min(seq, maxSeq),
     ]),
   ]);
   if (locked.rowCount === 0) throw notFound('conversation', id);

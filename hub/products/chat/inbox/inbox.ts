@@ -141,10 +141,10 @@ export class Inbox {
     return conversation;
   }
 
-  /** @throws AppError `not_found`. */
-  async activity({ tenantId, userId }: Agent, id: string, activity: BodyOf<'showInboxActivity'>) {
+  /** @param name what visitors see of the member. @throws AppError `not_found`. */
+  async activity({ tenantId, userId }: Agent, name: string, id: string, activity: BodyOf<'showInboxActivity'>) {
     await this.#deps.db.read(tenantId, (tx) => assertThere(tx, id));
-    this.#deps.viewing.show(tenantId, id, userId, activity);
+    this.#deps.viewing.show(tenantId, id, { userId, name }, activity);
     return { viewers: this.#deps.viewing.viewersOf(tenantId, id) };
   }
 

@@ -1,4 +1,5 @@
 import type { InboxConversation, InboxMessage } from '../../../../shared/contract/chat/agent-shapes.ts';
+import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { messageColumns } from '../conversations/index.ts';
@@ -78,19 +79,18 @@ export async function readInboxMessages(
   id: string,
   { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
 ): Promise<{ data: InboxMessage[]; meta: { limit: number; nextCursor: string | null } }> {
-  const most = 2_147_483_647;
   const [there, { rows }] = await Promise.all([
     tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
     after === undefined
       ? tx.query<MessageRow>(
           'list_inbox_messages_before',
           `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3`,
-          [id, Math.min(Number(before ?? most), most), limit + 1],
+          [id, Math.min(Number(before ?? maxSeq), maxSeq), limit + 1],
         )
       : tx.query<MessageRow>(
           'list_inbox_messages_after',
           `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position > $2 ORDER BY position LIMIT $3`,
-          [id, Math.min(Number(after), most), limit + 1],
+          [id, Math.min(Number(after), maxSeq), limit + 1],
         ),
   ]);
   if (there.rowCount === 0) throw notFound('conversation', id);

@@ -1,6 +1,7 @@
 import { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import type { SessionIdentity } from '../../../platform/http/principal.ts';
+import { shownNameOf } from '../conversations/index.ts';
 import type { Agent, Inbox } from './inbox.ts';
 
 const agentOf = ({ tenantId, user }: SessionIdentity): Agent => ({ tenantId, userId: user.id });
@@ -16,7 +17,8 @@ export const inboxRoutes = (inbox: Inbox) =>
     listInboxMessages: ({ principal, params, query }) => inbox.messages(agentOf(principal), params.id, query),
     sendInboxMessage: ({ principal, params, body }) => inbox.send(agentOf(principal), params.id, body),
     readInboxConversation: ({ principal, params, body }) => inbox.read(agentOf(principal), params.id, body.seq),
-    showInboxActivity: ({ principal, params, body }) => inbox.activity(agentOf(principal), params.id, body),
+    showInboxActivity: ({ principal, params, body }) =>
+      inbox.activity(agentOf(principal), shownNameOf(principal.user.email), params.id, body),
     putInboxDraft: ({ principal, params, body }) => inbox.putDraft(agentOf(principal), params.id, body),
     revokeInboxLinks: ({ principal, params }) => inbox.revokeLinks(agentOf(principal), params.id),
   });

@@ -4,7 +4,8 @@ import type { OperationRequest } from '../../../platform/http/implement.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { AgentPresences } from '../agents/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { SocketConnection, StreamConnection } from './connection.ts';
+import { shownNameOf } from '../conversations/index.ts';
+import { failureOf, SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
 import type { LocalView } from './viewers.ts';
@@ -12,6 +13,8 @@ import type { LocalView } from './viewers.ts';
 interface Seat {
   tenantId: string;
   userId: string;
+  /** What visitors see of the member. */
+  name: string;
   connection: SocketConnection;
   view: LocalView | null;
 }
@@ -42,7 +45,11 @@ export class AgentDoors {
     const connection = new SocketConnection(socket);
     this.#live.agents.enter(tenantId, connection);
     this.#presences.came(tenantId, user.id);
-    this.#frames.serve(socket, { tenantId, userId: user.id, connection, view: null }, stopping);
+    this.#frames.serve(
+      socket,
+      { tenantId, userId: user.id, name: shownNameOf(user.email), connection, view: null },
+      stopping,
+    );
   }
 
   async openStream({
@@ -66,7 +73,7 @@ export class AgentDoors {
   }
 
   #hear(seat: Seat, bytes: Buffer): void {
-    const { tenantId, userId, connection } = seat;
+    const { tenantId, userId, name, connection } = seat;
     const frame = readFrame(agentRequestFrame, bytes);
     if (frame === null) connection.close(chatCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
     else if (frame === 'unknown') return;
@@ -77,9 +84,13 @@ export class AgentDoors {
         kind: 'typing',
         who: 'agent',
         userId,
+        name,
         typing: frame.typing,
       });
-    else void this.#presences.set(tenantId, userId, frame.presence).catch(() => undefined);
+    else
+      this.#presences
+        .set(tenantId, userId, frame.presence)
+        .catch((error: unknown) => connection.send(failureOf(error)));
   }
 
   #view(seat: Seat, conversationId: string | null): void {

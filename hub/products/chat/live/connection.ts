@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { chatCloseCodes, maxChatBufferBytes } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame, VisitorFrame } from '../../../../shared/contract/chat/live.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { TextEventStream } from '../../../platform/http/event-stream.ts';
 import type { WebSocket } from '../../../platform/http/sockets.ts';
 
@@ -17,6 +18,12 @@ export const outgoing = (frame: VisitorFrame | AgentFrame, id?: number): Outgoin
   bytes: Buffer.from(JSON.stringify(frame)),
   id: id === undefined ? undefined : String(id),
 });
+
+/** What a page is told of a frame of its own that could not be carried out. */
+export function failureOf(error: unknown): OutgoingFrame {
+  if (error instanceof AppError) return outgoing({ type: 'error', code: error.code, message: error.message });
+  return outgoing({ type: 'error', code: 'internal', message: 'This could not be done; try again.' });
+}
 
 /** What reaches one page of a person, and ends when that takes too little. */
 export interface Connection {

@@ -88,21 +88,16 @@ export class LiveChat implements Disposable {
   show(
     tenantId: string,
     conversationId: string,
-    userId: string,
+    { userId, name }: { userId: string; name: string },
     { viewing, typing }: { viewing: boolean; typing: boolean },
   ): void {
     this.#changes.tell(tenantId, conversationId, { kind: 'viewing', userId, viewing });
-    this.#changes.tell(tenantId, conversationId, { kind: 'typing', who: 'agent', userId, typing });
+    this.#changes.tell(tenantId, conversationId, { kind: 'typing', who: 'agent', userId, name, typing });
   }
 
   /** Ids of the members who look at a conversation now. */
   viewersOf(tenantId: string, conversationId: string): string[] {
     return this.viewers.of(tenantId, conversationId);
-  }
-
-  /** Shows a part of an answer that is being written; what is lost of it is in the message that follows. */
-  tellDelta(tenantId: string, conversationId: string, id: string, text: string): void {
-    this.#changes.tell(tenantId, conversationId, { kind: 'delta', id, text });
   }
 
   #hear(tenantId: string, told: Told, feeds: Feeds): void {
@@ -141,7 +136,7 @@ export class LiveChat implements Disposable {
           visitors.send(key, {
             type: 'typing',
             who: told.who,
-            name: told.who === 'agent' ? visitors.nameOfAgent(conversationId) : null,
+            name: told.name,
             typing: told.typing,
           });
         agents.send(tenantId, {

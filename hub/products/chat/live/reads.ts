@@ -1,4 +1,5 @@
 import type { InboxConversation, InboxMessage } from '../../../../shared/contract/chat/agent-shapes.ts';
+import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import { Batches } from '../../../platform/db/batches.ts';
@@ -126,7 +127,7 @@ async function readMissed(
     [
       asked.map(({ tenantId }) => tenantId),
       asked.map(({ conversationId }) => conversationId),
-      asked.map(({ after }) => Math.min(after, 2_147_483_647)),
+      asked.map(({ after }) => Math.min(after, maxSeq)),
     ],
   );
   const found: (MissedPage | null)[] = asked.map(() => null);

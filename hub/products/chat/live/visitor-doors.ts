@@ -10,7 +10,7 @@ import type { OperationRequest } from '../../../platform/http/implement.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { markRead } from '../conversations/index.ts';
-import { SocketConnection, StreamConnection } from './connection.ts';
+import { failureOf, SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
 
@@ -80,9 +80,10 @@ export class VisitorDoors {
         kind: 'typing',
         who: 'visitor',
         userId: null,
+        name: null,
         typing: frame.typing,
       });
-    else void this.#read(tenantId, conversationId, frame.seq).catch(() => undefined);
+    else this.#read(tenantId, conversationId, frame.seq).catch((error: unknown) => connection.send(failureOf(error)));
   }
 
   async #read(tenantId: string, conversationId: string, given: number): Promise<void> {

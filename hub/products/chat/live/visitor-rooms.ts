@@ -187,11 +187,6 @@ export class VisitorRooms implements Disposable {
     if (room?.tenantId === tenantId) sendAll(room, outgoing(frame));
   }
 
-  /** How an agent is called who has the conversation. */
-  nameOfAgent(conversationId: string): string | null {
-    return this.#rooms.get(conversationId)?.conversation?.agentName ?? null;
-  }
-
   /** Looks at all of them again: what was told may have been missed. */
   lookAgain(): Promise<void> {
     for (const room of this.#rooms.values()) this.written(room);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import type { chat as resource } from '../../../../shared/contract/chat/chat.ts';
+import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -140,7 +141,7 @@ export class Conversations {
         tx.query<PublicMessageRow>(
           'list_messages',
           `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
-          [id, Math.min(Number(after), 2_147_483_647), limit + 1],
+          [id, Math.min(Number(after), maxSeq), limit + 1],
         ),
       ]);
       if (conversation.rowCount === 0) throw notFound('conversation', id);

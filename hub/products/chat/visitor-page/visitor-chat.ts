@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
 import { AppError } from '../../../../shared/errors.ts';
@@ -17,7 +18,6 @@ type Message = z.output<typeof resource.sendVisitorMessage.body>;
 
 /** Messages of one visitor, over all processes. */
 const sendLimit = { limit: 20, windowSeconds: 10 };
-const mostSeq = 2_147_483_647;
 
 export interface VisitorChatDependencies {
   db: Database;
@@ -45,28 +45,22 @@ export class VisitorChat {
     return conversation;
   }
 
-  /** Oldest first, in the direction that is asked for. @throws AppError `validation_failed`. */
+  /** Oldest first, in the direction that is asked for. */
   async messages(
     { tenantId, conversationId }: VisitorIdentity,
     { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
   ) {
-    if (after !== undefined && before !== undefined) {
-      const message = 'must be left out where after is given';
-      throw new AppError('validation_failed', `query.before ${message}.`, {
-        details: [{ path: 'query.before', message }],
-      });
-    }
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       after === undefined
         ? tx.query<PublicMessageRow>(
             'list_visitor_messages_before',
             `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq < $2 ORDER BY seq DESC LIMIT $3`,
-            [conversationId, Math.min(Number(before ?? mostSeq), mostSeq), limit + 1],
+            [conversationId, Math.min(Number(before ?? maxSeq), maxSeq), limit + 1],
           )
         : tx.query<PublicMessageRow>(
             'list_visitor_messages_after',
             `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq > $2 ORDER BY seq LIMIT $3`,
-            [conversationId, Math.min(Number(after), mostSeq), limit + 1],
+            [conversationId, Math.min(Number(after), maxSeq), limit + 1],
           ),
     );
     const shown = rows.slice(0, limit);
@@ -105,7 +99,13 @@ export class VisitorChat {
 
   /** Tells whoever looks on; nothing is kept of it. */
   async type({ tenantId, conversationId }: VisitorIdentity, typing: boolean) {
-    this.#deps.changes.tell(tenantId, conversationId, { kind: 'typing', who: 'visitor', userId: null, typing });
+    this.#deps.changes.tell(tenantId, conversationId, {
+      kind: 'typing',
+      who: 'visitor',
+      userId: null,
+      name: null,
+      typing,
+    });
     return { typing };
   }
 
