@@ -8,6 +8,7 @@ import { openTab, startHostSite } from '../fixtures/chat-tab.ts';
 import { barriers } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { openAgent } from '../fixtures/live-chat.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
 import { chatScene } from '../fixtures/visitor.ts';
@@ -226,6 +227,43 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     } finally {
       await scene.set({});
     }
+  });
+
+  test('who comes, who types and who leaves is seen live, on both sides, and only who does not look hears a sound', async () => {
+    const own = await chatScene(hub);
+    const { token, conversationId } = await own.mint();
+    const { tenantId, workspace } = own;
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.addInitScript(
+      `window.tones = 0; const make = AudioContext.prototype.createOscillator; AudioContext.prototype.createOscillator = function () { window.tones += 1; return make.call(this); };`,
+    );
+    const tones = () => page.evaluate<number>('tones');
+    const say = (content: string) =>
+      workspace.session.call('sendInboxMessage', { params: { tenantId, id: conversationId }, body: { content } });
+    await page.goto(pageOf(token, hub.url, own.siteKey));
+    await settled(page);
+    await expect.poll(() => page.locator('header p').textContent()).toBe('Away');
+    const inbox = await openAgent(hub.url, tenantId, workspace.jwt);
+    await expect.poll(() => page.locator('header p').textContent()).toBe('Online');
+
+    await field(page).pressSequentially('He');
+    await expect
+      .poll(() => inbox.frames.filter(({ type }) => type === 'typing'))
+      .toMatchObject([{ conversationId, who: 'visitor', typing: true }]);
+    inbox.send({ type: 'typing', conversationId, typing: true });
+    await page.getByText(`${workspace.email.split('@')[0]} is typing`).waitFor();
+    await say('While they look');
+    await expect.poll(() => bubbles(page)).toEqual(['While they look']);
+    await expect.poll(() => page.locator('.typing').count()).toBe(0);
+    await hide(page, true);
+    await say('While they do not');
+    await expect.poll(() => page.title()).toBe('(1) Chat with us');
+    await expect.poll(tones).toBe(2);
+
+    inbox.send({ type: 'presence', presence: 'away' });
+    await expect.poll(() => page.locator('header p').textContent()).toBe('Away');
+    inbox.end();
   });
 
   test('two tabs of a visitor show the same, and what one has read the other does not count', async () => {
