@@ -7,7 +7,7 @@ import type { Client } from '../../shared/client/client.ts';
 import { chatEventTypes } from '../../shared/contract/chat/chat-events.ts';
 import { agentProtocol, bearerProtocolPrefix } from '../../shared/contract/chat/live.ts';
 import { receiveWebhooks, serve, shopPage, shopPolicy } from './chat-servers.ts';
-import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { DemoError, waitUntil } from './processes.ts';
 
@@ -77,23 +77,8 @@ export async function demoChat(stack: AsyncDisposableStack, demo: Demo, goesOn: 
   const { url, signal } = demo;
   await setUp(demo);
   const isOwn = await ensureHub(stack, demo, { EGRESS_ALLOW_HOSTS: '127.0.0.1' });
-  const { id: keyId, key } = JSON.parse(
-    await hubCommand(demo, 'token', 'create', '--workspace', 'demo', '--product', 'chat', '--name', 'demo', '--json'),
-  ) as { id: string; key: string };
-  const { id: automationsId, key: automationsKey } = JSON.parse(
-    await hubCommand(
-      demo,
-      'token',
-      'create',
-      '--workspace',
-      'demo',
-      '--product',
-      'automations',
-      '--name',
-      'demo',
-      '--json',
-    ),
-  ) as { id: string; key: string };
+  const { id: keyId, key } = await createToken(demo, 'chat');
+  const { id: automationsId, key: automationsKey } = await createToken(demo, 'automations');
   const shop = createClient({ baseUrl: url, fetch, token: key });
   const automations = createClient({ baseUrl: url, fetch, token: automationsKey });
   const { api: agent, tenantId, userId, jwt } = await signIn(demo);

@@ -74,3 +74,9 @@ export const setUp = ({ signal }: Demo) =>
 /** Runs a command of `outrigger` on the hub of a demo. */
 export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>
   runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal });
+
+/** Makes a token of the demo's workspace for a product's API. */
+export const createToken = async (demo: Demo, product: string): Promise<{ id: string; key: string }> =>
+  JSON.parse(
+    await hubCommand(demo, 'token', 'create', '--workspace=demo', `--product=${product}`, '--name=demo', '--json'),
+  ) as { id: string; key: string };

@@ -10,7 +10,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
-import { ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { servePage } from './page.ts';
 import { DemoError, hasEnded, start, waitUntil } from './processes.ts';
@@ -206,20 +206,7 @@ async function main(): Promise<number> {
   if (which === 'chat') return await demoChat(stack, demo, values.exit !== true);
   await setUp(demo);
   await ensureHub(stack, demo);
-  const { id: keyId, key } = JSON.parse(
-    await hubCommand(
-      demo,
-      'token',
-      'create',
-      '--workspace',
-      'demo',
-      '--product',
-      'automations',
-      '--name',
-      'demo',
-      '--json',
-    ),
-  ) as { id: string; key: string };
+  const { id: keyId, key } = await createToken(demo, 'automations');
   const api = createClient({ baseUrl: url, fetch, token: key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());

@@ -447,6 +447,7 @@ describe('marks', () => {
         conversationId: visitor.conversationId,
         kind: 'typing',
         who: 'visitor',
+        name: null,
         userId: null,
         typing: true,
       });

@@ -331,6 +331,33 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => bubbles(page)).toEqual(['Into the void']);
   });
 
+  test('what was said while the machine slept is there as soon as it wakes', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    let isAsleep = false;
+    let sockets = 0;
+    await page.routeWebSocket(/\/widget\/v1\/live/, (socket) => {
+      sockets += 1;
+      const server = socket.connectToServer();
+      const goesNowhere = () => isAsleep && sockets === 1;
+      server.onMessage((message) => goesNowhere() || socket.send(message));
+      socket.onMessage((message) => goesNowhere() || server.send(message));
+    });
+    await page.clock.install();
+    await page.goto(pageOf(token));
+    await settled(page);
+    await expect.poll(() => sockets).toBe(1);
+    isAsleep = true;
+    await reply(conversationId, 'While you slept');
+    // Timers fire once at most, as on a machine that was closed and opened again.
+    await page.clock.fastForward('08:00:00');
+    await expect.poll(() => bubbles(page)).toEqual(['While you slept']);
+    await expect.poll(() => sockets).toBe(2);
+    await write(page, 'Good morning');
+    await expect.poll(() => written(conversationId)).toEqual(['While you slept', 'Good morning']);
+  });
+
   test('what was said while the hub was away, and an event that was lost, are there afterwards', async () => {
     await using proxy = await startProxy(hub.url);
     proxy.sockets = 'pass';

@@ -10,6 +10,7 @@ export {
   conversationColumns,
   messageColumns,
   presentConversation,
+  presentContent,
   presentMessage,
   presentVisitor,
   visitorColumns,

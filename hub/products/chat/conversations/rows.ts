@@ -102,10 +102,12 @@ export const messageColumns = `id, conversation_id, position, seq, content, send
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
     FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
 
-export const presentMessage = (row: PublicMessageRow): ChatMessage => ({
+export const presentMessage = (row: PublicMessageRow): ChatMessage => ({ ...presentContent(row), seq: row.seq });
+
+/** What a message and a note have in common. */
+export const presentContent = (row: MessageRow): Omit<ChatMessage, 'seq'> => ({
   id: row.id,
   conversationId: row.conversation_id,
-  seq: row.seq,
   content: row.content,
   senderType: row.sender_type,
   senderId: row.sender_id,

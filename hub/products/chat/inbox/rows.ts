@@ -1,5 +1,5 @@
 import type { InboxConversation, InboxMessage, InboxVisitor } from '../../../../shared/contract/chat/agent-shapes.ts';
-import { presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
+import { presentContent, presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
 import type { ConversationRow, MessageRow, VisitorRow } from '../conversations/index.ts';
 
 /** The projections that agents see, notes among them; nobody else is shown what these make. */
@@ -42,18 +42,10 @@ export const presentInboxConversation = (row: InboxConversationRow): InboxConver
 });
 
 export const presentInboxMessage = (row: MessageRow): InboxMessage => ({
-  id: row.id,
-  conversationId: row.conversation_id,
+  ...presentContent(row),
   seq: row.seq,
   position: row.position,
   private: row.seq === null,
-  content: row.content,
-  senderType: row.sender_type,
-  senderId: row.sender_id,
-  senderName: row.sender_name,
-  attachments: row.files,
-  clientId: row.client_id,
-  createdAt: row.created_at.toISOString(),
 });
 
 export interface InboxVisitorRow extends VisitorRow {
