@@ -166,13 +166,18 @@ export async function createBullMqQueue({
   };
 }
 
+/** How long a worker without jobs may take over a farewell from its store, in milliseconds. */
+const farewellMs = 1_000;
+
 class BullMqWorker implements QueueWorker {
   readonly #worker: BullWorker;
+  readonly #jobs: Set<Promise<void>>;
   readonly #logger: Logger;
   #drained: Promise<void> | undefined;
 
-  private constructor(worker: BullWorker, logger: Logger) {
+  private constructor(worker: BullWorker, jobs: Set<Promise<void>>, logger: Logger) {
     this.#worker = worker;
+    this.#jobs = jobs;
     this.#logger = logger;
   }
 
@@ -183,7 +188,7 @@ class BullMqWorker implements QueueWorker {
     logger: Logger,
     part: string,
   ): Promise<BullMqWorker> {
-    const process = async (job: Job) => {
+    const handle = async (job: Job) => {
       try {
         await handler({ name: job.name, id: job.id ?? '', data: job.data as JsonObject });
       } catch (error) {
@@ -192,6 +197,13 @@ class BullMqWorker implements QueueWorker {
           'a job failed; the sweep brings back what is left to do',
         );
       }
+    };
+    const jobs = new Set<Promise<void>>();
+    const process = async (job: Job) => {
+      const handled = handle(job);
+      jobs.add(handled);
+      await handled;
+      jobs.delete(handled);
     };
     const worker = backend.worker(name, process, concurrency);
     const onError = (error: Error) =>
@@ -205,7 +217,7 @@ class BullMqWorker implements QueueWorker {
       throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
     }
     worker.run().catch(onError);
-    return new BullMqWorker(worker, logger);
+    return new BullMqWorker(worker, jobs, logger);
   }
 
   drain(deadlineMs: number): Promise<void> {
@@ -214,15 +226,33 @@ class BullMqWorker implements QueueWorker {
   }
 
   async #drain(deadlineMs: number): Promise<void> {
-    const deadline = Promise.withResolvers<'late'>();
-    const timer = setTimeout(() => deadline.resolve('late'), deadlineMs);
-    const outcome = await Promise.race([this.#worker.close(), deadline.promise]);
+    const closed = this.#worker.close();
+    const endsAt = performance.now() + deadlineMs;
+    // A job that was being fetched may begin while those before it end.
+    do {
+      const done = await isDoneWithin(Promise.race([closed, Promise.all(this.#jobs)]), endsAt - performance.now());
+      if (!done) {
+        this.#logger.warn(
+          { deadlineMs },
+          'jobs were still under way at the deadline; their leases will end by themselves',
+        );
+        break;
+      }
+      if (await isDoneWithin(closed, farewellMs)) return;
+    } while (this.#jobs.size > 0);
+    // A connection that is just being made again tells nobody that it ended, and BullMQ waits for that without end.
+    this.#worker.disconnect().catch(() => undefined);
+  }
+}
+
+/** Whether something ended before its deadline. @throws what it throws. */
+async function isDoneWithin(work: Promise<unknown>, deadlineMs: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), deadlineMs);
+  try {
+    return await Promise.race([work.then(() => true), late.promise]);
+  } finally {
     clearTimeout(timer);
-    if (outcome !== 'late') return;
-    this.#logger.warn({ deadlineMs }, 'jobs were still under way at the deadline; their leases will end by themselves');
-    const forced = Promise.withResolvers<void>();
-    setTimeout(forced.resolve, 2_000).unref();
-    await Promise.race([this.#worker.close(true), forced.promise]);
   }
 }
 

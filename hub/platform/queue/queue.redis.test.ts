@@ -26,4 +26,16 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
     await expect(queue[Symbol.asyncDispose]()).resolves.toBeUndefined();
     silent.resume();
   });
+
+  test('a worker without a job drains at once while its connection is being made again', async () => {
+    await using killed = await startRedis();
+    await using queue = await createBullMqQueue({
+      backend: { kind: 'redis', url: killed.url },
+      name: 'killed',
+      logger: pino({ level: 'silent' }),
+    });
+    const worker = await queue.work({ concurrency: 1, handler: async () => undefined });
+    await killed.restart();
+    await worker.drain(600_000);
+  });
 });
