@@ -444,6 +444,33 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
+  test('what somebody wrote before a visitor whose page was empty stands before what they write', async () => {
+    const { token, conversationId } = await scene.mint();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.routeWebSocket(/\/live/, (socket) => socket.close());
+    await page.route(/\/widget\/v1\/events/, (route) => route.abort());
+    await page.goto(pageOf(token));
+    await settled(page);
+    await reply(conversationId, 'Written first');
+    await write(page, 'Written second');
+    await expect.poll(() => bubbles(page), { timeout: 20_000 }).toEqual(['Written first', 'Written second']);
+  });
+
+  test('what a visitor typed is there again for them after a reload, and for nobody who comes after them', async () => {
+    const [first, second] = [await scene.mint(), await scene.mint()];
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(first.token));
+    await settled(page);
+    await field(page).fill('Typed by the first');
+    await page.reload();
+    await expect.poll(() => field(page).inputValue()).toBe('Typed by the first');
+    await page.goto(pageOf(second.token));
+    await settled(page);
+    expect(await field(page).inputValue()).toBe('');
+  });
+
   test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
@@ -866,6 +893,59 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await frameOf(page).locator('[data-problem=needed]').waitFor();
     await expect.poll(() => heard(page)).toContain('token_required');
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('what the host sends before there is a session is sent once there is one, and of two tokens at once the later counts', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey);
+    await scene.set({ allowedOrigins: [site.origin] });
+    const [first, second, third] = [await scene.mint(), await scene.mint(), await scene.mint()];
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    const sockets = new Set<unknown>();
+    page.on('websocket', (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    });
+    await page.goto(`${site.origin}/?token=${first.token}`);
+    await page.getByRole('button', { name: 'Open chat' }).waitFor();
+    await page.evaluate("Outrigger('send', 'One'); Outrigger('send', 'Two')");
+    await expect.poll(() => written(first.conversationId)).toEqual(['One', 'Two']);
+    await page.evaluate(
+      `Outrigger('update', { token: ${JSON.stringify(second.token)} }); Outrigger('update', { token: ${JSON.stringify(third.token)} }); Outrigger('send', 'Three')`,
+    );
+    await expect.poll(() => written(third.conversationId)).toEqual(['Three']);
+    await expect.poll(() => sockets.size).toBe(1);
+    expect(await written(second.conversationId)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('what was typed and chosen stays with its visitor when the host renews their token, and goes to no other', async () => {
+    await using site = await startHostSite(hub.url, scene.siteKey);
+    await scene.set({ allowedOrigins: [site.origin] });
+    const [first, again, other] = [await scene.mint('staying'), await scene.mint('staying'), await scene.mint()];
+    await reply(first.conversationId, 'For who stays');
+    await reply(other.conversationId, 'For another');
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(`${site.origin}/?token=${first.token}`);
+    await page.getByRole('button', { name: 'Open chat' }).click();
+    await expect.poll(() => said(page)).toEqual(['For who stays']);
+    const chosen = frameOf(page).getByRole('button', { name: 'Remove kept.txt' });
+    await frameOf(page)
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'kept.txt', mimeType: 'text/plain', buffer: Buffer.from('kept') });
+    await chosen.waitFor();
+    await frameOf(page).locator('textarea').fill('Typed before');
+    const renewals = page.waitForResponse((response) => response.url().endsWith('/widget/v1/token'));
+    await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(again.token)} })`);
+    await renewals;
+    await page.waitForResponse((response) => response.url().includes('/widget/v1/files?name=kept.txt'));
+    await chosen.waitFor();
+    expect(await frameOf(page).locator('textarea').inputValue()).toBe('Typed before');
+    await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(other.token)} })`);
+    await expect.poll(() => said(page)).toEqual(['For another']);
+    expect(await frameOf(page).locator('textarea').inputValue()).toBe('');
+    expect(await chosen.count()).toBe(0);
   });
 
   test('a host hears of a token that is over, and a newer one goes on', async () => {

@@ -36,6 +36,6 @@ describe.skipIf(!redisAvailable)('the queue on Redis (needs redis-server)', () =
     });
     const worker = await queue.work({ concurrency: 1, handler: async () => undefined });
     await killed.restart();
-    await worker.drain(600_000);
+    await expect(worker.drain(600_000)).resolves.toBeUndefined();
   });
 });

@@ -1,81 +1,90 @@
 import type { ChatPageSettings, VisitorSession } from '../../../shared/contract/chat/visitor-page.ts';
-import type { FromFrame } from '../frame-protocol.ts';
 import { call, HubError } from './api.ts';
 import { Attention } from './attention.ts';
-import { Blobs } from './blobs.ts';
+import type { Blobs } from './blobs.ts';
 import type { ChatOptions, Introduction, KeptSession } from './chat-options.ts';
-import { inkOn } from './colour.ts';
-import { Conversation } from './conversation.ts';
+import { Draft } from './draft.ts';
 import { tellUnread } from './host.ts';
 import { lookOf, wear } from './look.ts';
 import type { Look } from './look.ts';
-import { problemOf } from './problems.ts';
-import { Session } from './session.ts';
+import { OpenChat } from './open-chat.ts';
+import { problemOf, tokenRequired } from './problems.ts';
 import type { Problem } from './state.ts';
-import { Uploads } from './uploads.ts';
+import type { Upload } from './uploads.ts';
 
-const tokenRequired: FromFrame = {
-  type: 'error',
-  code: 'token_required',
-  message:
-    'Nobody may write here without a token: call boot with the { token } of whoever is signed in, or switch allowAnonymous on in the settings of the chat.',
-};
+/** So many texts of the host's wait for a session; what comes on top is left out. */
+const mostWaiting = 20;
 
 /** The chat of a visitor: how it begins, and what they can do in it. */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #attention = new Attention();
   #token: string | null;
-  #session: Session | null = null;
-  #conversation: Conversation | null = null;
-  #uploads: Uploads | null = null;
+  #open: OpenChat | null = null;
   #isShown: boolean;
-  blobs: Blobs | null = null;
+  readonly #draft: Draft;
+  /** Texts of the host's that came before there was a session. */
+  #waiting: string[] = [];
+  /** Of the session before. */
+  #left: { visitorId: string; uploads: readonly Upload[] } | null = null;
+  /** Which beginning is under way: of two at once the later one counts, and the first one stops where it is. */
+  #turn = 0;
 
   constructor(options: ChatOptions) {
     this.#options = options;
     this.#token = options.token;
     this.#isShown = !options.address.isEmbedded;
-    options.store.set({ draft: options.kept.get<string>('draft') ?? '' });
+    this.#draft = new Draft(options.store, options.kept);
     document.addEventListener('visibilitychange', () => this.#looked());
     options.store.subscribe(() => this.#attention.show(options.store.state.unread));
     tellUnread(options.store, options.tellHost);
   }
 
+  /** Files of the conversation; null while there is none. */
+  get blobs(): Blobs | null {
+    return this.#open?.blobs ?? null;
+  }
+
   /** Begins: with the token, else with what the tab has, else as nobody where that is allowed. */
   async start(): Promise<void> {
     const { address, store, kept } = this.#options;
+    const turn = this.#begin();
     store.set({ phase: 'loading' });
     const known = kept.get<KeptSession>('session');
-    // What is refused is refused in the same language and colour.
-    await this.#wear(lookOf(store.state.title));
     try {
+      // What is refused is refused in the same language and colour.
+      await this.#wear(lookOf(store.state.title));
+      if (turn !== this.#turn) return;
       if (this.#token !== null) {
         // Whatever was here before may be another's.
         kept.set('session', null);
         const body = { siteKey: address.siteKey, token: this.#token };
-        await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), true);
+        await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), { isKnown: true, turn });
         return;
       }
       // Without a token of its host a frame is not for somebody whom an earlier page knew.
       const kind = known !== null && !(known.isKnown && address.isEmbedded) ? known : null;
-      if (kind !== null && (await this.#resume(kind))) return;
+      if (kind !== null && (await this.#resume(kind, turn))) return;
       const settings = await call<ChatPageSettings>('page', { query: { siteKey: address.siteKey } });
+      if (turn !== this.#turn) return;
       await this.#dress(settings);
-      if (settings.allowAnonymous) store.set({ phase: 'start' });
+      if (turn !== this.#turn) return;
+      if (settings.allowAnonymous) this.#askWho();
       else this.#fail('needed');
     } catch (error) {
-      this.#refused(error);
+      if (turn === this.#turn) this.#refused(error);
     }
   }
 
   /** Begins as nobody. @throws HubError when it may succeed later, or another address is needed. */
   async introduce({ content, ...who }: Introduction): Promise<void> {
     const body = { siteKey: this.#options.address.siteKey, ...who };
+    const turn = this.#begin();
     try {
-      await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), false);
-      this.#conversation?.send(content, []);
+      await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), { isKnown: false, turn });
+      if (turn === this.#turn) this.#open?.conversation.send(content, []);
     } catch (error) {
+      if (turn !== this.#turn) return;
       if (error instanceof HubError && (error.isPassing || error.code === 'validation_failed')) throw error;
       this.#refused(error);
     }
@@ -89,13 +98,12 @@ export class Chat {
 
   /** A new conversation after the old one was closed; what was typed and chosen goes into it. @throws HubError when it may succeed later. */
   async beginAnew(): Promise<void> {
+    const turn = this.#begin();
     try {
-      const session = await this.#session?.call<VisitorSession>('conversations', { method: 'POST' });
-      if (session === undefined) return;
-      const { uploads } = this.#options.store.state;
-      await this.#use(session, this.#isKnown());
-      this.#uploads?.carryOver(uploads);
+      const session = await this.#open?.session.call<VisitorSession>('conversations', { method: 'POST' });
+      if (session !== undefined) await this.#use(session, { isKnown: this.#isKnown(), turn });
     } catch (error) {
+      if (turn !== this.#turn) return;
       if (error instanceof HubError && (error.isPassing || error.status === 409)) throw error;
       this.#refused(error);
     }
@@ -103,58 +111,59 @@ export class Chat {
 
   /** Sends what is in the draft and the files that arrived. */
   send(): void {
-    const content = this.#options.store.state.draft.trim();
-    const attachments = this.#uploads?.take() ?? [];
+    const content = this.#draft.text.trim();
+    const attachments = this.#open?.uploads.take() ?? [];
     if (content === '' && attachments.length === 0) return;
-    this.#conversation?.send(content, attachments);
+    this.#open?.conversation.send(content, attachments);
     this.setDraft('');
   }
 
-  /** Sends a text of the host's. */
+  /** Sends a text of the host's: as soon as there is a session, or with what its visitor writes where they are asked who they are. */
   sendText(content: string): void {
-    if (this.#conversation === null) this.setDraft(content);
-    else this.#conversation.send(content, []);
+    const { phase } = this.#options.store.state;
+    if (phase === 'chat') this.#open?.conversation.send(content, []);
+    else if (this.#waiting.length < mostWaiting) this.#waiting.push(content);
+    if (phase === 'start') this.#askWho();
   }
 
-  setDraft(draft: string): void {
-    this.#options.store.set({ draft });
-    this.#options.kept.set('draft', draft === '' ? null : draft);
-    this.#conversation?.typed(draft);
+  setDraft(text: string): void {
+    this.#draft.set(text);
+    this.#open?.conversation.typed(text);
   }
 
   /** @returns false if there were more than a message takes. */
   addFiles(files: readonly File[]): boolean {
-    return this.#uploads?.add(files) ?? true;
+    return this.#open?.uploads.add(files) ?? true;
   }
 
   removeFile(key: number): void {
-    this.#uploads?.remove(key);
+    this.#open?.uploads.remove(key);
   }
 
   /** @returns false if there are already as many as a message takes. */
   retryFile(key: number): boolean {
-    return this.#uploads?.retry(key) ?? true;
+    return this.#open?.uploads.retry(key) ?? true;
   }
 
   retry(clientId: string): void {
-    this.#conversation?.retry(clientId);
+    this.#open?.conversation.retry(clientId);
   }
 
   drop(clientId: string): void {
-    this.#conversation?.drop(clientId);
+    this.#open?.conversation.drop(clientId);
   }
 
   readOlder(): Promise<void> {
-    return this.#conversation?.readOlder() ?? Promise.resolve();
+    return this.#open?.conversation.readOlder() ?? Promise.resolve();
   }
 
   /** @throws HubError */
   async rate(score: number, comment: string): Promise<void> {
     const { store } = this.#options;
     type Rating = NonNullable<VisitorSession['conversation']['rating']>;
-    const rating = await this.#session?.call<Rating>('rating', { method: 'POST', body: { score, comment } });
+    const rating = await this.#open?.session.call<Rating>('rating', { method: 'POST', body: { score, comment } });
     const { conversation } = store.state;
-    if (rating !== undefined && conversation !== null) this.#conversation?.update({ ...conversation, rating });
+    if (rating !== undefined && conversation !== null) this.#open?.conversation.update({ ...conversation, rating });
   }
 
   /** The reader scrolled, or came back. */
@@ -175,14 +184,17 @@ export class Chat {
 
   /** Forgets all that the tab has of it. */
   wipe(): void {
+    this.#begin();
     this.#end();
+    this.#waiting = [];
+    this.#left = null;
     this.#options.kept.wipe();
   }
 
   #isAtEnd = true;
 
   #looked(): void {
-    this.#conversation?.looked(this.#isAtEnd);
+    this.#open?.conversation.looked(this.#isAtEnd);
     this.#attention.show(this.#options.store.state.unread);
   }
 
@@ -195,12 +207,22 @@ export class Chat {
     return this.#isShown && !document.hidden;
   }
 
+  #begin(): number {
+    return (this.#turn += 1);
+  }
+
+  #askWho(): void {
+    this.#draft.set([this.#draft.text, ...this.#waiting.splice(0)].filter((text) => text !== '').join('\n'));
+    this.#options.store.set({ phase: 'start' });
+  }
+
   /** Whether what the tab kept led anywhere; a session of nobody that is over is just forgotten. @throws HubError */
-  async #resume({ token, isKnown }: KeptSession): Promise<boolean> {
+  async #resume({ token, isKnown }: KeptSession, turn: number): Promise<boolean> {
     try {
-      await this.#use(await call<VisitorSession>('renew', { method: 'POST', token }), isKnown);
+      await this.#use(await call<VisitorSession>('renew', { method: 'POST', token }), { isKnown, turn });
       return true;
     } catch (error) {
+      if (turn !== this.#turn) return true;
       if (!(error instanceof HubError) || error.status !== 401) throw error;
       if (isKnown) throw new HubError(401, 'chat_token_expired', error.message);
       this.#options.kept.wipe();
@@ -208,45 +230,35 @@ export class Chat {
     }
   }
 
-  async #use(session: VisitorSession, isKnown: boolean): Promise<void> {
+  async #use(session: VisitorSession, { isKnown, turn }: { isKnown: boolean; turn: number }): Promise<void> {
     const { store, kept, tellHost } = this.#options;
+    if (turn !== this.#turn) return;
     this.#end();
     const keep = ({ token }: VisitorSession) => kept.set('session', { token, isKnown } satisfies KeptSession);
     keep(session);
     await this.#dress(session.settings);
-    const current = new Session(session, {
-      onRenewed: (renewed) => {
-        keep(renewed);
-        store.set({ settings: renewed.settings });
-        this.#conversation?.update(renewed.conversation);
-      },
-      onRefused: (error) => this.#refused(error),
-    });
-    this.#session = current;
-    this.blobs = new Blobs(() => current.token);
-    this.#uploads = new Uploads(
-      () => current.token,
-      (uploads) => store.set({ uploads }),
-    );
-    this.#conversation = new Conversation({
-      session: current,
+    if (turn !== this.#turn) return;
+    this.#draft.belongTo(session.visitorId);
+    const open = new OpenChat(session, {
       store,
       kept,
-      conversation: session.conversation,
       isSeen: () => this.#isSeen(),
       onIncoming: (message) => {
         tellHost({ type: 'message', message });
         if (!this.#isSeen()) this.#attention.sound();
       },
-      onReturned: (text, attachments) => {
-        store.set({ draft: text });
-        kept.set('draft', text === '' ? null : text);
-        this.#uploads?.takeBack(attachments);
+      onReturned: (text) => this.#draft.set(text),
+      onRenewed: (renewed) => {
+        keep(renewed);
+        store.set({ settings: renewed.settings });
       },
       onRefused: (error) => this.#refused(error),
     });
+    this.#open = open;
     store.set({ phase: 'chat', typing: null, partial: '', unread: 0, isConnected: true });
-    void this.#conversation.start();
+    void open.conversation.start();
+    if (this.#left?.visitorId === session.visitorId) open.uploads.carryOver(this.#left.uploads);
+    for (const text of this.#waiting.splice(0)) open.conversation.send(text, []);
   }
 
   /** Puts on the language and the colour of the workspace. */
@@ -255,20 +267,14 @@ export class Chat {
     await this.#wear(settings);
   }
 
-  async #wear(look: Look): Promise<void> {
-    const { store, tellHost } = this.#options;
-    const { colour, title } = look;
-    const language = await wear(look, store.state.language);
-    store.set({ language, title });
-    this.#attention.setTitle(title);
-    this.#attention.show(store.state.unread);
-    tellHost({ type: 'look', colour, ink: inkOn(colour), title });
+  #wear(look: Look): Promise<void> {
+    return wear(look, this.#options, this.#attention);
   }
 
   #refused(error: unknown): void {
     if (!(error instanceof HubError)) throw error;
     const isKnown = this.#isKnown();
-    const problem = problemOf(error, { hasAny: isKnown || this.#session !== null, isKnown });
+    const problem = problemOf(error, { hasAny: isKnown || this.#open !== null, isKnown });
     if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
     if (problem !== 'needed') this.#options.tellHost({ type: 'error', code: error.code, message: error.message });
     this.#fail(problem);
@@ -285,13 +291,10 @@ export class Chat {
   }
 
   #end(): void {
-    this.#conversation?.end();
-    this.#session?.end();
-    this.#uploads?.end();
-    this.blobs?.end();
-    this.#conversation = null;
-    this.#session = null;
-    this.#uploads = null;
-    this.blobs = null;
+    const open = this.#open;
+    if (open === null) return;
+    this.#left = { visitorId: open.session.visitorId, uploads: this.#options.store.state.uploads };
+    this.#open = null;
+    open[Symbol.dispose]();
   }
 }

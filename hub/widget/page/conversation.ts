@@ -208,7 +208,6 @@ export class Conversation {
     switch (frame.type) {
       case 'message':
         this.#accept([frame.message]);
-        if (this.#messages.hasGap) quietly(this.#repair());
         break;
       case 'delta':
         store.set({ partial: store.state.partial + frame.text });
@@ -239,6 +238,7 @@ export class Conversation {
 
   #accept(messages: readonly ChatMessage[]): void {
     const added = this.#messages.add(messages.filter(({ conversationId }) => conversationId === this.#conversation.id));
+    if (this.#messages.hasGap) void this.#repair().catch(() => undefined);
     if (added.length === 0) return;
     const { store, onIncoming } = this.#options;
     for (const { clientId, senderType } of added)

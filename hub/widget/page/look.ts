@@ -1,7 +1,8 @@
 import type { ChatPageSettings } from '../../../shared/contract/chat/visitor-page.ts';
+import type { Attention } from './attention.ts';
+import type { ChatOptions } from './chat-options.ts';
 import { inkOn } from './colour.ts';
 import { chooseLocale, loadLanguage } from './language.ts';
-import type { Language } from './language.ts';
 
 /** What the workspace chose of how its chat looks. */
 export type Look = Pick<ChatPageSettings, 'title' | 'colour' | 'locale'>;
@@ -12,8 +13,13 @@ export function lookOf(title: string): Look {
   return { title, colour: colour || '#0b5fff', locale: (locale || null) as Look['locale'] };
 }
 
-/** Puts a look on the page; answers its language. */
-export async function wear({ colour, locale }: Look, current: Language): Promise<Language> {
+/** Puts a look on the page, and tells the page around it. */
+export async function wear(
+  { colour, locale, title }: Look,
+  { store, tellHost }: Pick<ChatOptions, 'store' | 'tellHost'>,
+  attention: Attention,
+): Promise<void> {
+  const current = store.state.language;
   const wanted = navigator.languages;
   const chosen = chooseLocale(locale, wanted);
   const language = chosen === current.locale ? current : await loadLanguage(chosen, wanted);
@@ -22,5 +28,8 @@ export async function wear({ colour, locale }: Look, current: Language): Promise
   root.dir = language.direction;
   root.style.setProperty('--brand', colour);
   root.style.setProperty('--on-brand', inkOn(colour));
-  return language;
+  store.set({ language, title });
+  attention.setTitle(title);
+  attention.show(store.state.unread);
+  tellHost({ type: 'look', colour, ink: inkOn(colour), title });
 }

@@ -56,3 +56,21 @@ test('a new message leaves every chunk but its own as it was, so that they are n
   expect(messages.chunks.at(-1)).not.toBe(before.at(-1));
   expect(messages.countAfter(chunkSize * 3 - 1, ({ senderType }) => senderType === 'agent')).toBe(1);
 });
+
+test('where a conversation had no message, what comes first of it is waited for', () => {
+  const messages = new Messages();
+  messages.restart([]);
+  expect(messages.add([messageOf(2)])).toEqual([]);
+  expect(messages.hasGap).toBe(true);
+  messages.add([messageOf(1)]);
+  expect(shown(messages)).toEqual([1, 2]);
+});
+
+test('what came while the end was read is not lost by it', () => {
+  const messages = new Messages();
+  messages.add([messageOf(4)]);
+  messages.restart(upTo(1, 2).map(messageOf));
+  expect([shown(messages), messages.hasGap]).toEqual([[1, 2], true]);
+  messages.restart(upTo(2, 3).map(messageOf));
+  expect(shown(messages)).toEqual([2, 3, 4]);
+});

@@ -23,7 +23,7 @@ export class Messages {
     return this.#chunks;
   }
 
-  /** Seq of the first that is here; 0 for none. */
+  /** Seq of the first that is here, or would be; 0 while nothing is known. */
   get first(): number {
     return this.#first;
   }
@@ -73,14 +73,20 @@ export class Messages {
     return added;
   }
 
-  /** Begins at other messages, those of the end: between them and those that were here is too much to be read. */
+  /**
+   * Begins at the messages of the end, none where the conversation has none: between them and those that were here may be too much to be read. What is
+   * newer than they are stays.
+   */
   restart(messages: readonly ChatMessage[]): void {
+    const end = messages.reduce((last, { seq }) => Math.max(last, seq), 0);
+    const newer = [...this.#bySeq.values(), ...this.#ahead.values()].filter(({ seq }) => seq > end);
     this.#bySeq.clear();
     this.#ahead.clear();
     this.#chunks = [];
-    this.#first = 0;
+    this.#first = messages.length === 0 ? 1 : 0;
     this.#last = 0;
     this.add(messages);
+    this.add(newer);
   }
 
   #redraw(added: readonly ChatMessage[]): void {

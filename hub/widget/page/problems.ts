@@ -1,3 +1,4 @@
+import type { FromFrame } from '../frame-protocol.ts';
 import type { HubError } from './api.ts';
 import type { Problem } from './state.ts';
 
@@ -18,3 +19,11 @@ export function problemOf({ status, code, isPassing }: HubError, { hasAny, isKno
   if (code === 'chat_token_expired') return 'expired';
   return hasAny && (status === 401 || status === 400) ? 'invalid' : 'unavailable';
 }
+
+/** What a host is told that gave no token where one is needed. */
+export const tokenRequired: FromFrame = {
+  type: 'error',
+  code: 'token_required',
+  message:
+    'Nobody may write here without a token: call boot with the { token } of whoever is signed in, or switch allowAnonymous on in the settings of the chat.',
+};

@@ -1,0 +1,42 @@
+import type { Kept } from './kept.ts';
+import type { Store } from './state.ts';
+
+/** What the tab has of it: without an owner while it is not known whose it will be. */
+interface KeptDraft {
+  text: string;
+  visitorId: string | null;
+}
+
+/** What is typed and not sent yet; a tab may see one visitor after another, and shows none what another typed. */
+export class Draft {
+  readonly #store: Store;
+  readonly #kept: Kept;
+  #visitorId: string | null = null;
+
+  constructor(store: Store, kept: Kept) {
+    this.#store = store;
+    this.#kept = kept;
+    const before = this.#read();
+    store.set({ draft: before !== null && before.visitorId === null ? before.text : '' });
+  }
+
+  get text(): string {
+    return this.#store.state.draft;
+  }
+
+  set(text: string): void {
+    this.#store.set({ draft: text });
+    this.#kept.set('draft', text === '' ? null : ({ text, visitorId: this.#visitorId } satisfies KeptDraft));
+  }
+
+  /** From here on it is this visitor's: what they typed before is there again, and what anybody else did is gone. */
+  belongTo(visitorId: string): void {
+    const before = this.#read();
+    this.#visitorId = visitorId;
+    this.set(before?.visitorId === visitorId ? before.text : '');
+  }
+
+  #read(): KeptDraft | null {
+    return this.#kept.get<KeptDraft>('draft');
+  }
+}
