@@ -38,6 +38,8 @@ export interface NewRun {
   notBefore?: Date | null;
   /** The run whose step waits for it. */
   parentRunId?: string;
+  /** What it is about, so that it goes when that is erased; that of the run that led to it when left out. */
+  subjectId?: string;
   /** How many runs, each started by the one before, led to it; 0 when left out. */
   depth?: number;
   /** Who started it, and whoever started what led to it: `user:<id>`; nobody when left out. */
@@ -80,6 +82,13 @@ export const maxRunDepth = 8;
 /** The id of the job that wakes a run for the `wakeCount`-th time. */
 export const runJobId = (runId: string, wakeCount: number) => `run-${runId}-${wakeCount}`;
 
+/** The run that led to one: its step waits for it, or its failure is what it is about. */
+function ledBy({ subjectId, parentRunId, trigger }: NewRun): string | null {
+  if (subjectId !== undefined) return null;
+  if (parentRunId !== undefined) return parentRunId;
+  return trigger.type === 'error' && typeof trigger['runId'] === 'string' ? trigger['runId'] : null;
+}
+
 /** Writes a run, its flow and its wake-up; nothing of it exists before the transaction commits. */
 export async function acceptRun(tx: Transaction, run: NewRun): Promise<AcceptedRunRow> {
   const [accepted] = await acceptRuns(tx, [run]);
@@ -99,9 +108,11 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     'accept_runs',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
-         context text, payload jsonb, environment text, parent_run_id uuid, depth int, requested_by text[], trace_parent text, not_before timestamptz, job_id text)
+         context text, payload jsonb, environment text, parent_run_id uuid, subject_id uuid, led_by uuid, depth int, requested_by text[], trace_parent text, not_before timestamptz, job_id text)
      ), flow AS (
-       INSERT INTO flows (id, tenant_id, workflow_id, revision) SELECT flow_id, tenant_id, workflow_id, 1 FROM given
+       INSERT INTO flows (id, tenant_id, workflow_id, revision, subject_id)
+       SELECT flow_id, tenant_id, workflow_id, 1, CASE WHEN led_by IS NULL THEN subject_id
+         ELSE (SELECT f.subject_id FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = led_by) END FROM given
      ), run AS (
        INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, trace_parent, wake_at, queued_at)
        SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, trace_parent, coalesce(not_before, now()), now() FROM given
@@ -121,6 +132,8 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
           payload: run.payload,
           environment: run.environment,
           parent_run_id: run.parentRunId ?? null,
+          subject_id: run.subjectId ?? null,
+          led_by: ledBy(run),
           depth: run.depth ?? 0,
           requested_by: run.requestedBy ?? [],
           trace_parent: traceParent,

@@ -140,14 +140,31 @@ export const flows = pgTable(
     tenantId: hotTenantId(),
     workflowId: uuid('workflow_id').notNull(),
     revision: integer('revision').notNull(),
+    /** What its runs are about, such as a conversation of Live Chat: they go when that is erased. */
+    subjectId: uuid('subject_id'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
   (table) => [
     index('flows_tenant').on(table.tenantId, table.id),
+    index('flows_subject')
+      .on(table.subjectId)
+      .where(sql`subject_id is not null`)
+      .concurrently(),
     index('flows_workflow').on(table.tenantId, table.workflowId, table.id).concurrently(),
     ...policies(),
   ],
+);
+
+/** What was erased, until the runs that are about it are gone too. */
+export const erasedSubjects = pgTable(
+  'erased_subjects',
+  {
+    subjectId: uuid('subject_id').primaryKey(),
+    tenantId: tenantId(),
+    erasedAt: instant('erased_at').notNull().defaultNow(),
+  },
+  () => policies(),
 );
 
 export interface RunFailure {

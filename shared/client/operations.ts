@@ -2978,7 +2978,7 @@ export interface Operations {
     };
     answer: InboxVisitor;
   };
-  /** Export all that is kept of a visitor */
+  /** Export what Live Chat keeps of a visitor */
   exportInboxVisitor: {
     input: {
       params: {

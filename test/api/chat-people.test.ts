@@ -373,6 +373,88 @@ describe('erasing a visitor', () => {
     expect(await left(visitorId, conversationId)).toEqual(nothing);
   });
 
+  test('ends the runs that their messages started, and leaves nothing of them in any table', async () => {
+    const word = 'Schmetterlingsflügel';
+    const { id: child } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'child of a chat',
+        active: true,
+        triggerJson: { schemaVersion: 1, type: 'manual' },
+        stepsJson: [{ type: 'log', message: 'child heard {{context}}' }],
+      },
+    });
+    const { id: handler } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'errors of a chat',
+        active: true,
+        triggerJson: { schemaVersion: 1, type: 'manual' },
+        stepsJson: [{ type: 'log', message: 'failed: {{payload.run.error.message}}' }],
+      },
+    });
+    await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: handler } });
+    const follow = (stepsJson: object[]) =>
+      workspace.api.call('createAutomationWorkflow', {
+        body: {
+          name: 'follows a chat',
+          active: true,
+          triggerJson: {
+            schemaVersion: 1,
+            type: 'event',
+            event: { type: 'message.created', filter: { 'message.content': word } },
+          },
+          stepsJson: stepsJson as never,
+        },
+      });
+    const followers = [
+      await follow([
+        { type: 'log', message: 'heard {{payload.message.content}}' },
+        {
+          type: 'skill',
+          skillId: 'subagent.spawn',
+          input: { workflowId: child, context: '{{payload.message.content}}' },
+        },
+      ]),
+      await follow([{ type: 'approval', title: 'Answer?', message: 'They wrote {{payload.message.content}}' }]),
+      await follow([
+        { type: 'skill', skillId: 'webhook.deliver', input: { url: 'https://{{payload.message.content}}/' } },
+      ]),
+    ];
+    const bystander = await arrive();
+    const { visitorId, conversationId } = await arrive({ displayName: word });
+    await say(conversationId, word);
+    await say(bystander.conversationId, word);
+    const statuses = async () =>
+      (await hub.database.query<{ status: string }>('SELECT status FROM runs ORDER BY status')).map(
+        ({ status }) => status,
+      );
+    await expect
+      .poll(statuses, { timeout: 20_000 })
+      .toEqual([...Array(2).fill('failed'), ...Array(6).fill('succeeded'), ...Array(2).fill('waiting_approval')]);
+    const tablesWith = async (text: string) => {
+      const tables = await hub.database.query<{ name: string }>(
+        `SELECT format('%I', relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+      );
+      const found = await Promise.all(
+        tables.map(async ({ name }) => {
+          const [row] = await hub.database.query<{ count: number }>(
+            `SELECT count(*)::int AS count FROM ${name} t WHERE t::text LIKE '%' || $1 || '%'`,
+            [text],
+          );
+          return [name, row?.count ?? 0] as const;
+        }),
+      );
+      return Object.fromEntries(found.filter(([, rows]) => rows > 0));
+    };
+    await agents.call('eraseInboxVisitor', { params: at(bystander.visitorId) });
+    await agents.call('eraseInboxVisitor', { params: at(visitorId) });
+    await expect.poll(() => count('runs', 'tenant_id = $1', tenantId), { timeout: 10_000 }).toBe(0);
+    for (const { id } of followers) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
+    await workspace.api.call('putAutomationPolicy', { body: {} });
+    // What its author wrote into a workflow is not the visitor's.
+    expect(Object.keys(await tablesWith(word)).filter((name) => !name.startsWith('workflow'))).toEqual([]);
+    expect(await count('erased_subjects', 'tenant_id = $1', tenantId)).toBe(0);
+  });
+
   test('goes on after a process that ended in the midst of it, and shows nobody who is half erased', async () => {
     const { visitorId, conversationId } = await arrive();
     await say(conversationId, 'half');

@@ -34,6 +34,7 @@ import { Packs } from './packs/index.ts';
 import { packRoutes } from './packs/routes.ts';
 import { Policies, readPolicy } from './policies/index.ts';
 import { policyRoutes } from './policies/routes.ts';
+import { noteErased, RunErasure } from './runs/erasure.ts';
 import { Runs } from './runs/index.ts';
 import { RunRetention } from './runs/retention.ts';
 import { flowRoutes, runRoutes } from './runs/routes.ts';
@@ -163,6 +164,7 @@ export function createAutomations(
     ...packRoutes(packs),
     ...insightRoutes(insight),
   ];
+  const runErasure = new RunErasure({ db, blobs, runs });
   const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
@@ -204,9 +206,11 @@ export function createAutomations(
       { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
       { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
       { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
+      { name: 'erasure of runs', everyMs: 2_000, run: (stopping) => runErasure.sweep(stopping) },
       { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
     ],
     followers: [(tx, event) => workflows.follow(tx, event)],
+    erasers: [noteErased],
     retention: automationsRetention(settings.retention),
   };
 }

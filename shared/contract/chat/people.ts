@@ -90,9 +90,9 @@ export const chatPeople = defineResource({
     ...admin,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}/export',
-    summary: 'Export all that is kept of a visitor',
+    summary: 'Export what Live Chat keeps of a visitor',
     description:
-      "As JSON lines, each with its `type`: the `visitor` first, then each `conversation`, followed by its `message`s and `rating`s. Private notes are the workspace's own and are left out; files are named by the messages that they were sent with.",
+      "As JSON lines, each with its `type`: the `visitor` first, then each `conversation`, followed by its `message`s and `rating`s. Private notes are the workspace's own and are left out, as are runs of automations that it started; files are named by the messages that they were sent with.",
     params: oneInWorkspace,
     binaryResponse: 'application/x-ndjson',
     response: z.any(),
@@ -102,7 +102,8 @@ export const chatPeople = defineResource({
     method: 'DELETE',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
     summary: 'Erase a visitor with conversations, messages and files',
-    description: 'The audit log says that it was done, and nothing of what was erased.',
+    description:
+      'Runs of automations that their messages started end and go within seconds, with steps, logs, approvals and what they added to sessions; deliveries of webhooks are emptied. What automations remembered in memory or in the summary of a session, or sent elsewhere, is for their author to remove; answers kept for an `Idempotency-Key` go after 24 hours. The audit log says that it was done, and nothing of what was erased.',
     params: oneInWorkspace,
     response: deleted,
   },

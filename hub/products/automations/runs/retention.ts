@@ -1,6 +1,6 @@
 import type { Retention } from '../../../../shared/contract/automations/policies.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Months } from '../../../platform/db/months.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Turn } from '../../../platform/db/row-retention.ts';
@@ -75,7 +75,11 @@ export class RunRetention {
     for (const { tenant_id: tenantId } of others) {
       if (stopping?.aborted === true) break;
       removed += await inBatches(turn, runBatch, () =>
-        this.#removeOldest(tenantId, 'due_by_month', 'finished_at < $3', runBatch, [settled]),
+        removeEndedRuns(this.#options, tenantId, {
+          name: 'due_by_month',
+          condition: 'finished_at < $3',
+          values: [settled],
+        }),
       );
     }
     for (const { tenant_id: tenantId, retention } of policies) {
@@ -89,7 +93,11 @@ export class RunRetention {
 
   async #byAge(tenantId: string, days: number, turn: Turn): Promise<number> {
     const removed = await inBatches(turn, runBatch, () =>
-      this.#removeOldest(tenantId, 'due_by_age', 'finished_at < now() - make_interval(days => $3)', runBatch, [days]),
+      removeEndedRuns(this.#options, tenantId, {
+        name: 'due_by_age',
+        condition: 'finished_at < now() - make_interval(days => $3)',
+        values: [days],
+      }),
     );
     const counted = this.#counts.get(tenantId);
     if (counted !== undefined) counted.count -= removed;
@@ -101,7 +109,14 @@ export class RunRetention {
     return inBatches(turn, 1, async () => {
       const excess = Math.min(counted.count - maxRuns, runBatch);
       const removed =
-        excess <= 0 ? 0 : await this.#removeOldest(tenantId, 'due_by_count', 'finished_at IS NOT NULL', excess, []);
+        excess <= 0
+          ? 0
+          : await removeEndedRuns(
+              this.#options,
+              tenantId,
+              { name: 'due_by_count', condition: 'finished_at IS NOT NULL', values: [] },
+              excess,
+            );
       counted.count -= removed;
       return removed;
     });
@@ -130,48 +145,58 @@ export class RunRetention {
     this.#counts.set(tenantId, counted);
     return counted;
   }
+}
 
-  async #removeOldest(
-    tenantId: string,
-    name: string,
-    condition: string,
-    limit: number,
-    values: unknown[],
-  ): Promise<number> {
-    const { db, blobs } = this.#options;
-    const { ids, artifactIds } = await db.workspace(
-      tenantId,
-      async (tx) => {
-        const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
-        const runIds = due.map((row) => row.id);
-        if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
-        // Whoever runs one again has its flow until then, and leaves a run in it.
-        await tx.query(
-          'lock_old_flows',
-          'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE',
-          [runIds],
-        );
-        const { rows: gone } = await tx.query<{ id: string }>(
-          'prune_artifacts',
-          'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id',
-          [runIds],
-        );
-        await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
-        const { rows: flows } = await tx.query<{ flow_id: string }>(
-          'prune_runs',
-          'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id',
-          [runIds],
-        );
-        await tx.query(
-          'prune_flows',
-          'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)',
-          [flows.map((row) => row.flow_id)],
-        );
-        return { ids: runIds, artifactIds: gone.map((row) => row.id) };
-      },
-      { durable: false },
-    );
-    for (const id of artifactIds) await blobs.delete(`${tenantId}/${id}`);
-    return ids.length;
-  }
+/** Which of a workspace's ended runs go: SQL over `runs`; `$3` and what follows are its values. */
+export interface DueRuns {
+  /** A name for the statement that finds them. */
+  name: string;
+  condition: string;
+  values: unknown[];
+  /** Removes what goes with them only here, in the same transaction. */
+  withThem?: (tx: Transaction, runIds: string[]) => Promise<unknown>;
+}
+
+/** Removes ended runs with all that belongs to them, the oldest first, a batch at most; answers how many. */
+export async function removeEndedRuns(
+  { db, blobs }: Pick<RunRetentionOptions, 'db' | 'blobs'>,
+  tenantId: string,
+  { name, condition, values, withThem }: DueRuns,
+  limit = runBatch,
+): Promise<number> {
+  const { ids, artifactIds } = await db.workspace(
+    tenantId,
+    async (tx) => {
+      const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
+      const runIds = due.map((row) => row.id);
+      if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
+      // Whoever runs one again has its flow until then, and leaves a run in it.
+      await tx.query(
+        'lock_old_flows',
+        'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE',
+        [runIds],
+      );
+      const { rows: gone } = await tx.query<{ id: string }>(
+        'prune_artifacts',
+        'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING id',
+        [runIds],
+      );
+      await withThem?.(tx, runIds);
+      await tx.query('prune_messages', 'DELETE FROM messages WHERE run_id = ANY($1)', [runIds]);
+      const { rows: flows } = await tx.query<{ flow_id: string }>(
+        'prune_runs',
+        'DELETE FROM runs WHERE id = ANY($1) RETURNING flow_id',
+        [runIds],
+      );
+      await tx.query(
+        'prune_flows',
+        'DELETE FROM flows f WHERE id = ANY($1) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.flow_id = f.id)',
+        [flows.map((row) => row.flow_id)],
+      );
+      return { ids: runIds, artifactIds: gone.map((row) => row.id) };
+    },
+    { durable: false },
+  );
+  for (const id of artifactIds) await blobs.delete(`${tenantId}/${id}`);
+  return ids.length;
 }

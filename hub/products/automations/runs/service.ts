@@ -113,6 +113,14 @@ export class Runs {
     return this.#read(tenantId, runId);
   }
 
+  /** Cancels runs that are not to go on for whatever reason, without a word in the audit log; one that has ended meanwhile stays as it is. */
+  async end(tenantId: string, runIds: readonly string[]): Promise<void> {
+    const { committed } = await this.#deps.db.workspace(tenantId, (tx) =>
+      cancelWithin(tx, this.#deps, tenantId, runIds),
+    );
+    committed();
+  }
+
   /** Cancels several runs at once; one that can't be keeps no other from it. */
   async cancelMany(tenantId: string, body: CancelBody, actor: string): Promise<BulkAnswer> {
     const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {

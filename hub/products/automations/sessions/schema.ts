@@ -1,5 +1,5 @@
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
-import { index, pgTable, text, unique, uuid } from '../../../platform/db/orm.ts';
+import { index, pgTable, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */
@@ -39,5 +39,12 @@ export const sessionMessages = pgTable(
     runId: uuid('run_id'),
     createdAt: createdAt(),
   },
-  (table) => [index('session_messages_session').on(table.sessionId, table.id), ...policies()],
+  (table) => [
+    index('session_messages_session').on(table.sessionId, table.id),
+    index('session_messages_run')
+      .on(table.runId)
+      .where(sql`run_id is not null`)
+      .concurrently(),
+    ...policies(),
+  ],
 );

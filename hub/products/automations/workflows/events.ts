@@ -66,6 +66,7 @@ export async function startByEvent(
       const run = await startRun(tx, deps, workflow, entitlements, {
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
+        subjectId: (event.payload as { conversation: { id: string } }).conversation.id,
         // What happens in a test leads to nothing that leaves the platform.
         environment: event.payload['environment'] === 'test' ? 'test' : 'live',
         depth: event.depth,

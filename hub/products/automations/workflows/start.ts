@@ -35,6 +35,8 @@ export interface StartRequest {
   environment: 'live' | 'test';
   depth?: number;
   parentRunId?: string;
+  /** What the run is about, so that it goes when that is erased. */
+  subjectId?: string;
   /** The people who led to it: `user:<id>`. */
   requestedBy?: readonly string[];
 }
@@ -85,6 +87,7 @@ export async function startRun(
     depth: request.depth ?? 0,
     requestedBy: request.requestedBy ?? [],
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
+    ...(request.subjectId === undefined ? {} : { subjectId: request.subjectId }),
   });
   return { runId, job, committed: admitted };
 }
