@@ -1,24 +1,13 @@
-import { lookup as systemLookup } from 'node:dns';
-import type { LookupAddress } from 'node:dns';
-import { isIP } from 'node:net';
 import { Agent, request } from 'undici';
-import { isPublicAddress } from './addresses.ts';
+import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
+import { createGuard, hostOf } from './guard.ts';
+import type { GuardOptions } from './guard.ts';
+import { createStreams, flattenHeaders } from './stream.ts';
+import type { EgressStream, EgressStreamRequest } from './stream.ts';
 
-/** A host that the guard does not let requests to. The message names it and the setting that would allow it. */
-export class EgressRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'EgressRefused';
-  }
-}
-
-/** A request that went out and had no usable answer. */
-export class EgressFailed extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'EgressFailed';
-  }
-}
+export { EgressFailed, EgressRefused } from './failure.ts';
 
 export interface EgressRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,82 +35,31 @@ export interface Egress extends AsyncDisposable {
   check(url: string): void;
   /** @throws EgressRefused, EgressFailed, or the signal's reason. */
   fetch(url: string, request: EgressRequest): Promise<EgressResponse>;
+  /** An answer that is read while it arrives; no redirect is followed. @throws EgressRefused, EgressFailed, or the signal's reason. */
+  stream(url: string, request: EgressStreamRequest): Promise<EgressStream>;
 }
 
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
-
-export interface EgressOptions {
-  /** `host` or `host:port`, exact: may be reached by http too, and at any address. For development. */
-  allowHosts: readonly string[];
-  resolve?: Resolve;
+export interface EgressOptions extends GuardOptions {
+  /** Of the bounds of streams. */
+  clock?: Clock;
 }
 
 const maxRedirects = 5;
-
-const resolveBySystem: Resolve = (hostname) =>
-  new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) =>
-      error === null ? resolve(addresses) : reject(error),
-    );
-  });
 
 /**
  * Guards outgoing requests: https only, no address that is not public. The address is judged where the connection is made, so
  * that a name which resolves differently the second time gains nothing, and anew at each redirect.
  */
-export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOptions): Egress {
-  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
-  const isAllowed = (url: URL) =>
-    allowed.has(hostOf(url)) || allowed.has(`${hostOf(url)}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
-
+export function createEgress({ clock = systemClock, ...guarding }: EgressOptions): Egress {
+  const guard = createGuard(guarding);
+  const { check, isAllowed } = guard;
   const guarded = new Agent({
     connections: 64,
     keepAliveTimeout: 4_000,
-    connect: {
-      timeout: 10_000,
-      lookup: (hostname, options, callback) => {
-        resolve(hostname).then(
-          (addresses) => {
-            const [first] = addresses;
-            const inside = addresses.find(({ address }) => !isPublicAddress(address));
-            if (first === undefined || inside !== undefined) {
-              callback(new EgressRefused(refusal(hostname)), []);
-            } else if (options.all === true) {
-              callback(null, addresses);
-            } else {
-              callback(null, first.address, first.family);
-            }
-          },
-          (error: Error) => callback(error, []),
-        );
-      },
-    },
+    connect: { timeout: 10_000, lookup: guard.lookup },
   });
   const open = new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 10_000 } });
-
-  const check = (text: string, base?: URL): URL => {
-    let url: URL;
-    try {
-      url = new URL(text, base);
-    } catch {
-      throw new EgressRefused(
-        `"${text.slice(0, 200)}" is not an absolute address; give one that begins with https://.`,
-      );
-    }
-    if (url.username !== '' || url.password !== '')
-      throw new EgressRefused('The address must not hold a user name or a password; send them as a header.');
-    if (isAllowed(url)) {
-      if (url.protocol === 'http:' || url.protocol === 'https:') return url;
-    } else if (url.protocol === 'https:') {
-      const host = hostOf(url);
-      // Node connects to a literal address without asking the lookup.
-      if (isIP(host) !== 0 && !isPublicAddress(host)) throw new EgressRefused(refusal(host));
-      return url;
-    }
-    throw new EgressRefused(
-      `${url.protocol}//${url.host} is refused: only https is allowed (or name the host in EGRESS_ALLOW_HOSTS for development).`,
-    );
-  };
+  const streams = createStreams(guard, clock);
 
   return {
     check: (address) => void check(address),
@@ -152,7 +90,7 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
           if (!isRedirect) {
             return {
               status: response.statusCode,
-              headers: flatten(response.headers),
+              headers: flattenHeaders(response.headers),
               body: await readBounded(response.body, options.maxResponseBytes, options.cutsResponse === true),
             };
           }
@@ -177,42 +115,25 @@ export function createEgress({ allowHosts, resolve = resolveBySystem }: EgressOp
         if (error instanceof Error && error.cause instanceof EgressRefused) throw error.cause;
         if (timeout.aborted)
           throw new EgressFailed(`${hostOf(url)} did not answer within ${options.timeoutMs / 1000} s.`, {
+            failure: 'timeout',
             cause: error,
           });
-        const reason =
-          error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
-        throw new EgressFailed(`${hostOf(url)} could not be reached: ${reason}.`, { cause: error });
+        throw toEgressFailed(error, hostOf(url));
       }
     },
 
+    stream: async (address, options) => streams.open(check(address), options),
+
     async [Symbol.asyncDispose]() {
+      streams[Symbol.dispose]();
       await Promise.all([guarded.destroy(), open.destroy()]);
     },
   };
 }
 
-function hostOf(url: URL): string {
-  return url.hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-}
-
-function refusal(host: string): string {
-  return `${host} is refused: it leads to a private, local or reserved address (name it in EGRESS_ALLOW_HOSTS for development).`;
-}
-
 function withoutCustom(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => ['content-type', 'user-agent', 'accept'].includes(name.toLowerCase())),
-  );
-}
-
-function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
-    ),
   );
 }
 
@@ -229,7 +150,7 @@ async function readBounded(
       // Leaving the loop ends the connection.
       if (cuts) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes);
       body.destroy();
-      throw new EgressFailed(`The answer has more than ${maxBytes} bytes.`);
+      throw new EgressFailed(`The answer has more than ${maxBytes} bytes.`, { failure: 'too_large' });
     }
     chunks.push(chunk);
   }

@@ -1,0 +1,196 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fastClock } from '../../../test/fixtures/fast-clock.ts';
+import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
+import type { EgressStreamRequest } from './stream.ts';
+
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let requests = 0;
+let closed = 0;
+const sockets = new Set<Socket>();
+const server = createServer((request, response) => {
+  requests += 1;
+  response.on('close', () => {
+    if (!response.writableFinished) closed += 1;
+  });
+  answer(request, response);
+}).on('connection', (socket) => sockets.add(socket));
+let here: string;
+beforeAll(async () => {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  here = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  requests = 0;
+  closed = 0;
+  sockets.clear();
+});
+
+const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer x' },
+  body: '{}',
+  signal: new AbortController().signal,
+  connectTimeoutMs: 5_000,
+  firstByteTimeoutMs: 8_000,
+  idleTimeoutMs: 10_000,
+  timeoutMs: 30_000,
+  maxResponseBytes: 10_000_000,
+  ...more,
+});
+const open = () => createEgress({ allowHosts: [here], clock: fastClock(25) });
+
+async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: unknown) => (error instanceof EgressFailed ? error.failure : error),
+  );
+
+test('parts are there as they come, and the connection serves the next request', async () => {
+  await using egress = open();
+  const more = Promise.withResolvers<void>();
+  answer = (_request, response) => {
+    response.write('one');
+    void more.promise.then(() => response.end('two'));
+  };
+  for (let round = 0; round < 2; round += 1) {
+    const { status, body } = await egress.stream(`http://${here}/`, given());
+    const reader = body.getReader();
+    expect(status).toBe(200);
+    expect(Buffer.from((await reader.read()).value as Uint8Array).toString()).toBe('one');
+    more.resolve();
+    reader.releaseLock();
+    expect(await textOf(body)).toBe('two');
+  }
+  expect([requests, sockets.size]).toEqual([2, 1]);
+});
+
+test('each silence has its bound', async () => {
+  await using egress = createEgress({
+    allowHosts: [here],
+    clock: fastClock(25),
+    resolve: () => new Promise(() => undefined),
+  });
+  expect(await failureOf(egress.stream('https://silent.example/', given()))).toBe('connect_timeout');
+  answer = () => undefined;
+  expect(await failureOf(egress.stream(`http://${here}/`, given()))).toBe('first_byte_timeout');
+  answer = (_request, response) => response.flushHeaders();
+  const headed = await egress.stream(`http://${here}/`, given());
+  expect(await failureOf(textOf(headed.body))).toBe('first_byte_timeout');
+  answer = (_request, response) => void response.write('one');
+  const begun = await egress.stream(`http://${here}/`, given());
+  expect(await failureOf(textOf(begun.body))).toBe('idle_timeout');
+  answer = (_request, response) => {
+    const timer = setInterval(() => response.write('x'), 20);
+    response.on('close', () => clearInterval(timer));
+  };
+  const endless = await egress.stream(`http://${here}/`, given());
+  expect(await failureOf(textOf(endless.body))).toBe('timeout');
+  await expect.poll(() => closed).toBe(4);
+});
+
+test('an answer that breaks off or grows too large is a failure, and its connection is closed', async () => {
+  await using egress = open();
+  answer = (_request, response) => {
+    response.write('one');
+    setImmediate(() => response.destroy());
+  };
+  const broken = await egress.stream(`http://${here}/`, given());
+  expect(await failureOf(textOf(broken.body))).toBe('reset');
+  answer = (_request, response) => void response.write('x'.repeat(2_000));
+  const large = await egress.stream(`http://${here}/`, given({ maxResponseBytes: 1_000 }));
+  expect(await failureOf(textOf(large.body))).toBe('too_large');
+  await expect.poll(() => closed).toBe(2);
+});
+
+test.each(['connecting', 'waiting', 'reading'] as const)(
+  'whoever gives up while %s closes the connection',
+  async (when) => {
+    await using egress = createEgress({ allowHosts: [here], resolve: () => new Promise(() => undefined) });
+    answer = (_request, response) => void (when === 'reading' && response.write('one'));
+    const stop = new AbortController();
+    const url = when === 'connecting' ? 'https://silent.example/' : `http://${here}/`;
+    const asked = egress.stream(url, given({ signal: stop.signal }));
+    const withdraw = () => stop.abort(new Error('withdrawn'));
+    const ends = async () => {
+      if (when !== 'reading') return asked;
+      const reader = (await asked).body.getReader();
+      await reader.read();
+      setImmediate(withdraw);
+      return reader.read();
+    };
+    const end = ends();
+    if (when === 'connecting') withdraw();
+    if (when === 'waiting') {
+      await expect.poll(() => requests).toBe(1);
+      withdraw();
+    }
+    await expect(end).rejects.toThrow('withdrawn');
+    await expect.poll(() => closed).toBe(when === 'connecting' ? 0 : 1);
+    await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
+  },
+);
+
+test('a reader that stops early frees the connection', async () => {
+  await using egress = open();
+  answer = (_request, response) => void response.write('one');
+  const { body } = await egress.stream(`http://${here}/`, given());
+  const reader = body.getReader();
+  await reader.read();
+  await reader.cancel();
+  await expect.poll(() => closed).toBe(1);
+});
+
+test('a slow reader holds back what comes, and is not taken for a silent server', async () => {
+  await using egress = open();
+  const size = 64 * 1024;
+  let sent = 0;
+  answer = (_request, response) => {
+    const send = () => {
+      while (sent < 100 * size) {
+        sent += size;
+        if (!response.write(Buffer.alloc(size, 'x'))) {
+          response.once('drain', send);
+          return;
+        }
+      }
+      response.end();
+    };
+    send();
+  };
+  const { body } = await egress.stream(`http://${here}/`, given({ timeoutMs: 600_000 }));
+  const reader = body.getReader();
+  await reader.read();
+  // More than the longest silence of a server.
+  await sleep(600);
+  expect(sent).toBeLessThan(100 * size);
+  let received = 0;
+  reader.releaseLock();
+  for await (const chunk of body) received += chunk.length;
+  expect(received).toBeGreaterThan(99 * size - size);
+});
+
+test('the guard judges where a stream goes, and no redirect is followed', async () => {
+  await using egress = createEgress({
+    allowHosts: [here],
+    resolve: async () => [{ address: '10.0.0.1', family: 4 }],
+  });
+  await expect(egress.stream('https://rebound.example/', given())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('https://169.254.169.254/', given())).rejects.toThrow(EgressRefused);
+  await expect(egress.stream('http://example.org/', given())).rejects.toThrow(EgressRefused);
+  answer = (_request, response) => void response.writeHead(307, { location: `http://${here}/other` }).end();
+  const { status, headers } = await egress.stream(`http://${here}/`, given());
+  expect([status, headers['location'], requests]).toEqual([307, `http://${here}/other`, 1]);
+});

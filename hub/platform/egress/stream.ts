@@ -1,0 +1,216 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Clock } from '../clock.ts';
+import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
+import type { EgressFailure } from './failure.ts';
+import { hostOf } from './guard.ts';
+import type { Guard } from './guard.ts';
+
+/** A request whose answer is read while it arrives. Times are milliseconds. */
+export interface EgressStreamRequest {
+  method: 'GET' | 'POST';
+  headers: Record<string, string>;
+  body?: string | Uint8Array;
+  /** Closes the connection when it aborts, whatever it is at. */
+  signal: AbortSignal;
+  /** Until there is a connection that the request goes out on. */
+  connectTimeoutMs: number;
+  /** From then to the first byte of the answer's body. */
+  firstByteTimeoutMs: number;
+  /** That nothing comes while the reader waits. */
+  idleTimeoutMs: number;
+  /** For everything, a slow reader included. */
+  timeoutMs: number;
+  maxResponseBytes: number;
+}
+
+/** An answer whose head is there. The connection is freed at its end, and when its reader cancels; a reader that takes nothing stops what comes. */
+export interface EgressStream {
+  status: number;
+  headers: Record<string, string>;
+  body: ReadableStream<Uint8Array>;
+}
+
+const agentOptions = {
+  keepAlive: true,
+  maxSockets: 256,
+  maxFreeSockets: 64,
+  // Of connections that nobody uses; those in use have bounds of their own.
+  timeout: 4_000,
+} as const;
+/** What is kept for a reader that does not read. */
+const maxBufferedBytes = 64 * 1024;
+
+const toSeconds = (ms: number) => `${ms / 1000} s`;
+
+/**
+ * The streaming way out. It speaks by Node's own client: that one tells when a connection is there and closes it at once, also while it is
+ * being made, and every bound is a timer of ours.
+ */
+export function createStreams(guard: Guard, clock: Clock) {
+  const { lookup } = guard;
+  const agents = {
+    open: { 'http:': new HttpAgent(agentOptions), 'https:': new HttpsAgent(agentOptions) },
+    guarded: { 'https:': new HttpsAgent({ ...agentOptions, lookup }) },
+  };
+  return {
+    /** @param url has been checked. */
+    open(url: URL, options: EgressStreamRequest): Promise<EgressStream> {
+      const agent = guard.isAllowed(url) ? agents.open[url.protocol as 'http:' | 'https:'] : agents.guarded['https:'];
+      return new Exchange(url, agent, clock, options).opened;
+    },
+    [Symbol.dispose]() {
+      for (const agent of [...Object.values(agents.open), agents.guarded['https:']]) agent.destroy();
+    },
+  };
+}
+
+/** One request and its answer. */
+class Exchange {
+  readonly opened: Promise<EgressStream>;
+  readonly #options: EgressStreamRequest;
+  readonly #clock: Clock;
+  readonly #host: string;
+  readonly #request: ReturnType<typeof httpRequest>;
+  readonly #total: Disposable;
+  readonly #opening = Promise.withResolvers<EgressStream>();
+  readonly #onAbort = () => this.#end(this.#options.signal.reason);
+  /** Of connecting, of the first byte, or of the silence since the last. */
+  #bound: Disposable | null = null;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  #receivedBytes = 0;
+  #isOver = false;
+
+  constructor(url: URL, agent: HttpAgent, clock: Clock, options: EgressStreamRequest) {
+    options.signal.throwIfAborted();
+    this.#options = options;
+    this.#clock = clock;
+    this.#host = hostOf(url);
+    this.opened = this.#opening.promise;
+    const { method, body, headers, connectTimeoutMs, timeoutMs } = options;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    this.#request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      method,
+      agent,
+      headers: { ...headers, ...length },
+    });
+    this.#total = clock.after(timeoutMs, () =>
+      this.#fail('timeout', `did not come to the end of its answer within ${toSeconds(timeoutMs)}`),
+    );
+    this.#setBound(
+      connectTimeoutMs,
+      'connect_timeout',
+      `could not be connected to within ${toSeconds(connectTimeoutMs)}`,
+    );
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#request
+      .on('socket', (socket) => {
+        if (this.#request.reusedSocket) this.#onConnected();
+        else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => this.#onConnected());
+      })
+      .on('response', (response) => this.#onResponse(response))
+      .on('error', (error) => this.#end(this.#described(error)))
+      .on('close', () => this.#fail('reset', 'closed the connection'))
+      .end(body);
+  }
+
+  #onConnected(): void {
+    const { firstByteTimeoutMs } = this.#options;
+    this.#setBound(
+      firstByteTimeoutMs,
+      'first_byte_timeout',
+      `did not begin its answer within ${toSeconds(firstByteTimeoutMs)}`,
+    );
+  }
+
+  #onResponse(response: IncomingMessage): void {
+    if (this.#isOver) return;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => {
+          if (this.#isOver) return;
+          const { idleTimeoutMs } = this.#options;
+          if (this.#receivedBytes > 0)
+            this.#setBound(idleTimeoutMs, 'idle_timeout', `sent nothing for ${toSeconds(idleTimeoutMs)}`);
+          response.resume();
+        },
+        cancel: () => this.#end(null),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: maxBufferedBytes }),
+    );
+    response
+      .on('data', (chunk: Buffer) => this.#onData(chunk, response))
+      .on('end', () => {
+        this.#finish();
+        this.#controller?.close();
+      })
+      .on('error', (error) => this.#end(this.#described(error)));
+    response.pause();
+    this.#opening.resolve({
+      status: response.statusCode ?? 0,
+      headers: flattenHeaders(response.headers),
+      body,
+    });
+  }
+
+  #onData(chunk: Buffer, response: IncomingMessage): void {
+    if (this.#isOver) return;
+    const { maxResponseBytes } = this.#options;
+    this.#receivedBytes += chunk.length;
+    if (this.#receivedBytes > maxResponseBytes) {
+      this.#end(new EgressFailed(`The answer has more than ${maxResponseBytes} bytes.`, { failure: 'too_large' }));
+      return;
+    }
+    this.#controller?.enqueue(chunk);
+    // A reader that is slow is not the other side's silence.
+    if ((this.#controller?.desiredSize ?? 0) > 0) return;
+    this.#bound?.[Symbol.dispose]();
+    response.pause();
+  }
+
+  #setBound(ms: number, failure: EgressFailure, what: string): void {
+    this.#bound?.[Symbol.dispose]();
+    this.#bound = this.#isOver ? null : this.#clock.after(ms, () => this.#fail(failure, what));
+  }
+
+  #described(error: Error): Error {
+    if (error instanceof EgressRefused || error instanceof EgressFailed) return error;
+    const failed = toEgressFailed(error, this.#host);
+    // Only the message of a cut answer is about reaching somebody who was reached.
+    return this.#controller === null || failed.failure !== 'reset'
+      ? failed
+      : new EgressFailed(`${this.#host} broke off its answer.`, { failure: 'reset', cause: error });
+  }
+
+  #fail(failure: EgressFailure, what: string): void {
+    if (!this.#isOver) this.#end(new EgressFailed(`${this.#host} ${what}.`, { failure }));
+  }
+
+  /** Closes the connection; whoever waits or reads gets the reason. */
+  #end(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#request.destroy();
+    if (this.#controller === null) this.#opening.reject(reason);
+    else if (reason !== null) this.#controller.error(reason);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#total[Symbol.dispose]();
+    this.#bound?.[Symbol.dispose]();
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+export function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
+}
