@@ -3,11 +3,10 @@ import { logRecovery } from '../../platform/log-repeats.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
+import { mailAdmins } from '../core/identity/index.ts';
 
-const mailDeadlineMs = 30_000;
 /** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
 const retrySeconds = 120;
-const maxAdmins = 50;
 
 /** Tells the admins of a workspace by mail that a webhook was switched off. */
 export class SwitchedOffMails {
@@ -31,22 +30,17 @@ export class SwitchedOffMails {
       );
       if (due === undefined) return;
       try {
-        const admins = await db.systemStatement<{ email: string }>(
-          'list_admins_of_webhook',
-          `SELECT email FROM users WHERE tenant_id = $1 AND role = 'admin' ORDER BY id LIMIT $2`,
-          [due.tenant_id, maxAdmins],
-        );
         const { host } = new URL(due.url);
-        for (const { email } of admins)
-          await mailer.send(
-            {
-              to: [email],
-              subject: `A webhook to ${host} was switched off`,
-              text: `The webhook ${due.id} to ${host} was switched off: ${due.reason ?? ''}\n\nWhat happens meanwhile is not sent to it. What was waiting is kept for 30 days and goes out once an admin switches the webhook on again.\n`,
-              messageId: `<webhook-${due.id}-${Date.now()}@outrigger>`,
-            },
-            AbortSignal.any([stopping, AbortSignal.timeout(mailDeadlineMs)]),
-          );
+        await mailAdmins(
+          { db, mailer },
+          due.tenant_id,
+          {
+            subject: `A webhook to ${host} was switched off`,
+            text: `The webhook ${due.id} to ${host} was switched off: ${due.reason ?? ''}\n\nWhat happens meanwhile is not sent to it. What was waiting is kept for 30 days and goes out once an admin switches the webhook on again.\n`,
+            messageId: `<webhook-${due.id}-${Date.now()}@outrigger>`,
+          },
+          stopping,
+        );
         logRecovery(logger, 'mail');
       } catch (error) {
         logger.warn({ err: error, part: 'mail', webhookId: due.id }, 'admins could not be told of a webhook by mail');

@@ -1,1 +1,2 @@
+export { mailAdmins } from './admin-mails.ts';
 export { Identity } from './service.ts';
