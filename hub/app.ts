@@ -109,6 +109,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
 
   // What runs.
   const metrics = stack.use(createMetrics(db));
+  ai.measureBy(metrics.models);
+  metrics.models.countBreakersBy(ai.countBreakers);
   const leadership = stack.use(new Leadership({ url: platform.databaseUrl, name: 'periodic tasks', logger }));
   const retentions = [engineRetention, idempotencyRetention, ...products.map((product) => product.retention ?? {})];
   await platform.months.make(monthlyTables(retentions)).catch((error: unknown) => {

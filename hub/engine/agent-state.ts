@@ -5,6 +5,7 @@ import { renderTemplates } from '../../shared/template.ts';
 import { toolResultText } from './agent-protocol.ts';
 import { StepFailure } from './failure.ts';
 import type { HeldRun } from './held-run.ts';
+import type { ModelAttempt } from './ports.ts';
 import { scopeOf } from './scope.ts';
 
 export type AgentStep = Extract<Step, { type: 'agent' }>;
@@ -33,6 +34,8 @@ interface Turn {
   model: string;
   latencyMs: number;
   usage: { inputTokens: number; outputTokens: number };
+  /** The models that were asked for it; not of turns of an earlier release. */
+  attempts?: ModelAttempt[];
   calls: ToolCall[];
   /** What was wrong with the answer, as the model was told. */
   problems: string[];

@@ -148,6 +148,7 @@ class AgentLoop {
         model: answer.model,
         latencyMs: answer.latencyMs,
         usage: answer.usage,
+        attempts: answer.attempts,
         calls: parsed.calls.map(({ skillId, input }, index) => ({
           call: before + index + 1,
           skillId,

@@ -26,6 +26,7 @@ export type {
   ConversationPort,
   EnginePorts,
   ModelAnswer,
+  ModelAttempt,
   ModelRequest,
   NewApproval,
   NodePort,

@@ -115,10 +115,21 @@ export interface ModelRequest extends Omit<InferenceRequest, 'signal'> {
   signal: AbortSignal;
 }
 
+/** One model that was asked for an answer, and what came of it. */
+export interface ModelAttempt {
+  /** As its provider names it. */
+  model: string;
+  ms: number;
+  /** A stable word: `answered`, `breaker_open`, `http_429`, `connect_refused`, `stalled_before_first_part` and the like. */
+  outcome: string;
+}
+
 export interface ModelAnswer extends InferenceAnswer {
   /** The model that answered, as its provider names it. */
   model: string;
   latencyMs: number;
+  /** In their order, the one that answered last. */
+  attempts: ModelAttempt[];
 }
 
 /** A conversation that an agent step reads and adds to. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ValueType } from '@opentelemetry/api';
 import type { Meter } from '@opentelemetry/api';
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
@@ -7,6 +8,7 @@ import { measureProcess } from './process-metrics.ts';
 
 /** Label sets that one metric keeps apart; those beyond it are counted together. */
 const maxLabelSets = 10_000;
+const breakersTimeoutMs = 1_000;
 
 /** Reads when Prometheus asks, through the hub's own route. */
 class ScrapeReader extends MetricReader {
@@ -32,14 +34,27 @@ export function createMetrics(db: Database) {
     'Duration of requests by operation',
     [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
   );
-  const finished = meter.createCounter('outrigger_runs_finished_total', {
-    description: 'Runs that ended on this process',
-    valueType: ValueType.INT,
-  });
-  const webhookAttempts = meter.createCounter('outrigger_webhook_attempts_total', {
-    description: 'Attempts of this process to deliver to webhooks',
-    valueType: ValueType.INT,
-  });
+  const finished = counter(meter, 'outrigger_runs_finished_total', 'Runs that ended on this process');
+  const webhookAttempts = counter(
+    meter,
+    'outrigger_webhook_attempts_total',
+    'Attempts of this process to deliver to webhooks',
+  );
+  const modelCalls = counter(
+    meter,
+    'outrigger_model_calls_total',
+    'Calls of models by this process, each try for itself',
+  );
+  const modelTokens = counter(
+    meter,
+    'outrigger_model_tokens_total',
+    'Tokens of answered calls of models, as providers count them',
+  );
+  const breakerChanges = counter(
+    meter,
+    'outrigger_model_breaker_changes_total',
+    'Changes of breakers of models that this process wrote',
+  );
   const seconds = histogram(
     meter,
     'outrigger_run_seconds',
@@ -54,6 +69,17 @@ export function createMetrics(db: Database) {
       observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
     },
     webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
+    models: {
+      call({ usage, ...labels }: ModelCallLabels) {
+        modelCalls.add(1, labels);
+        if (usage === null) return;
+        modelTokens.add(usage.inputTokens, { provider: labels.provider, direction: 'input' });
+        modelTokens.add(usage.outputTokens, { provider: labels.provider, direction: 'output' });
+      },
+      breaker: (change: string) => breakerChanges.add(1, { change }),
+      /** @param count asks the database. */
+      countBreakersBy: (count: () => Promise<{ open: number; halfOpen: number }>) => measureBreakers(meter, count),
+    },
     runs: {
       observe(labels: { status: string }, value: number) {
         finished.add(1, labels);
@@ -67,10 +93,34 @@ export function createMetrics(db: Database) {
   };
 }
 
+/** How a call of a model ended. */
+interface ModelCallLabels {
+  provider: string;
+  outcome: string;
+  usage: { inputTokens: number; outputTokens: number } | null;
+}
+
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const histogram = (meter: Meter, name: string, description: string, explicitBucketBoundaries: number[]) =>
   meter.createHistogram(name, { description, advice: { explicitBucketBoundaries } });
+
+const counter = (meter: Meter, name: string, description: string) =>
+  meter.createCounter(name, { description, valueType: ValueType.INT });
+
+function measureBreakers(meter: Meter, count: () => Promise<{ open: number; halfOpen: number }>): void {
+  meter
+    .createObservableGauge('outrigger_model_breakers', {
+      description: 'Breakers of models that are not closed, of all workspaces',
+    })
+    .addCallback(async (result) => {
+      // The other numbers do not wait for a database that is out of reach.
+      const counted = await Promise.race([count(), sleep(breakersTimeoutMs, null, { ref: false })]).catch(() => null);
+      if (counted === null) return;
+      result.observe(counted.open, { state: 'open' });
+      result.observe(counted.halfOpen, { state: 'half_open' });
+    });
+}
 
 function measureConnections(meter: Meter, db: Database): void {
   meter

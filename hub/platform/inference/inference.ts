@@ -1,6 +1,9 @@
+import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
-import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { Egress } from '../egress/egress.ts';
+import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
+
+export { InferenceError } from './failure.ts';
 
 /** Where a model answers and how to call it. */
 export interface ModelBinding {
@@ -23,48 +26,53 @@ export interface InferenceRequest {
   signal: AbortSignal;
 }
 
-export interface InferenceAnswer {
-  text: string;
+/** What stands at the end of an answer. */
+export interface InferenceEnd {
+  /** As the provider counts; 0 where it does not say. */
   usage: { inputTokens: number; outputTokens: number };
+  /** Whether the model stopped because it may say no more. */
+  truncated: boolean;
 }
 
-/** A model that could not be reached, refused or answered nonsense; `retryable` when the same call may succeed later. */
-export class InferenceError extends Error {
-  readonly retryable: boolean;
-
-  constructor(message: string, options: { retryable: boolean; cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'InferenceError';
-    this.retryable = options.retryable;
-  }
+export interface InferenceAnswer extends InferenceEnd {
+  text: string;
 }
 
 export interface Inference {
-  /** One call of a model, without retries. @throws InferenceError, or the signal's reason. */
-  generate(binding: ModelBinding, request: InferenceRequest): Promise<InferenceAnswer>;
+  /**
+   * One call of a model, without retries: the parts of its text as they come, none of them empty, and what stands at its end. Whoever stops early, by `return`
+   * or by the signal, closes the connection.
+   * @throws InferenceError, or the signal's reason.
+   */
+  stream(binding: ModelBinding, request: InferenceRequest): AsyncGenerator<string, InferenceEnd, undefined>;
 }
 
 const maxResponseBytes = 8 * 1024 * 1024;
-/** Of a single exchange; the caller's signal is usually earlier. */
-const timeoutMs = 120_000;
+const limits = {
+  connectTimeoutMs: 5_000,
+  firstByteTimeoutMs: 8_000,
+  idleTimeoutMs: 10_000,
+  /** Of a single exchange; the caller's signal is usually earlier. */
+  timeoutMs: 120_000,
+};
 
 /** The AI SDK asks for a fetch; this one goes through the egress guard. */
 function guardedFetch(egress: Egress): typeof fetch {
   return async (input, init) => {
-    const url = input instanceof Request ? input.url : String(input);
-    const response = await egress.fetch(url, {
-      method: (init?.method ?? 'GET') as 'GET' | 'POST',
+    const { status, headers, body } = await egress.stream(input instanceof Request ? input.url : String(input), {
+      method: init?.method === 'POST' ? 'POST' : 'GET',
       headers: Object.fromEntries(new Headers(init?.headers)),
       ...(typeof init?.body === 'string' ? { body: init.body } : {}),
-      signal: init?.signal ?? AbortSignal.timeout(timeoutMs),
-      timeoutMs,
+      signal: init?.signal ?? AbortSignal.timeout(limits.timeoutMs),
       maxResponseBytes,
+      ...limits,
     });
-    return new Response(new Uint8Array(response.body), { status: response.status, headers: response.headers });
+    // A response of these may have no body.
+    return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
   };
 }
 
-async function modelOf(binding: ModelBinding, guarded: typeof fetch) {
+async function modelOf(binding: ModelBinding, guarded: typeof fetch): Promise<LanguageModelV4> {
   const apiKey = binding.apiKey ?? undefined;
   const base = binding.baseUrl === null ? {} : { baseURL: binding.baseUrl };
   // Loaded when first needed: a hub without a model starts without them.
@@ -83,49 +91,75 @@ async function modelOf(binding: ModelBinding, guarded: typeof fetch) {
         name: 'model',
         baseURL: binding.baseUrl ?? '',
         fetch: guarded,
+        includeUsage: true,
         ...(apiKey === undefined ? {} : { apiKey }),
       }).chatModel(binding.model);
     }
   }
 }
 
-/** Calls models over HTTP through the egress guard. */
+function promptOf({ instructions, messages }: InferenceRequest): LanguageModelV4Prompt {
+  return [
+    ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
+    ...messages.map(({ role, content }) => ({ role, content: [{ type: 'text' as const, text: content }] })),
+  ];
+}
+
+/**
+ * Calls models over HTTP through the egress guard, by the providers of the AI SDK themselves: its functions above them retry, write to the console and
+ * keep a second copy of the stream.
+ */
 export function createInference(egress: Egress): Inference {
   const guarded = guardedFetch(egress);
   return {
-    async generate(binding, { instructions, messages, maxOutputTokens, signal }) {
-      const { generateText, APICallError } = await import('ai');
+    async *stream(binding, request) {
+      const { signal, maxOutputTokens } = request;
+      const { model: name } = binding;
+      const stop = new AbortController();
+      const either = AbortSignal.any([signal, stop.signal]);
+      let hasPart = false;
+      let hasText = false;
+      let end: InferenceEnd | undefined;
       try {
-        const result = await generateText({
-          model: await modelOf(binding, guarded),
-          ...(instructions === '' ? {} : { instructions }),
-          messages: messages.map(({ role, content }) => ({ role, content })),
+        either.throwIfAborted();
+        const model = await modelOf(binding, guarded);
+        const { stream } = await model.doStream({
+          prompt: promptOf(request),
           ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-          maxRetries: 0,
-          abortSignal: signal,
+          abortSignal: either,
         });
-        return {
-          text: result.text,
-          usage: { inputTokens: result.usage.inputTokens ?? 0, outputTokens: result.usage.outputTokens ?? 0 },
-        };
+        for await (const part of stream) {
+          switch (part.type) {
+            case 'text-delta':
+              if (part.delta === '') break;
+              hasPart = true;
+              hasText ||= part.delta.trim() !== '';
+              yield part.delta;
+              break;
+            case 'error':
+              throw part.error;
+            case 'finish': {
+              const { finishReason, usage } = part;
+              if (finishReason.unified === 'content-filter') throw filterRefused(name);
+              if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')
+                throw new InferenceError('rubbish', `${name} broke off its answer.`);
+              end = {
+                usage: { inputTokens: usage.inputTokens.total ?? 0, outputTokens: usage.outputTokens.total ?? 0 },
+                truncated: finishReason.unified === 'length',
+              };
+              break;
+            }
+            default:
+          }
+        }
+        if (end === undefined) throw new InferenceError('rubbish', `${name} gave no usable answer.`);
+        if (!hasText) throw new InferenceError('empty', `${name} answered without a word.`);
+        return end;
       } catch (error) {
         signal.throwIfAborted();
-        for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-          if (cause instanceof EgressRefused)
-            throw new InferenceError(cause.message, { retryable: false, cause: error });
-          if (cause instanceof EgressFailed) throw new InferenceError(cause.message, { retryable: true, cause: error });
-        }
-        if (APICallError.isInstance(error)) {
-          const status = error.statusCode ?? 0;
-          throw new InferenceError(
-            `${binding.model} answered ${status === 0 ? 'nothing that could be read' : status}: ${error.message.slice(0, 300)}`,
-            { retryable: status === 408 || status === 409 || status === 429 || status >= 500, cause: error },
-          );
-        }
-        throw new InferenceError(
-          `${binding.model} gave no usable answer: ${error instanceof Error ? error.message.slice(0, 300) : String(error)}`,
-          { retryable: true, cause: error },
-        );
+        throw toInferenceError(error, name, hasPart);
+      } finally {
+        stop.abort();
       }
     },
   };

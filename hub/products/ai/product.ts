@@ -1,8 +1,10 @@
+import { systemClock } from '../../platform/clock.ts';
 import { createEgress } from '../../platform/egress/egress.ts';
 import { createInference } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
-import { Ai } from './models/index.ts';
+import { Ai, Breakers, countOpenBreakers, RefusalMails } from './models/index.ts';
+import type { ModelCall } from './models/index.ts';
 import { modelRoutes } from './models/routes.ts';
 import { aiSkills } from './models/skills.ts';
 
@@ -11,19 +13,50 @@ export interface AiSettings {
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
 }
 
+/** What is counted of models. */
+export interface ModelMeters {
+  call(call: ModelCall): void;
+  breaker(change: 'opened' | 'reopened' | 'closed'): void;
+}
+
 /** The models of workspaces, and the way to ask them. */
 export interface AiProduct extends Product {
   ai: Ai;
+  /** Who counts from now on. */
+  measureBy(meters: ModelMeters): void;
+  /** Breakers that are open now, of all workspaces and processes. */
+  countBreakers(): Promise<{ open: number; halfOpen: number }>;
 }
 
 /** @param stack ends what it opens. */
 export function createAi(
   stack: AsyncDisposableStack,
-  { db, secrets, egress }: Platform,
+  { db, secrets, egress, mailer, logger }: Platform,
   settings: AiSettings,
 ): AiProduct {
-  const ai = new Ai({ db, secrets, inference: createInference(egress), own: ownModel(stack, settings) });
-  return { ai, routes: modelRoutes(ai), skills: aiSkills(ai) };
+  let meters: ModelMeters | null = null;
+  const clock = systemClock;
+  const breakers = stack.use(new Breakers({ db, logger, clock, onChange: (change) => meters?.breaker(change) }));
+  const ai = new Ai({
+    db,
+    secrets,
+    inference: createInference(egress),
+    own: ownModel(stack, settings),
+    breakers,
+    clock,
+    onCall: (call) => meters?.call(call),
+  });
+  const mails = new RefusalMails({ db, mailer, logger });
+  return {
+    ai,
+    routes: modelRoutes(ai),
+    skills: aiSkills(ai),
+    tasks: [{ name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) }],
+    measureBy(given) {
+      meters = given;
+    },
+    countBreakers: () => countOpenBreakers(db),
+  };
 }
 
 function ownModel(stack: AsyncDisposableStack, { ai }: AiSettings) {

@@ -2,13 +2,19 @@ import type { z } from 'zod';
 import { modelConfigurations as resource } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
-import { InferenceError } from '../../../platform/inference/inference.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import { modelConfigs } from './schema.ts';
+import { hubScope } from './breaker-store.ts';
+import type { BreakerKey, BreakerView } from './breaker-store.ts';
+import { fingerprintOf } from './breakers.ts';
+import type { Breakers } from './breakers.ts';
+import { failOver } from './failover.ts';
+import type { Candidate } from './failover.ts';
+import { modelBreakers, modelConfigs } from './schema.ts';
 
 type PutBody = z.output<typeof resource.putAutomationModels.body>;
 type Shown = z.input<typeof resource.getAutomationModels.response>;
@@ -20,23 +26,27 @@ export interface AiDependencies {
   inference: Inference;
   /** The hub's own model, which its operator set, with what reaches it; null without one. */
   own: { binding: ModelBinding; inference: Inference } | null;
+  breakers: Breakers;
+  clock: Clock;
+  /** Told how each call of a model ended. */
+  onCall: (call: ModelCall) => void;
+}
+
+/** A call of a model that ended, for the metrics. */
+export interface ModelCall {
+  provider: ModelBinding['provider'];
+  outcome: string;
+  usage: { inputTokens: number; outputTokens: number } | null;
 }
 
 interface ModelsRow {
-  models: (typeof modelConfigs.$inferSelect)['models'];
-  order: string[];
-  updated_at: Date;
+  models: (typeof modelConfigs.$inferSelect)['models'] | null;
+  order: string[] | null;
+  updated_at: Date | null;
+  /** By scope and model. */
+  breakers: Record<string, BreakerView> | null;
 }
 
-interface Candidate {
-  name: string;
-  binding: ModelBinding;
-  inference: Inference;
-}
-
-/** For one inference with all its tries, in milliseconds. */
-const budgetMs = 30_000;
-const retryPauseMs = 500;
 const keyPurpose = 'model-api-key';
 
 /** The models of workspaces, and the way to ask them. */
@@ -53,7 +63,7 @@ export class Ai {
       models: (row?.models ?? []).map(({ sealedKey, ...model }) => ({ ...model, apiKeySet: sealedKey !== null })),
       order: row?.order ?? [],
       fallback: this.#deps.own === null ? null : { model: this.#deps.own.binding.model },
-      updatedAt: row?.updated_at.toISOString() ?? null,
+      updatedAt: row?.updated_at?.toISOString() ?? null,
     };
   }
 
@@ -77,6 +87,8 @@ export class Ai {
         .insert(modelConfigs)
         .values({ tenantId, ...values })
         .onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });
+      // Whatever was wrong with them may be mended by this.
+      await tx.delete(modelBreakers).where(eq(modelBreakers.tenantId, tenantId));
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -95,73 +107,97 @@ export class Ai {
   }
 
   /**
-   * Asks the models in their order until one answers: each is tried twice at most, and all of them together have 30 s.
-   * @throws AppError `ai_binding_not_configured`, `inference_failed`; the signal's reason when it aborts.
+   * Asks the models in their order until one answers, as `failOver` says.
+   * @throws AppError `ai_binding_not_configured`; ModelsFailed; the signal's reason when it aborts.
    */
-  async generate({ tenantId, preferredModel, signal, ...request }: ModelRequest): Promise<ModelAnswer> {
+  async generate(request: ModelRequest): Promise<ModelAnswer> {
+    // Nothing is yielded of parts that are held.
+    const { value } = await this.#ask(request, true).next();
+    return value as ModelAnswer;
+  }
+
+  /**
+   * The same, with the parts of the answer as they come, and all of it at the end. Once a part went out, a failure is the end of it. Whoever stops early closes the
+   * connection to the model.
+   */
+  stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer, undefined> {
+    return this.#ask(request, false);
+  }
+
+  async *#ask(
+    { tenantId, preferredModel, ...request }: ModelRequest,
+    holdsParts: boolean,
+  ): AsyncGenerator<string, ModelAnswer, undefined> {
+    const { clock, onCall } = this.#deps;
     const candidates = await this.#candidates(tenantId, preferredModel ?? null);
     if (candidates.length === 0)
       throw new AppError(
         'ai_binding_not_configured',
         'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
       );
-    const startedAt = performance.now();
-    const problems: string[] = [];
-    for (const [index, candidate] of candidates.entries()) {
-      // A model that hangs must leave time for those after it.
-      const shareMs = (budgetMs - (performance.now() - startedAt)) / (candidates.length - index);
-      const until = AbortSignal.timeout(Math.max(1, Math.ceil(shareMs)));
-      const either = AbortSignal.any([signal, until]);
-      for (let tries = 0; tries < 2; tries += 1) {
-        try {
-          const answer = await candidate.inference.generate(candidate.binding, { ...request, signal: either });
-          return { ...answer, model: candidate.binding.model, latencyMs: Math.round(performance.now() - startedAt) };
-        } catch (error) {
-          signal.throwIfAborted();
-          if (until.aborted) {
-            problems.push(`${candidate.name} did not answer in time`);
-            break;
-          }
-          if (!(error instanceof InferenceError)) throw error;
-          if (!error.retryable || tries === 1) {
-            problems.push(error.message);
-            break;
-          }
-          await new Promise((resolve) => setTimeout(resolve, retryPauseMs));
-        }
-      }
-    }
-    throw new AppError('inference_failed', `No model answered: ${problems.join('; ').slice(0, 1000)}`);
+    return yield* failOver(candidates, { clock, request, holdsParts, onCall });
   }
 
   async #candidates(tenantId: string, preferred: string | null): Promise<Candidate[]> {
     const row = await this.#read(tenantId);
+    const models = row?.models ?? [];
     const order = row?.order ?? [];
     const ids =
-      preferred === null || row?.models.some(({ id }) => id === preferred) !== true
+      preferred === null || !models.some(({ id }) => id === preferred)
         ? order
         : [preferred, ...order.filter((id) => id !== preferred)];
     const own = this.#deps.own;
     const candidates = ids.flatMap((id): Candidate[] => {
-      const model = row?.models.find((known) => known.id === id);
+      const model = models.find((known) => known.id === id);
       if (model === undefined) return [];
       const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
-      return [
-        {
-          name: id,
-          binding: { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey },
-          inference: this.#deps.inference,
-        },
-      ];
+      const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
+      return [this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference)];
     });
-    return candidates.length > 0 || own === null ? candidates : [{ name: own.binding.model, ...own }];
+    if (candidates.length > 0 || own === null) return candidates;
+    return [
+      this.#candidate(row, { scope: hubScope, tenantId: null, modelId: own.binding.model }, own.binding, own.inference),
+    ];
+  }
+
+  #candidate(
+    row: ModelsRow | undefined,
+    place: Omit<BreakerKey, 'fingerprint'>,
+    binding: ModelBinding,
+    inference: Inference,
+  ): Candidate {
+    const { breakers, secrets } = this.#deps;
+    const { provider, baseUrl, model, apiKey } = binding;
+    const key = {
+      ...place,
+      fingerprint: fingerprintOf(secrets.subkey('model fingerprints'), [provider, baseUrl, model, apiKey]),
+    };
+    const found = row?.breakers?.[`${key.scope}/${key.modelId}`] ?? null;
+    const view = found?.fingerprint === key.fingerprint ? found : null;
+    return {
+      name: place.modelId,
+      binding,
+      inference,
+      pausedMs: Math.max(0, view?.openMs ?? 0),
+      admit: () => breakers.admit(key, view),
+      record: (end) => breakers.record(key, view, end),
+    };
   }
 
   async #read(tenantId: string): Promise<ModelsRow | undefined> {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
-      tx.query<ModelsRow>('read_models', 'SELECT models, "order", updated_at FROM model_configs WHERE tenant_id = $1', [
-        tenantId,
-      ]),
+      tx.query<ModelsRow>(
+        'read_models',
+        `SELECT c.models, c."order", c.updated_at, b.breakers
+         FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
+                 'fingerprint', fingerprint,
+                 'openMs', extract(epoch FROM open_until - now()) * 1000,
+                 'isProbed', coalesce(probe_until > now(), false),
+                 'isTroubled', coalesce(troubled_until > now(), false))) AS breakers
+               FROM model_breakers WHERE scope IN ($1, $2)) b
+         LEFT JOIN model_configs c ON c.tenant_id = $1`,
+        [tenantId, hubScope],
+      ),
     );
     return rows[0];
   }

@@ -26,6 +26,8 @@ export function aiSkills(ai: Ai): DirectSkill[] {
         model: z.string(),
         usage: z.object({ inputTokens: z.int(), outputTokens: z.int() }),
         latencyMs: z.number(),
+        attempts: z.array(z.object({ model: z.string(), ms: z.int(), outcome: z.string() })),
+        truncated: z.boolean(),
       }),
       async execute({ input, context, locale }, { tenantId, signal }) {
         const instructions = locale === undefined ? standing : `${standing} Answer in the language ${locale}.`;
@@ -46,6 +48,8 @@ export function aiSkills(ai: Ai): DirectSkill[] {
             model: answer.model,
             usage: { ...answer.usage },
             latencyMs: answer.latencyMs,
+            attempts: answer.attempts.map((attempt) => ({ ...attempt })),
+            truncated: answer.truncated,
           },
           outputText: answer.text,
         };

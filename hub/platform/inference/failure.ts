@@ -1,0 +1,174 @@
+import { APICallError } from '@ai-sdk/provider';
+import { EgressFailed, EgressRefused } from '../egress/egress.ts';
+import type { EgressFailure } from '../egress/failure.ts';
+
+/**
+ * Why a model gave no answer. Of the way to it: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`,
+ * `reset`; `stalled_before_first_part`, `stalled_after_first_part` and `timeout`. Of what it said: `status` for an HTTP status that is no other
+ * kind, `stream_error` for an error in the middle of an answer, `context_too_long`, `content_filter`; `empty` for an answer without text and
+ * `rubbish` for what is none: HTML, cut JSON, a stream that ended without its end, more than 8 MiB.
+ */
+export type InferenceFailure =
+  | 'address_refused'
+  | 'connect_refused'
+  | 'connect_timeout'
+  | 'connect_failed'
+  | 'tls'
+  | 'reset'
+  | 'stalled_before_first_part'
+  | 'stalled_after_first_part'
+  | 'timeout'
+  | 'status'
+  | 'stream_error'
+  | 'context_too_long'
+  | 'content_filter'
+  | 'empty'
+  | 'rubbish';
+
+/**
+ * A call of a model that brought no answer. The message names the model and what happened, and nothing of what was asked or said: a provider's own words may
+ * quote both, so only its error code is kept.
+ */
+export class InferenceError extends Error {
+  readonly kind: InferenceFailure;
+  /** The HTTP status, where one was the answer. */
+  readonly status: number | null;
+  /** For how long it asks to be left alone, in milliseconds. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    kind: InferenceFailure,
+    message: string,
+    { status = null, retryAfterMs = null }: { status?: number | null; retryAfterMs?: number | null } = {},
+  ) {
+    super(message);
+    this.name = 'InferenceError';
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Codes, types and words by which providers say that a prompt has no room: OpenAI, Anthropic, vLLM, llama.cpp, Mistral, Gemini, TGI, Groq. */
+const tooLong =
+  /context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|maximum context length|context (length|window|size|limit)|prompt is too long|too many (input )?tokens|input token count|maximum (number of tokens|model length)|max_new_tokens`? must be|reduce the length of (the|your) (messages|prompt|input)/i;
+/** The same for what their filters refuse: OpenAI, Azure, Gemini, OpenRouter. */
+const filtered =
+  /content_filter|content_policy_violation|ResponsibleAIPolicyViolation|content management policy|prohibited_content|input was flagged|content[_ ]moderation/i;
+/** Statuses of a request that is wrong by itself, so that their words are worth a look. */
+const aboutTheRequest = new Set([400, 403, 413, 422]);
+
+const statusOfType: Readonly<Record<string, number>> = {
+  authentication_error: 401,
+  invalid_api_key: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  invalid_request_error: 400,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  overloaded_error: 529,
+};
+
+const kindOfEgress: Readonly<Record<EgressFailure, InferenceFailure>> = {
+  refused: 'connect_refused',
+  unresolved: 'connect_failed',
+  unreachable: 'connect_failed',
+  connect_timeout: 'connect_timeout',
+  tls: 'tls',
+  reset: 'reset',
+  first_byte_timeout: 'stalled_before_first_part',
+  idle_timeout: 'stalled_after_first_part',
+  timeout: 'timeout',
+  too_large: 'rubbish',
+  malformed: 'rubbish',
+  other: 'connect_failed',
+};
+
+type Fields = Record<string, unknown>;
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse((text ?? '').slice(0, 100_000));
+  } catch {
+    return null;
+  }
+}
+
+/** What a provider's error says of itself: of an HTTP answer, or of an event in a stream. */
+function said(error: unknown): { status: number | null; code: string; words: string } {
+  const body = APICallError.isInstance(error) ? parsed(error.responseBody) : (fieldsOf(error)['data'] ?? error);
+  const outer = fieldsOf(body);
+  const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
+  const codes = [inner['code'], inner['type'], inner['status'], fieldsOf(inner['innererror'])['code']];
+  const texts = codes.filter((code) => typeof code === 'string');
+  const number = [fieldsOf(error)['statusCode'], ...codes].find(
+    (code) => typeof code === 'number' && code >= 100 && code <= 599,
+  );
+  const words = [
+    ...texts,
+    inner['message'],
+    outer['error'],
+    fieldsOf(error)['message'],
+    body === null ? fieldsOf(error)['responseBody'] : '',
+  ]
+    .filter((word) => typeof word === 'string')
+    .join(' ')
+    .slice(0, 10_000);
+  return {
+    status: typeof number === 'number' ? number : (texts.flatMap((text) => statusOfType[text] ?? [])[0] ?? null),
+    code: (texts[0] ?? '').replaceAll(/[^\w.-]/g, '').slice(0, 60),
+    words,
+  };
+}
+
+/** What `Retry-After` says, in milliseconds; null when it says nothing that can be understood. */
+export function parseRetryAfter(header: string | undefined, nowMs = Date.now()): number | null {
+  const text = header?.trim() ?? '';
+  if (text === '') return null;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/**
+ * Says what an error of a call amounts to; the one place that knows the providers' ways of saying it.
+ * @param hasPart whether a part of the answer had come.
+ */
+export function toInferenceError(error: unknown, model: string, hasPart: boolean): InferenceError {
+  if (error instanceof InferenceError) return error;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof EgressRefused) return new InferenceError('address_refused', cause.message);
+    if (cause instanceof EgressFailed) {
+      const kind = kindOfEgress[cause.failure];
+      // Bytes that are no part of an answer, such as a comment that keeps the line open, do not begin it.
+      return new InferenceError(
+        kind === 'stalled_after_first_part' && !hasPart ? 'stalled_before_first_part' : kind,
+        `${model}: ${cause.message}`,
+      );
+    }
+  }
+  const { status, code, words } = said(error);
+  if (status === null || (status >= 200 && status <= 299)) {
+    if (tooLong.test(words)) return new InferenceError('context_too_long', `${model} has no room for so long a text.`);
+    if (filtered.test(words)) return filterRefused(model);
+    // What the provider sent as an error has a message; what the parser found is an error of its own.
+    return error instanceof Error
+      ? new InferenceError('rubbish', `${model} gave no usable answer.`)
+      : new InferenceError('stream_error', `${model} broke off with an error${code === '' ? '' : ` (${code})`}.`);
+  }
+  if (status === 413 || (aboutTheRequest.has(status) && tooLong.test(words)))
+    return new InferenceError('context_too_long', `${model} has no room for so long a text (${status}).`, { status });
+  if (aboutTheRequest.has(status) && filtered.test(words)) return filterRefused(model, status);
+  const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined;
+  return new InferenceError('status', `${model} answered ${status}${code === '' ? '' : ` (${code})`}.`, {
+    status,
+    retryAfterMs: parseRetryAfter(headers?.['retry-after']),
+  });
+}
+
+/** A provider's filter kept the answer back. */
+export const filterRefused = (model: string, status: number | null = null) =>
+  new InferenceError('content_filter', `${model}'s content filter refused to answer.`, { status });

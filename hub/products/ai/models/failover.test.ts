@@ -1,0 +1,305 @@
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
+import { freePort } from '../../../../test/fixtures/free-port.ts';
+import { startModelServer } from '../../../../test/fixtures/model-server.ts';
+import type { ModelReply } from '../../../../test/fixtures/model-server.ts';
+import { createEgress } from '../../../platform/egress/egress.ts';
+import { createInference } from '../../../platform/inference/inference.ts';
+import type { ModelBinding } from '../../../platform/inference/inference.ts';
+import { failOver, ModelsFailed } from './failover.ts';
+import type { CallEnd, Candidate } from './failover.ts';
+
+const clock = fastClock(10);
+const first = await startModelServer();
+const second = await startModelServer();
+const closedPort = await freePort();
+const egress = createEgress({
+  allowHosts: [first.host, second.host, `127.0.0.1:${closedPort}`],
+  resolve: () => new Promise(() => undefined),
+  clock,
+});
+const inference = createInference(egress);
+afterAll(async () => {
+  await egress[Symbol.asyncDispose]();
+  await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
+});
+
+const ends: CallEnd[] = [];
+beforeEach(() => {
+  ends.length = 0;
+  for (const server of [first, second]) {
+    server.requests.length = 0;
+    server.aborted = 0;
+  }
+  second.reply = () => 'from the second';
+});
+
+const providers = ['openai-compatible', 'openai', 'anthropic'] as const;
+
+function candidate(name: string, binding: Partial<ModelBinding>, more: Partial<Candidate> = {}): Candidate {
+  return {
+    name,
+    binding: { provider: 'openai-compatible', baseUrl: first.baseUrl, model: name, apiKey: 'k', ...binding },
+    inference,
+    pausedMs: 0,
+    admit: async () => ({ kind: 'call', isProbe: false }),
+    record: (end) => void ends.push(end),
+    ...more,
+  };
+}
+const both = (binding: Partial<ModelBinding> = {}) => [
+  candidate('alpha', { baseUrl: first.baseUrl, ...binding }),
+  candidate('beta', { baseUrl: second.baseUrl }),
+];
+
+function ask(candidates: Candidate[], holdsParts = true, signal = new AbortController().signal) {
+  const request = { instructions: 'Be brief.', messages: [{ role: 'user' as const, content: 'Why?' }], signal };
+  return failOver(candidates, { clock, request, holdsParts, onCall: () => undefined });
+}
+
+/** What is answered in the end, with the parts before it. */
+async function drained(parts: ReturnType<typeof ask>) {
+  const seen: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await parts.next();
+      if (done === true) return { parts: seen, answer: value, failure: null };
+      seen.push(value);
+    }
+  } catch (error) {
+    if (!(error instanceof ModelsFailed)) throw error;
+    return { parts: seen, answer: null, failure: error };
+  }
+}
+
+interface Case {
+  what: string;
+  reply: ModelReply;
+  outcome: string;
+  /** Calls of the first model; the second answers. */
+  calls: number;
+  /** What its second call comes to, where that is something else. */
+  again?: string;
+  /** Whether it takes seconds, so that one provider stands for all. */
+  isLong?: boolean;
+  health?: CallEnd['health'];
+}
+
+const cases: Case[] = [
+  { what: 'a reset', reply: 'reset', outcome: 'reset', calls: 2 },
+  { what: '400', reply: { status: 400 }, outcome: 'http_400', calls: 1, health: 'answered' },
+  { what: '401', reply: { status: 401 }, outcome: 'http_401', calls: 1 },
+  { what: '403', reply: { status: 403 }, outcome: 'http_403', calls: 1 },
+  { what: '404', reply: { status: 404 }, outcome: 'http_404', calls: 1 },
+  { what: '408', reply: { status: 408 }, outcome: 'http_408', calls: 2 },
+  { what: '409', reply: { status: 409 }, outcome: 'http_409', calls: 2 },
+  { what: '413', reply: { status: 413 }, outcome: 'context_too_long', calls: 1, health: 'answered' },
+  {
+    what: 'too long a context, as OpenAI says it',
+    reply: { status: 400, error: { code: 'context_length_exceeded', message: 'too much' } },
+    outcome: 'context_too_long',
+    calls: 1,
+    health: 'answered',
+  },
+  {
+    what: 'too long a context, as Anthropic says it',
+    reply: { status: 400, error: { type: 'invalid_request_error', message: 'prompt is too long: 208310 tokens' } },
+    outcome: 'context_too_long',
+    calls: 1,
+    health: 'answered',
+  },
+  { what: '429', reply: { status: 429 }, outcome: 'http_429', calls: 2 },
+  { what: '429 with a pause', reply: { status: 429, headers: { 'retry-after': '2' } }, outcome: 'http_429', calls: 2 },
+  {
+    what: '429 with a pause that nobody has time for',
+    reply: { status: 429, headers: { 'retry-after': '60' } },
+    outcome: 'http_429',
+    calls: 1,
+  },
+  {
+    what: '429 until a date that nobody has time for',
+    reply: { status: 429, headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() } },
+    outcome: 'http_429',
+    calls: 1,
+  },
+  { what: '500', reply: { status: 500 }, outcome: 'http_500', calls: 2 },
+  { what: '529', reply: { status: 529 }, outcome: 'http_529', calls: 2 },
+  {
+    what: 'a redirect',
+    reply: { status: 307, headers: { location: `${second.baseUrl}/x` } },
+    outcome: 'http_3xx',
+    calls: 1,
+  },
+  { what: 'HTML', reply: { raw: '<html>hello</html>', contentType: 'text/html' }, outcome: 'rubbish', calls: 2 },
+  { what: 'no body', reply: { raw: '' }, outcome: 'rubbish', calls: 2 },
+  { what: 'no word', reply: '', outcome: 'empty', calls: 2 },
+  { what: 'cut JSON', reply: { raw: 'data: {"id":"chatcmpl-1","choices":[{"ind\n\n' }, outcome: 'rubbish', calls: 2 },
+  { what: 'a stream without its end', reply: { parts: ['so'], finish: 'none' }, outcome: 'rubbish', calls: 2 },
+  { what: 'a reset in the middle', reply: { parts: ['so'], finish: 'reset' }, outcome: 'reset', calls: 2 },
+  // Its share of the time is 15 s, and each silence is 8 s.
+  { what: 'silence', reply: 'hang', outcome: 'stalled_before_first_part', again: 'timeout', calls: 2, isLong: true },
+  {
+    what: 'silence after the head',
+    reply: 'stall',
+    outcome: 'stalled_before_first_part',
+    again: 'timeout',
+    calls: 2,
+    isLong: true,
+  },
+  {
+    what: 'silence after a part',
+    reply: { parts: ['so'], finish: 'stall' },
+    outcome: 'stalled_after_first_part',
+    calls: 2,
+    isLong: true,
+  },
+  {
+    what: 'a content filter',
+    reply: { parts: ['so'], finish: 'content_filter' },
+    outcome: 'content_filter',
+    calls: 1,
+    health: 'answered',
+  },
+  {
+    what: 'a content filter that refuses the prompt',
+    reply: { status: 400, error: { code: 'content_filter', message: 'filtered' } },
+    outcome: 'content_filter',
+    calls: 1,
+    health: 'answered',
+  },
+];
+
+describe.each(providers)('a model of %s', (provider) => {
+  test.each(cases.filter(({ isLong }) => provider === 'openai-compatible' || isLong !== true))(
+    'that answers with $what is asked $calls times, then the next',
+    async ({ reply, outcome, again, calls, health }) => {
+      first.reply = () => reply;
+      const startedAt = clock.now();
+      const { answer } = await drained(ask(both({ provider })));
+      expect(clock.now() - startedAt).toBeLessThan(30_000);
+      expect(answer).toMatchObject({ text: 'from the second', model: 'beta' });
+      expect(answer?.attempts.map((attempt) => [attempt.model, attempt.outcome])).toEqual([
+        ...[outcome, again ?? outcome].slice(0, calls).map((word) => ['alpha', word]),
+        ['beta', 'answered'],
+      ]);
+      expect([first.requests.length, second.requests.length]).toEqual([calls, 1]);
+      expect(ends[0]?.health).toBe(health ?? 'failed');
+    },
+  );
+
+  test('answers in parts, with usage and whether it was cut', async () => {
+    first.reply = () => ({ parts: ['Be', 'cause', '.'], finish: 'length' });
+    const { parts, answer } = await drained(ask(both({ provider }), false));
+    expect(parts).toEqual(['Be', 'cause', '.']);
+    expect(answer).toMatchObject({
+      text: 'Because.',
+      truncated: true,
+      usage: { inputTokens: 10, outputTokens: 5 },
+      attempts: [{ model: 'alpha', outcome: 'answered' }],
+    });
+    expect(first.requests[0]?.stream).toBe(true);
+  });
+
+  test('that breaks off in a stream is not gone on with by another', async () => {
+    first.reply = () => ({ parts: ['so'], finish: 'reset' });
+    const { parts, failure } = await drained(ask(both({ provider }), false));
+    expect(parts).toEqual(['so']);
+    expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'reset' }]);
+    expect(second.requests.length).toBe(0);
+  });
+
+  test('that fails in a stream before its first part is followed by the next', async () => {
+    first.reply = () => ({ streamError: { type: 'overloaded_error', message: 'busy' } });
+    const { parts, answer } = await drained(ask(both({ provider }), false));
+    expect(parts).toEqual(['from the second']);
+    expect(answer?.attempts.map(({ outcome }) => outcome)).toEqual([
+      expect.stringMatching(/^http_5/),
+      expect.stringMatching(/^http_5/),
+      'answered',
+    ]);
+  });
+
+  test.each([true, false])(
+    'has its connection closed when its caller goes away, before a part: %s',
+    async (isBefore) => {
+      first.reply = () => (isBefore ? 'hang' : { parts: ['so'], finish: 'stall' });
+      const stop = new AbortController();
+      const asked = ask(both({ provider }), false, stop.signal);
+      const next = asked.next();
+      if (!isBefore) expect((await next).value).toBe('so');
+      await expect.poll(() => first.requests.length).toBe(1);
+      const goneOn = isBefore ? next : asked.next();
+      stop.abort(new Error('withdrawn'));
+      await expect(goneOn).rejects.toThrow('withdrawn');
+      await expect.poll(() => first.aborted).toBe(1);
+      expect(second.requests.length).toBe(0);
+      expect(ends).toMatchObject([{ outcome: 'aborted', health: isBefore ? 'unknown' : 'answered' }]);
+    },
+  );
+
+  test('has its connection closed by a reader that stops early', async () => {
+    first.reply = () => ({ parts: ['so'], finish: 'stall' });
+    const asked = ask(both({ provider }), false);
+    expect((await asked.next()).value).toBe('so');
+    await asked.return(undefined as never);
+    await expect.poll(() => first.aborted).toBe(1);
+  });
+});
+
+describe('a model', () => {
+  test.each([
+    ['where nobody listens', `http://127.0.0.1:${closedPort}/v1`, 'connect_refused', 2],
+    ['that speaks no TLS', first.baseUrl.replace('http:', 'https:'), 'tls', 1],
+    ['that can not be connected to', 'https://silent.example/v1', 'connect_timeout', 2],
+    ['at a private address', 'https://169.254.169.254/v1', 'address_refused', 1],
+  ] as const)('%s is passed over', async (_what, baseUrl, outcome, tries) => {
+    const { answer } = await drained(ask(both({ baseUrl })));
+    expect(answer?.attempts.map((attempt) => attempt.outcome)).toEqual([
+      ...Array.from({ length: tries }, () => outcome),
+      'answered',
+    ]);
+    expect(second.requests.length).toBe(1);
+  });
+
+  test('that hangs leaves time for all others, and all of it ends within 30 s', async () => {
+    first.reply = () => 'hang';
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const startedAt = clock.now();
+    const { failure } = await drained(ask(names.map((name) => candidate(name, {}))));
+    expect(clock.now() - startedAt).toBeLessThan(31_000);
+    expect([...new Set(failure?.attempts.map(({ model }) => model))]).toEqual(names);
+  });
+
+  test('that goes on answering is not cut off for those after it', async () => {
+    // Longer than its share of the time, which is 15 s.
+    first.reply = () => ({ parts: Array.from({ length: 10 }, () => 'x'), gapMs: 200 });
+    expect((await drained(ask(both()))).answer).toMatchObject({ model: 'alpha', text: 'xxxxxxxxxx' });
+  });
+
+  test('that is paused is not asked; when all are, that is said at once', async () => {
+    const paused = (name: string, pausedMs: number) => candidate(name, {}, { pausedMs });
+    const { answer } = await drained(ask([paused('alpha', 4_000), ...both().slice(1)]));
+    expect(answer?.attempts).toMatchObject([
+      { model: 'alpha', ms: 0, outcome: 'breaker_open' },
+      { model: 'beta', outcome: 'answered' },
+    ]);
+    const { failure } = await drained(ask([paused('alpha', 4_000), paused('beta', 2_100)]));
+    expect(failure).toMatchObject({ code: 'inference_failed', retryAfterSeconds: 3 });
+    expect(failure?.message).toContain('try again in 3 s');
+    expect(first.requests.length).toBe(0);
+  });
+
+  test('that is probed is asked once', async () => {
+    first.reply = () => ({ status: 500 });
+    const probed = candidate('alpha', {}, { admit: async () => ({ kind: 'call', isProbe: true }) });
+    await drained(ask([probed, ...both().slice(1)]));
+    expect(first.requests.length).toBe(1);
+    expect(ends[0]).toMatchObject({ outcome: 'http_500', health: 'failed', isProbe: true });
+  });
+
+  test('keeps what was asked and said out of its failures', async () => {
+    first.reply = () => ({ status: 400, error: { message: 'your prompt "Why?" holds secret-key', code: 'bad_thing' } });
+    const { failure } = await drained(ask([candidate('alpha', {})]));
+    expect(failure?.message).toBe('No model answered: alpha answered 400 (bad_thing).');
+  });
+});

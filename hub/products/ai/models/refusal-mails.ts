@@ -1,0 +1,62 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { logRecovery } from '../../../platform/log-repeats.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import { MailError } from '../../../platform/mail/mail.ts';
+import type { Mailer } from '../../../platform/mail/mail.ts';
+import { mailAdmins } from '../../core/identity/index.ts';
+
+/** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
+const retrySeconds = 120;
+
+const whatToCheck: Readonly<Record<number, string>> = {
+  401: 'its API key is missing or not valid',
+  403: 'its API key may not use it',
+  404: 'there is no such model, or its address is wrong',
+};
+
+/** Tells the admins of a workspace by mail that a model refuses its calls. */
+export class RefusalMails {
+  readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
+
+  constructor(dependencies: { db: Database; mailer: Mailer | null; logger: Logger }) {
+    this.#deps = dependencies;
+  }
+
+  /** Sends the mails that are due; part of the sweep. Nothing without a mail server. */
+  async send(stopping: AbortSignal): Promise<void> {
+    const { db, mailer, logger } = this.#deps;
+    if (mailer === null) return;
+    while (!stopping.aborted) {
+      const [due] = await db.systemStatement<{ scope: string; model_id: string; tenant_id: string; status: number }>(
+        'begin_model_mail',
+        `UPDATE model_breakers SET mail_due_at = now() + make_interval(secs => $1) WHERE (scope, model_id) = (
+           SELECT scope, model_id FROM model_breakers WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+         ) RETURNING scope, model_id, tenant_id, told_status AS status`,
+        [retrySeconds],
+      );
+      if (due === undefined) return;
+      const { model_id: modelId, status } = due;
+      try {
+        await mailAdmins(
+          { db, mailer },
+          due.tenant_id,
+          {
+            subject: `The model ${modelId} refuses its calls`,
+            text: `The model ${modelId} answered ${status}: ${whatToCheck[status] ?? 'it refuses'}. Check its settings (PUT /v1/automations/models) and its provider's console.\n\nMeanwhile the models after it in the order are asked, where there are any.\n`,
+            messageId: `<model-${due.tenant_id}-${modelId}-${Date.now()}@outrigger>`,
+          },
+          stopping,
+        );
+        logRecovery(logger, 'mail');
+      } catch (error) {
+        logger.warn({ err: error, part: 'mail', modelId }, 'admins could not be told of a model by mail');
+        if (!(error instanceof MailError) || error.retryable) continue;
+      }
+      await db.systemStatement(
+        'end_model_mail',
+        'UPDATE model_breakers SET mail_due_at = NULL WHERE scope = $1 AND model_id = $2',
+        [due.scope, modelId],
+      );
+    }
+  }
+}
