@@ -147,7 +147,6 @@ export const rules: Rule[] = [
       'ipaddr.js',
       'cron-parser',
       'nodemailer',
-      'ai',
       '@ai-sdk/*',
       'zod',
     ],

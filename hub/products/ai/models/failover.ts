@@ -146,7 +146,9 @@ export async function* failOver(
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof InferenceError)) throw error;
-        settle({ outcome: outcomeOf(error), health: healthOf(error), status: error.status });
+        // How long a stream takes is its reader's doing, too.
+        const isCut = error.kind === 'timeout' && call.text !== '' && !holdsParts;
+        settle({ outcome: outcomeOf(error), health: isCut ? 'answered' : healthOf(error), status: error.status });
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);
         const pauseMs = Math.max(retryPauseMs, error.retryAfterMs ?? 0);

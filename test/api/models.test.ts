@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
+
+const [first, second, own, mail] = await Promise.all([
+  startModelServer(),
+  startModelServer(),
+  startModelServer(),
+  startMailServer(),
+]);
+const database = await acquireDatabase();
+/** Two processes over one database. */
+let hubs: [TestHub, TestHub];
+let workspace: TestWorkspace;
+/** Its workflow that asks a model. */
+let workflowId: string;
+
+beforeAll(async () => {
+  const env = {
+    EGRESS_ALLOW_HOSTS: `${first.host},${second.host}`,
+    RATE_LIMIT_PER_MINUTE: '100000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000',
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'hub@example.org',
+    AI_BASE_URL: own.baseUrl,
+    AI_MODEL: 'of-the-hub',
+    AI_API_KEY: 'k',
+  };
+  hubs = [await startHub(env, database), await startHub(env, database)];
+});
+afterAll(async () => {
+  for (const hub of hubs) await hub[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  for (const server of [first, second, own, mail]) await server[Symbol.asyncDispose]();
+});
+
+const askSteps = [{ type: 'skill', skillId: 'ai.invoke', input: { input: 'Why?' } }] as never;
+const workflowOf = async (of: TestWorkspace) =>
+  (await of.api.call('createAutomationWorkflow', { body: { name: 'ask', stepsJson: askSteps } })).id;
+const put = (apiKey: string) =>
+  workspace.api.call('putAutomationModels', {
+    body: {
+      models: [
+        { id: 'first', provider: 'openai-compatible', baseUrl: first.baseUrl, model: 'alpha', apiKey },
+        { id: 'second', provider: 'openai-compatible', baseUrl: second.baseUrl, model: 'beta', apiKey },
+      ],
+      order: ['first', 'second'],
+    },
+  });
+
+beforeEach(async () => {
+  for (const server of [first, second, own]) {
+    server.requests.length = 0;
+    server.reply = () => 'an answer';
+  }
+  mail.mails.length = 0;
+  workspace = await hubs[0].workspace();
+  await put('k');
+  workflowId = await workflowOf(workspace);
+});
+
+async function invoke(hub: TestHub, of = workspace, id = workflowId): Promise<Run> {
+  const api = hub.client(of.key);
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: {} }));
+  return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+}
+const outputOf = (run: Run) =>
+  run.stepsResultJson[0]?.output as {
+    model: string;
+    attempts: { model: string; ms: number; outcome: string }[];
+    usage: unknown;
+  };
+const outcomesOf = (run: Run) => outputOf(run).attempts.map(({ model, outcome }) => `${model} ${outcome}`);
+const breakersOf = (of = workspace) =>
+  database.query<{ model_id: string; is_open: boolean; openings: number }>(
+    'SELECT model_id, open_until IS NOT NULL AS is_open, openings FROM model_breakers WHERE tenant_id = $1',
+    [of.tenantId],
+  );
+const halfOpen = () =>
+  database.query("UPDATE model_breakers SET open_until = now() - interval '1 ms' WHERE tenant_id = $1", [
+    workspace.tenantId,
+  ]);
+
+test('a model that fails is left alone by all processes, and one call of all finds out that it is well again', async () => {
+  first.reply = () => ({ status: 500 });
+  for (let call = 0; call < 3; call += 1)
+    expect(outcomesOf(await invoke(hubs[0]))).toEqual(['alpha http_500', 'alpha http_500', 'beta answered']);
+  await expect.poll(() => breakersOf()).toMatchObject([{ model_id: 'first', is_open: true, openings: 1 }]);
+  for (const hub of hubs) expect(outcomesOf(await invoke(hub))).toEqual(['alpha breaker_open', 'beta answered']);
+  expect(first.requests.length).toBe(6);
+
+  // Long enough that all others come while it is asked.
+  first.reply = () => ({ parts: ['an ', 'answer'], gapMs: 1_000 });
+  await halfOpen();
+  const runs = await Promise.all([0, 1, 0, 1, 0, 1].map((hub) => invoke(hubs[hub as 0 | 1])));
+  expect(first.requests.length).toBe(7);
+  expect(runs.map((run) => outputOf(run).model).toSorted()).toEqual(['alpha', ...Array(5).fill('beta')]);
+  await expect.poll(() => breakersOf()).toEqual([]);
+  first.reply = () => 'an answer';
+  expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
+});
+
+test('a probe that fails opens the breaker for longer, and when all are open a call fails at once and says for how long', async () => {
+  first.reply = () => ({ status: 401 });
+  second.reply = () => ({ status: 401 });
+  expect((await invoke(hubs[0])).error?.code).toBe('inference_failed');
+  await expect.poll(async () => (await breakersOf()).map((row) => row.is_open)).toEqual([true, true]);
+  const failed = await invoke(hubs[1]);
+  expect(failed.error?.message).toMatch(/each failed too often: try again in \d s\./);
+  expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+  await halfOpen();
+  await invoke(hubs[1]);
+  expect([first.requests.length, second.requests.length]).toEqual([2, 2]);
+  await expect.poll(async () => (await breakersOf()).map((row) => row.openings)).toEqual([2, 2]);
+});
+
+test.each([401, 403, 404])(
+  'the admins are told once of a model that answers %d, in the audit log and by mail',
+  async (status) => {
+    first.reply = () => ({ status });
+    for (let call = 0; call < 4; call += 1) await invoke(hubs[call % 2 === 0 ? 0 : 1]);
+    await expect.poll(async () => (await breakersOf()).length).toBe(1);
+    for (const hub of hubs) await hub.app.sweep();
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetType: 'models', targetId: 'first' },
+    });
+    expect(data).toMatchObject([{ action: 'models.refused', actor: 'platform', details: { status } }]);
+    expect(mail.mails.filter(({ to }) => to.includes(workspace.email)).length).toBe(1);
+    expect(mail.mails[0]?.raw).toContain(`The model first answered ${status}`);
+  },
+);
+
+test('a key that is set anew is tried at once, and what a workspace did wrong holds no other up', async () => {
+  first.reply = ({ headers }) => (headers.authorization === 'Bearer right' ? 'an answer' : { status: 401 });
+  await invoke(hubs[0]);
+  await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
+  const other = await hubs[1].workspace();
+  await other.api.call('putAutomationModels', {
+    body: {
+      models: [{ id: 'first', provider: 'openai-compatible', baseUrl: first.baseUrl, model: 'alpha', apiKey: 'right' }],
+      order: ['first'],
+    },
+  });
+  expect(outcomesOf(await invoke(hubs[1], other, await workflowOf(other)))).toEqual(['alpha answered']);
+  expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha breaker_open', 'beta answered']);
+  await put('right');
+  expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
+});
+
+test("the hub's own model has one breaker for all workspaces, and no workspace is told of it", async () => {
+  own.reply = () => ({ status: 401 });
+  const [one, other] = await Promise.all([hubs[0].workspace(), hubs[1].workspace()]);
+  expect((await invoke(hubs[0], one, await workflowOf(one))).error?.message).toContain('of-the-hub answered 401');
+  await expect
+    .poll(() => database.query('SELECT 1 FROM model_breakers WHERE tenant_id IS NULL AND open_until > now()'))
+    .toHaveLength(1);
+  expect((await invoke(hubs[1], other, await workflowOf(other))).error?.message).toContain('try again in');
+  expect(own.requests.length).toBe(1);
+  expect(
+    await database.query("SELECT 1 FROM audit_log WHERE action = 'models.refused' AND tenant_id = $1", [one.tenantId]),
+  ).toEqual([]);
+});
+
+test('steps of skills and of agents say which models were asked, and what they used', async () => {
+  first.reply = () => ({ status: 403 });
+  second.reply = () => 'FINAL: an answer';
+  const steps = [{ type: 'agent', prompt: 'Why?' }, ...(askSteps as unknown[])] as never;
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'both', stepsJson: steps } });
+  const run = await invoke(hubs[0], workspace, id);
+  const attempts = [
+    { model: 'alpha', ms: expect.any(Number) as number, outcome: 'http_403' },
+    { model: 'beta', ms: expect.any(Number) as number, outcome: 'answered' },
+  ];
+  const usage = { inputTokens: 10, outputTokens: 5 };
+  expect(run.stepsResultJson.map(({ output }) => output)).toMatchObject([
+    { model: 'beta', usage, turns: [{ model: 'beta', usage, attempts }] },
+    { model: 'beta', usage, attempts, truncated: false },
+  ]);
+});
+
+test('a call that is answered costs one look at the configuration and writes nothing', async () => {
+  await invoke(hubs[0]);
+  using recorder = new StatementRecorder();
+  await invoke(hubs[0]);
+  const about = recorder.statements.filter(({ text }) => /\bmodel_(configs|breakers)\b/.test(text));
+  // The sweeps' own.
+  const names = about.map(({ name }) => name).filter((name) => name !== 'begin_model_mail');
+  expect(names).toEqual(['read_models']);
+});
+
+test('the metrics count calls and tokens by provider and outcome, and open breakers, of no workspace by name', async () => {
+  first.reply = () => ({ status: 401 });
+  await invoke(hubs[0]);
+  await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
+  const texts = await Promise.all(hubs.map(async (hub) => (await fetch(`${hub.url}/metrics`)).text()));
+  const text = texts.join('\n');
+  expect(text).toMatch(/outrigger_model_calls_total\{provider="openai-compatible",outcome="http_401"\} [1-9]/);
+  expect(text).toMatch(/outrigger_model_calls_total\{provider="openai-compatible",outcome="answered"\} [1-9]/);
+  expect(text).toMatch(/outrigger_model_tokens_total\{provider="openai-compatible",direction="input"\} \d+0\n/);
+  expect(text).toMatch(/outrigger_model_breaker_changes_total\{change="opened"\} [1-9]/);
+  expect(text).toMatch(/outrigger_model_breakers\{state="open"\} [1-9]/);
+  expect(text).not.toContain(workspace.tenantId);
+});
