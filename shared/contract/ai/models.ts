@@ -94,6 +94,10 @@ export const modelConfigurations = defineResource({
     method: 'PUT',
     path: '/v1/automations/models',
     summary: 'Set the models and their failover order',
+    description: [
+      'Models are asked in their order until one answers, all within 30 seconds. What may pass is tried once more with the same model: a connection that can not be made or breaks, 8 seconds without a first byte or 10 in the middle, 408, 409, 429 (after its `Retry-After`, where there is time), 5xx and rubbish. What 400, 401, 403, 404, 413, a text that is too long or a content filter refuse goes to the next model at once. Endpoints must answer with `stream: true`; redirects are not followed.',
+      'A model that failed half of at least 5 calls within a minute, or answered 401, is not asked for 5 seconds, then by one call to see, and for longer while that fails, up to a minute. Setting the models begins anew. Admins are told of 401, 403 and 404, once, in the audit log and by mail.',
+    ].join('\n\n'),
     body: putModelsBody,
     response: models,
   },

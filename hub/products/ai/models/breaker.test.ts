@@ -36,7 +36,13 @@ test('calls of more than a minute ago count no more', () => {
   const { state } = observe(closedState(), seen('xxxx'), t0);
   expect(observe(state, seen('x'), t0 + 59_000).change).toBe('opened');
   expect(observe(state, seen('x'), t0 + 62_000).change).toBeNull();
-  expect(observe(closedState(), { ...seen(''), calls: Array(5).fill({ ageMs: 61_000, isFailed: true }) }, t0)).toEqual({
+  expect(
+    observe(
+      closedState(),
+      { ...seen(''), calls: Array.from({ length: 5 }, () => ({ ageMs: 61_000, isFailed: true })) },
+      t0,
+    ),
+  ).toEqual({
     state: closedState(),
     change: null,
     tells: false,

@@ -6,8 +6,9 @@ import type { ModelReply } from '../../../../test/fixtures/model-server.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { createInference } from '../../../platform/inference/inference.ts';
 import type { ModelBinding } from '../../../platform/inference/inference.ts';
-import { failOver, ModelsFailed } from './failover.ts';
+import { failOver } from './failover.ts';
 import type { CallEnd, Candidate } from './failover.ts';
+import { ModelsFailed } from './index.ts';
 
 const clock = fastClock(10);
 const first = await startModelServer();
