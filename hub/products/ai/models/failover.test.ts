@@ -271,6 +271,19 @@ describe('a model', () => {
     expect([...new Set(failure?.attempts.map(({ model }) => model))]).toEqual(names);
   });
 
+  test('that drips its answer to the end of the time leaves none, and those after it are none the worse for it', async () => {
+    first.reply = () => ({ parts: Array.from({ length: 50 }, () => 'x'), gapMs: 200 });
+    const { failure } = await drained(ask(both()));
+    expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'timeout' }]);
+    expect(failure?.message).toContain('there was no time left for beta');
+    expect(ends.map(({ health }) => health)).toEqual(['failed']);
+    ends.length = 0;
+    const streamed = await drained(ask([candidate('alpha', {})], false));
+    expect(streamed.parts.length).toBeGreaterThan(5);
+    // Whether its reader or the model was slow is not known.
+    expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([['timeout', 'unknown']]);
+  });
+
   test('that goes on answering is not cut off for those after it', async () => {
     // Longer than its share of the time, which is 15 s.
     first.reply = () => ({ parts: Array.from({ length: 10 }, () => 'x'), gapMs: 200 });

@@ -50,6 +50,8 @@ const budgetMs = 30_000;
 const retryPauseMs = 500;
 /** A try that has less is not begun. */
 const leastTryMs = 1_000;
+/** What a model gets at least of the time, where so much is left: with less hardly any would come to begin its answer. */
+const leastShareMs = 5_000;
 const maxTries = 2;
 
 const retriedStatuses = new Set([408, 409, 425, 429]);
@@ -114,10 +116,15 @@ export async function* failOver(
   for (const candidate of candidates) {
     signal.throwIfAborted();
     const { model } = candidate.binding;
+    if (candidate.pausedMs === 0 && endsAt - clock.now() < leastTryMs) {
+      problems.push(`there was no time left for ${candidate.name}`);
+      continue;
+    }
     const admission: Admission =
       candidate.pausedMs > 0 ? { kind: 'paused', forMs: candidate.pausedMs } : await candidate.admit();
     // A model that hangs must leave time for those after it.
-    const shareMs = (endsAt - clock.now()) / Math.max(1, left);
+    const leftMs = endsAt - clock.now();
+    const shareMs = Math.min(leftMs, Math.max(leastShareMs, leftMs / Math.max(1, left)));
     if (candidate.pausedMs === 0) left -= 1;
     if (admission.kind === 'paused') {
       attempts.push({ model, ms: 0, outcome: 'breaker_open' });
@@ -146,9 +153,9 @@ export async function* failOver(
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof InferenceError)) throw error;
-        // How long a stream takes is its reader's doing, too.
-        const isCut = error.kind === 'timeout' && call.text !== '' && !holdsParts;
-        settle({ outcome: outcomeOf(error), health: isCut ? 'answered' : healthOf(error), status: error.status });
+        // How long a stream takes is its reader's doing, too; and time that hardly sufficed proves nothing.
+        const isUnfair = error.kind === 'timeout' && (call.text === '' ? shareMs < leastShareMs : !holdsParts);
+        settle({ outcome: outcomeOf(error), health: isUnfair ? 'unknown' : healthOf(error), status: error.status });
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);
         const pauseMs = Math.max(retryPauseMs, error.retryAfterMs ?? 0);
