@@ -154,6 +154,18 @@ test('a key that is set anew is tried at once, and what a workspace did wrong ho
   expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
 });
 
+test('what came of a call with the old key says nothing of the new one', async () => {
+  const refusal = Promise.withResolvers<{ status: number }>();
+  first.reply = ({ headers }) => (headers.authorization === 'Bearer right' ? 'an answer' : refusal.promise);
+  const late = invoke(hubs[0]);
+  await expect.poll(() => first.requests.length).toBe(1);
+  await put('right');
+  refusal.resolve({ status: 401 });
+  expect(outcomesOf(await late)).toEqual(['alpha http_401', 'beta answered']);
+  await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
+  expect(outcomesOf(await invoke(hubs[1]))).toEqual(['alpha answered']);
+});
+
 test("the hub's own model has one breaker for all workspaces, and no workspace is told of it", async () => {
   own.reply = () => ({ status: 401 });
   const [one, other] = await Promise.all([hubs[0].workspace(), hubs[1].workspace()]);
