@@ -71,7 +71,7 @@ const exceptions = new Map([
     'once a day, in the one process that sweeps, for each workspace that keeps a number of runs; the rest of the time only what ended since is counted',
   ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
-  ['list_admins_of_webhook', 'the people of one workspace, once for a webhook that was switched off'],
+  ['list_admins_for_mail', 'the people of one workspace, once for what its admins are told by mail'],
   ['find_messages_near', 'the newest 5,000 messages, by the primary key alone, once for a page of a search'],
   ['find_messages_further', 'the newest 50,000, only where the newest 5,000 held a tenth of what is looked for'],
   [

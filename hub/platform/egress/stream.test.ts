@@ -8,16 +8,17 @@ import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
 import type { EgressStreamRequest } from './stream.ts';
 
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-let requests = 0;
-let closed = 0;
-const sockets = new Set<Socket>();
+/** What the server saw of one test: what is left of the one before ends whenever it does. */
+const nothing = () => ({ requests: 0, closed: 0, sockets: new Set<Socket>() });
+let seen = nothing();
 const server = createServer((request, response) => {
-  requests += 1;
+  const mine = seen;
+  mine.requests += 1;
   response.on('close', () => {
-    if (!response.writableFinished) closed += 1;
+    if (!response.writableFinished) mine.closed += 1;
   });
   answer(request, response);
-}).on('connection', (socket) => sockets.add(socket));
+}).on('connection', (socket) => seen.sockets.add(socket));
 let here: string;
 beforeAll(async () => {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -28,9 +29,7 @@ afterAll(() => {
   server.close();
 });
 beforeEach(() => {
-  requests = 0;
-  closed = 0;
-  sockets.clear();
+  seen = nothing();
 });
 
 const given = (more: Partial<EgressStreamRequest> = {}): EgressStreamRequest => ({
@@ -74,7 +73,7 @@ test('parts are there as they come, and the connection serves the next request',
     reader.releaseLock();
     expect(await textOf(body)).toBe('two');
   }
-  expect([requests, sockets.size]).toEqual([2, 1]);
+  expect([seen.requests, seen.sockets.size]).toEqual([2, 1]);
 });
 
 test('each silence has its bound', async () => {
@@ -98,7 +97,7 @@ test('each silence has its bound', async () => {
   };
   const endless = await egress.stream(`http://${here}/`, given());
   expect(await failureOf(textOf(endless.body))).toBe('timeout');
-  await expect.poll(() => closed).toBe(4);
+  await expect.poll(() => seen.closed).toBe(4);
 });
 
 test('an answer that breaks off or grows too large is a failure, and its connection is closed', async () => {
@@ -112,7 +111,7 @@ test('an answer that breaks off or grows too large is a failure, and its connect
   answer = (_request, response) => void response.write('x'.repeat(2_000));
   const large = await egress.stream(`http://${here}/`, given({ maxResponseBytes: 1_000 }));
   expect(await failureOf(textOf(large.body))).toBe('too_large');
-  await expect.poll(() => closed).toBe(2);
+  await expect.poll(() => seen.closed).toBe(2);
 });
 
 test.each(['connecting', 'waiting', 'reading'] as const)(
@@ -134,11 +133,11 @@ test.each(['connecting', 'waiting', 'reading'] as const)(
     const end = ends();
     if (when === 'connecting') withdraw();
     if (when === 'waiting') {
-      await expect.poll(() => requests).toBe(1);
+      await expect.poll(() => seen.requests).toBe(1);
       withdraw();
     }
     await expect(end).rejects.toThrow('withdrawn');
-    await expect.poll(() => closed).toBe(when === 'connecting' ? 0 : 1);
+    await expect.poll(() => seen.closed).toBe(when === 'connecting' ? 0 : 1);
     await expect(egress.stream(url, given({ signal: stop.signal }))).rejects.toThrow('withdrawn');
   },
 );
@@ -150,7 +149,7 @@ test('a reader that stops early frees the connection', async () => {
   const reader = body.getReader();
   await reader.read();
   await reader.cancel();
-  await expect.poll(() => closed).toBe(1);
+  await expect.poll(() => seen.closed).toBe(1);
 });
 
 test('a slow reader holds back what comes, and is not taken for a silent server', async () => {
@@ -192,5 +191,5 @@ test('the guard judges where a stream goes, and no redirect is followed', async 
   await expect(egress.stream('http://example.org/', given())).rejects.toThrow(EgressRefused);
   answer = (_request, response) => void response.writeHead(307, { location: `http://${here}/other` }).end();
   const { status, headers } = await egress.stream(`http://${here}/`, given());
-  expect([status, headers['location'], requests]).toEqual([307, `http://${here}/other`, 1]);
+  expect([status, headers['location'], seen.requests]).toEqual([307, `http://${here}/other`, 1]);
 });
