@@ -78,6 +78,11 @@ test('admins are told once of an opening, and of a model that is refused without
   const first = observe(closedState(), seen('x', { isRefused: true }), t0);
   expect([first.change, first.tells]).toEqual([null, true]);
   expect(observe(first.state, seen('x', { isRefused: true }), t0 + 3_600_000).tells).toBe(false);
+  expect(observe(first.state, seen('xxxxx', { isRefused: true }), t0 + 60_000)).toMatchObject({
+    change: 'opened',
+    tells: false,
+  });
+  expect(observe(first.state, seen('xxxxx', { isRefused: true }), t0 + 3_600_000).tells).toBe(true);
   expect(observe(first.state, seen('x', { isRefused: true }), t0 + 25 * 3_600_000).tells).toBe(true);
   const opened = observe(closedState(), seen('x', { isRefused: true, isUnauthorised: true }), t0);
   expect([opened.change, opened.tells]).toEqual(['opened', true]);

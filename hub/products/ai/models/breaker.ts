@@ -29,7 +29,9 @@ export const windowMs = 60_000;
 const leastCalls = 5;
 const firstOpenMs = 5_000;
 const maxOpenMs = 60_000;
-/** Admins are told again of a model that goes on being refused, without its breaker ever opening. */
+/** Admins that were told of a model are told again when its breaker opens, but not of what they heard just now; */
+const tellOfOpeningMs = 3_600_000;
+/** and when it goes on being refused, without that. */
 const tellAgainMs = 24 * 3_600_000;
 
 export const closedState = (): BreakerState => ({
@@ -76,7 +78,8 @@ export function observe(
   }
   const sum = (count: 'calls' | 'failed') => [...recent.values()].reduce((total, second) => total + second[count], 0);
   const opens = seen.isUnauthorised || (sum('calls') >= leastCalls && sum('failed') * 2 >= sum('calls'));
-  const tells = seen.isRefused && (before.toldAt === null || opens || before.toldAt <= now - tellAgainMs);
+  const tells =
+    seen.isRefused && (before.toldAt === null || before.toldAt <= now - (opens ? tellOfOpeningMs : tellAgainMs));
   const state = { ...before, recent: [...recent.values()], toldAt: tells ? now : before.toldAt };
   return opens ? { state: openAgain(state, now), change: 'opened', tells } : { state, change: null, tells };
 }

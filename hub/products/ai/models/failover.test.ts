@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { freePort } from '../../../../test/fixtures/free-port.ts';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
@@ -20,6 +20,7 @@ const egress = createEgress({
   clock,
 });
 const inference = createInference(egress);
+const said = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
 afterAll(async () => {
   await egress[Symbol.asyncDispose]();
   await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
@@ -316,4 +317,8 @@ describe('a model', () => {
     const { failure } = await drained(ask([candidate('alpha', {})]));
     expect(failure?.message).toBe('No model answered: alpha answered 400 (bad_thing).');
   });
+});
+
+test('of all this the console hears nothing', () => {
+  for (const spy of said) expect(spy).not.toHaveBeenCalled();
 });

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startModelServer } from '../../../../test/fixtures/model-server.ts';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import { StatementRecorder } from '../../../../test/fixtures/statements.ts';
+import { systemClock as clock } from '../../../platform/clock.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { createEgress } from '../../../platform/egress/egress.ts';
+import { createInference } from '../../../platform/inference/inference.ts';
+import { createSecrets } from '../../../platform/secrets.ts';
+import { Ai, Breakers } from './index.ts';
+
+const database = await acquireDatabase();
+const model = await startModelServer();
+const db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+const egress = createEgress({ allowHosts: [model.host] });
+const breakers = new Breakers({ db, logger: pino({ level: 'silent' }), clock, onChange: () => undefined });
+const ai = new Ai({
+  db,
+  secrets: createSecrets(Buffer.alloc(32, 1)),
+  inference: createInference(egress),
+  own: null,
+  breakers,
+  clock,
+  onCall: () => undefined,
+});
+afterAll(async () => {
+  for (const part of [breakers, egress, db, model, database]) await part[Symbol.asyncDispose]();
+});
+
+const tenantId = randomUUID();
+const bare = randomUUID();
+beforeAll(async () => {
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'one', '{}'), ($2, 'bare', '{}')`, [
+    tenantId,
+    bare,
+  ]);
+});
+beforeEach(async () => {
+  model.requests.length = 0;
+  model.reply = () => ({ parts: ['Be', 'cause'] });
+  const one = { id: 'm', provider: 'openai-compatible' as const, baseUrl: model.baseUrl, model: 'alpha', apiKey: 'k' };
+  await ai.putModels(tenantId, { models: [one], order: ['m'] }, 'cli');
+});
+
+const request = (of = tenantId) => ({
+  tenantId: of,
+  instructions: 'Be brief.',
+  messages: [{ role: 'user' as const, content: 'Why?' }],
+  signal: new AbortController().signal,
+});
+
+test('an answer in parts is the same as a whole one, and each costs one statement', async () => {
+  const whole = await ai.generate(request());
+  using recorder = new StatementRecorder();
+  const parts = ai.stream(request());
+  const seen: unknown[] = [];
+  let last = await parts.next();
+  for (; last.done !== true; last = await parts.next()) seen.push(last.value);
+  expect(seen).toEqual(['Be', 'cause']);
+  expect(last.value).toMatchObject({ ...whole, text: 'Because', latencyMs: expect.any(Number), attempts: [{}] });
+  await breakers.written();
+  expect(recorder.statements.map(({ name }) => name)).toEqual(['read_models']);
+});
+
+test('what calls of one moment came to is written at once, and before the process ends', async () => {
+  model.reply = () => ({ status: 400 });
+  await Promise.allSettled(Array.from({ length: 4 }, () => ai.generate(request())));
+  await breakers.written();
+  // What a request is refused for says nothing against its model.
+  expect(await database.query('SELECT 1 FROM model_breakers')).toEqual([]);
+  model.reply = () => ({ status: 404 });
+  await Promise.allSettled(Array.from({ length: 8 }, () => ai.generate(request())));
+  await breakers.written();
+  expect(await database.query('SELECT openings FROM model_breakers WHERE open_until > now()')).toEqual([
+    { openings: 1 },
+  ]);
+  expect(await database.query("SELECT 1 FROM audit_log WHERE action = 'models.refused'")).toHaveLength(1);
+});
+
+test('without a model nobody is asked', async () => {
+  const code = { code: 'ai_binding_not_configured' };
+  await expect(ai.generate(request(bare))).rejects.toMatchObject(code);
+  await expect(ai.stream(request(bare)).next()).rejects.toMatchObject(code);
+  expect(await ai.isConfigured(bare)).toBe(false);
+});
