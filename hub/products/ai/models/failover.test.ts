@@ -82,6 +82,8 @@ interface Case {
   calls: number;
   /** What its second call comes to, where that is something else. */
   again?: string;
+  /** What passes at least before the next answers, in milliseconds. */
+  leastMs?: number;
   /** Whether it takes seconds, so that one provider stands for all. */
   isLong?: boolean;
   health?: CallEnd['health'];
@@ -111,7 +113,13 @@ const cases: Case[] = [
     health: 'answered',
   },
   { what: '429', reply: { status: 429 }, outcome: 'http_429', calls: 2 },
-  { what: '429 with a pause', reply: { status: 429, headers: { 'retry-after': '2' } }, outcome: 'http_429', calls: 2 },
+  {
+    what: '429 with a pause',
+    reply: { status: 429, headers: { 'retry-after': '2' } },
+    outcome: 'http_429',
+    calls: 2,
+    leastMs: 2_000,
+  },
   {
     what: '429 with a pause that nobody has time for',
     reply: { status: 429, headers: { 'retry-after': '60' } },
@@ -174,11 +182,13 @@ const cases: Case[] = [
 describe.each(providers)('a model of %s', (provider) => {
   test.each(cases.filter(({ isLong }) => provider === 'openai-compatible' || isLong !== true))(
     'that answers with $what is asked $calls times, then the next',
-    async ({ reply, outcome, again, calls, health }) => {
+    async ({ reply, outcome, again, calls, health, leastMs = 0 }) => {
       first.reply = () => reply;
       const startedAt = clock.now();
       const { answer } = await drained(ask(both({ provider })));
-      expect(clock.now() - startedAt).toBeLessThan(30_000);
+      const tookMs = clock.now() - startedAt;
+      expect(tookMs).toBeLessThan(30_000);
+      expect(tookMs).toBeGreaterThanOrEqual(leastMs);
       expect(answer).toMatchObject({ text: 'from the second', model: 'beta' });
       expect(answer?.attempts.map((attempt) => [attempt.model, attempt.outcome])).toEqual([
         ...[outcome, again ?? outcome].slice(0, calls).map((word) => ['alpha', word]),
