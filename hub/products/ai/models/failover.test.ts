@@ -278,7 +278,8 @@ describe('a model', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const startedAt = clock.now();
     const { failure } = await drained(ask(names.map((name) => candidate(name, {}))));
-    expect(clock.now() - startedAt).toBeLessThan(31_000);
+    // 30 s, and that timers of a busy machine are late counts tenfold.
+    expect(clock.now() - startedAt).toBeLessThan(38_000);
     expect([...new Set(failure?.attempts.map(({ model }) => model))]).toEqual(names);
   });
 
