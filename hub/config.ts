@@ -201,6 +201,14 @@ const settings = {
   },
   AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  EMBEDDINGS_BASE_URL: {
+    schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
+    default: '',
+    description:
+      'Model for embeddings, by which the AI finds knowledge across words and languages: any endpoint that speaks the OpenAI embeddings protocol; without it knowledge is found by its words',
+  },
+  EMBEDDINGS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
+  EMBEDDINGS_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
   SMTP_URL: {
     schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'),
     default: '',
@@ -348,6 +356,7 @@ export interface Config {
   /** In days; 0 keeps for ever. */
   retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  embeddings: { baseUrl: string; model: string; apiKey: string | null } | null;
   mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
   tracing: {
@@ -414,6 +423,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       );
   };
   together('AI_BASE_URL', 'AI_MODEL');
+  together('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL');
   together('SMTP_URL', 'MAIL_FROM');
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) =>
@@ -468,14 +478,8 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       artifacts: required('ARTIFACT_RETENTION_DAYS'),
       audit: required('AUDIT_RETENTION_DAYS'),
     },
-    ai:
-      values.AI_BASE_URL === undefined || values.AI_MODEL === undefined
-        ? null
-        : {
-            baseUrl: values.AI_BASE_URL.replace(/\/+$/, ''),
-            model: values.AI_MODEL,
-            apiKey: values.AI_API_KEY ?? null,
-          },
+    ai: bindingOf(values.AI_BASE_URL, values.AI_MODEL, values.AI_API_KEY),
+    embeddings: bindingOf(values.EMBEDDINGS_BASE_URL, values.EMBEDDINGS_MODEL, values.EMBEDDINGS_API_KEY),
     mail:
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined
         ? null
@@ -497,6 +501,13 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
             ratio: required('OTEL_TRACES_SAMPLER_ARG'),
           },
   };
+}
+
+/** A model of the hub; null where its address or its name is not set. */
+function bindingOf(baseUrl: string | undefined, model: string | undefined, apiKey: string | undefined) {
+  return baseUrl === undefined || model === undefined
+    ? null
+    : { baseUrl: baseUrl.replace(/\/+$/, ''), model, apiKey: apiKey ?? null };
 }
 
 /** The settings as a Markdown table, for docs/settings.md. */

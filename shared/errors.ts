@@ -36,7 +36,7 @@ export const errorCodes = {
   approver_required: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
   visitor_blocked: { status: 403, retryable: false },
-  // 404, 405, 408, 409, 413, 415, 416, 422, 426, 429
+  // 404, 405, 408, 409, 412, 413, 415, 416, 422, 426, 429
   not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   request_timeout: { status: 408, retryable: true },
@@ -59,6 +59,7 @@ export const errorCodes = {
   pack_not_installed: { status: 409, retryable: false },
   memory_full: { status: 409, retryable: false },
   approval_already_decided: { status: 409, retryable: false },
+  precondition_failed: { status: 412, retryable: false },
   payload_too_large: { status: 413, retryable: false },
   unsupported_media_type: { status: 415, retryable: false },
   range_not_satisfiable: { status: 416, retryable: false },
@@ -96,6 +97,7 @@ const reasonPhrases: Record<number, string> = {
   405: 'Method Not Allowed',
   408: 'Request Timeout',
   409: 'Conflict',
+  412: 'Precondition Failed',
   413: 'Payload Too Large',
   415: 'Unsupported Media Type',
   416: 'Range Not Satisfiable',

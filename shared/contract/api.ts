@@ -1,3 +1,4 @@
+import { knowledgeBase } from './ai/knowledge.ts';
 import { modelConfigurations } from './ai/models.ts';
 import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
@@ -53,6 +54,7 @@ export const api = {
   ...agents,
   ...toolProfiles,
   ...modelConfigurations,
+  ...knowledgeBase,
   ...sessions,
   ...memory,
   ...channels,

@@ -92,8 +92,8 @@ interface OperationShape {
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** Takes `If-Match` with the version of what is changed, and answers `version_conflict` when that is not the newest. */
-  ifMatch?: boolean;
+  /** Takes `If-Match` with the version of what is changed, and answers with this code when that is not the newest. */
+  ifMatch?: 'version_conflict' | 'precondition_failed';
   /** Whether a body may be left out; then the schema gets `{}`. */
   bodyOptional?: boolean;
   /** Greatest body, in bytes; 1 MiB unless said. */

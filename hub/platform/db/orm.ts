@@ -22,6 +22,7 @@ export const {
   bigserial,
   boolean,
   customType,
+  foreignKey,
   index,
   integer,
   pgPolicy,

@@ -3,12 +3,14 @@ import { createEgress } from '../../platform/egress/egress.ts';
 import { createInference } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
+import { createKnowledge } from './knowledge/index.ts';
+import type { Knowledge, KnowledgeSettings } from './knowledge/index.ts';
 import { Ai, Breakers, countOpenBreakers, RefusalMails } from './models/index.ts';
 import type { ModelCall } from './models/index.ts';
 import { modelRoutes } from './models/routes.ts';
 import { aiSkills } from './models/skills.ts';
 
-export interface AiSettings {
+export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
 }
@@ -22,6 +24,7 @@ export interface ModelMeters {
 /** The models of workspaces, and the way to ask them. */
 export interface AiProduct extends Product {
   ai: Ai;
+  knowledge: Knowledge;
   /** Who counts from now on. */
   measureBy(meters: ModelMeters): void;
   /** Breakers that are open now, of all workspaces and processes. */
@@ -29,11 +32,8 @@ export interface AiProduct extends Product {
 }
 
 /** @param stack ends what it opens. */
-export function createAi(
-  stack: AsyncDisposableStack,
-  { db, secrets, egress, mailer, logger }: Platform,
-  settings: AiSettings,
-): AiProduct {
+export function createAi(stack: AsyncDisposableStack, platform: Platform, settings: AiSettings): AiProduct {
+  const { db, secrets, egress, mailer, logger } = platform;
   let meters: ModelMeters | null = null;
   const clock = systemClock;
   const breakers = stack.use(new Breakers({ db, logger, clock, onChange: (change) => meters?.breaker(change) }));
@@ -47,11 +47,16 @@ export function createAi(
     onCall: (call) => meters?.call(call),
   });
   const mails = new RefusalMails({ db, mailer, logger });
+  const knowledge = createKnowledge(stack, platform, settings);
   return {
     ai,
-    routes: modelRoutes(ai),
+    knowledge: knowledge.knowledge,
+    routes: [...modelRoutes(ai), ...knowledge.routes],
     skills: aiSkills(ai),
-    tasks: [{ name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) }],
+    tasks: [
+      { name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
+      ...knowledge.tasks,
+    ],
     measureBy(given) {
       meters = given;
     },

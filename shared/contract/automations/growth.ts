@@ -97,7 +97,7 @@ export const growth = defineResource({
     summary: 'Change a workflow, sequence, agent, tool profile, channel, node or session',
     description:
       "The body is that of the resource's own PATCH; `If-Match` counts for workflows. Agents (people) may change workflows, sequences and agents; the rest needs the role `admin`.",
-    ifMatch: true,
+    ifMatch: 'version_conflict',
     params: resourceParams,
     body: jsonObject,
     response: z.looseObject({ id }),

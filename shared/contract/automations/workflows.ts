@@ -199,7 +199,7 @@ export const workflows = defineResource({
     description:
       'Makes a new version with the name, the steps and the inputs of that one, checked as in any change; trigger, limits and whether it is active stay.',
     params: versionParams,
-    ifMatch: true,
+    ifMatch: 'version_conflict',
     response: workflow,
     errors: ['workflow_invalid', 'product_not_entitled'],
   },
@@ -210,7 +210,7 @@ export const workflows = defineResource({
     summary: 'Change a workflow',
     description:
       'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have. `ETag` is the new version.',
-    ifMatch: true,
+    ifMatch: 'version_conflict',
     params: idParams,
     body: z
       .strictObject({

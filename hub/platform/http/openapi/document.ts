@@ -59,6 +59,7 @@ const tagDescriptions: Record<string, string> = {
   Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',
   Agents: 'Prompts, models and tools that agent steps use.',
   'Tool profiles': 'Which skills an agent may call.',
+  'AI knowledge': 'What the AI of a workspace answers from, and the questions to which it found nothing.',
   Models: 'Models that a workspace uses, and the order in which they are tried.',
   Sessions: 'Conversations of agents with people, with their transcripts.',
   Memory: 'Values that runs and agents remember.',
@@ -88,7 +89,10 @@ const errorResponses = new Map(
 
 /** What it does, what it needs, and the errors that are its own; those of every call stand at the responses. */
 function descriptionOf(operation: Operation): string {
-  const codes = [...(operation.errors ?? []), ...(operation.ifMatch === true ? ['version_conflict'] : [])].toSorted();
+  const codes = [
+    ...(operation.errors ?? []),
+    ...(operation.ifMatch === undefined ? [] : [operation.ifMatch]),
+  ].toSorted();
   const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
   const ofSession =
     operation.role === undefined

@@ -29,7 +29,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
     add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   if (takes(operation, 'session')) add('unauthenticated', 'rate_limited');
   if (takes(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
-  if (operation.ifMatch === true) add('version_conflict', 'validation_failed');
+  if (operation.ifMatch !== undefined) add(operation.ifMatch, 'validation_failed');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
   if (takes(operation, 'visitor'))

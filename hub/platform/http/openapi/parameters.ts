@@ -17,7 +17,7 @@ const ifMatch: Json = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of what is changed: refused with `version_conflict` when it was changed meanwhile',
+  description: 'The `ETag` of what is changed: refused when it was changed meanwhile',
   schema: { type: 'string', maxLength: 255 },
 };
 
@@ -71,7 +71,7 @@ export function parametersOf(operation: Operation): Json[] {
     ...parametersIn('path', operation.params),
     ...parametersIn('query', operation.query),
     ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
-    ...(operation.ifMatch === true ? [ifMatch] : []),
+    ...(operation.ifMatch === undefined ? [] : [ifMatch]),
     ...(operation.streamedEvent === undefined ? [] : [lastEventId]),
   ];
   return parameters.map((parameter) => {

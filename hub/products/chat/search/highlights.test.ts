@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { foldText } from '../../../platform/words.ts';
 import { highlightsOf, maxPlaces } from './highlights.ts';
-import { foldText, termsOf } from './words.ts';
+import { termsOf } from './words.ts';
 
 const slices = (text: string, query: string) =>
   highlightsOf(text, termsOf(query)).map(({ start, end }) => text.slice(start, end));

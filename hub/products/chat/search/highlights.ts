@@ -1,4 +1,4 @@
-import { clipWord, foldText, partsOf } from './words.ts';
+import { clipWord, foldText, partsOf } from '../../../platform/words.ts';
 import type { Term } from './words.ts';
 
 /** A place in a text, in UTF-16 units: from `start` up to but without `end`. */

@@ -1,3 +1,5 @@
+import { clipWord, foldText, pairsOf, partsOf } from '../../../platform/words.ts';
+
 /**
  * The words by which a text is found. Each begins with the short name of its workspace: an index entry belongs to one workspace alone, so that
  * a search reads nothing of another. Scripts that are written without spaces are found by pairs of their characters.
@@ -5,66 +7,13 @@
 
 /** More words than that of one text are left out. */
 const maxWords = 2_000;
-/** More of one word is left out. */
-const maxWordLength = 40;
 /** More words of a question are left out. */
 const maxTerms = 50;
-
-const runs = /[\p{L}\p{M}\p{N}]+/gu;
-const unspaced =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-const pieces = new RegExp(`${unspaced.source}[${unspaced.source.slice(1, -1)}\\p{M}]*|[^]`, 'gu');
 
 /** What the words of a workspace begin with. */
 const prefixOf = (tenantId: string) => `${tenantId.replaceAll('-', '').slice(-10)}:`;
 /** A word that every private note has; no text has it, because it is none of letters. */
 const noteWord = '!note';
-
-/** As words are compared: without case and marks, in one form; what stands in two ways for the same letters in one of them. */
-export const foldText = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replaceAll(/\p{Mn}/gu, '')
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .replaceAll('ß', 'ss')
-    .normalize('NFC');
-
-/** A piece of a folded text in which words are written in one way, and where it begins there. */
-export interface Part {
-  text: string;
-  isSpaced: boolean;
-  at: number;
-}
-
-/** Splits a folded text into runs of letters, and those where their script changes between spaced and unspaced. */
-export function* partsOf(folded: string): Generator<Part> {
-  for (const { 0: run, index } of folded.matchAll(runs)) {
-    let spaced = '';
-    let at = index;
-    for (const [piece] of run.matchAll(pieces)) {
-      if (!unspaced.test(piece)) {
-        spaced += piece;
-        continue;
-      }
-      if (spaced !== '') yield { text: spaced, isSpaced: true, at };
-      at += spaced.length;
-      spaced = '';
-      yield { text: piece, isSpaced: false, at };
-      at += piece.length;
-    }
-    if (spaced !== '') yield { text: spaced, isSpaced: true, at };
-  }
-}
-
-function pairsOf(text: string): string[] {
-  const characters = [...text];
-  return characters.length === 1 ? characters : characters.slice(1).map((next, index) => `${characters[index]}${next}`);
-}
-
-/** A word as far as it is kept. */
-export const clipWord = (word: string) =>
-  word.length <= maxWordLength ? word : [...word].slice(0, maxWordLength).join('');
 
 /** The words of a text, as they are kept with it. */
 export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: boolean }): string[] {

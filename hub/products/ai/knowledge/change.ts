@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { Stemmer } from './stems.ts';
+import { wordsOfEntries } from './words-of-entry.ts';
+import type { EntryWords } from './words-of-entry.ts';
+
+export type PutBody = z.output<typeof resource.putKnowledge.body>;
+type Entry = PutBody['entries'][number];
+
+export interface Change {
+  tenantId: string;
+  body: PutBody;
+  /** Versions of which the present one must be; null for any. */
+  expected: readonly number[] | null;
+  actor: string;
+}
+
+/** How an entry is taken apart: raised with every change of that, so that what is put next is taken apart anew. */
+const analysis = 1;
+/** Rows of one statement. */
+const batch = 500;
+const wordBatch = 5_000;
+/** How often a change begins anew because another one came first. */
+const maxTries = 5;
+
+interface BaseRow {
+  version: number;
+  terms: string;
+  last_number: number;
+}
+
+/**
+ * Makes the knowledge of a workspace what `body` says, in one transaction that writes what differs; answers the version that it has then and whether that is new.
+ * @throws AppError `precondition_failed`.
+ */
+export async function changeKnowledge(
+  db: Database,
+  stemmer: Stemmer,
+  change: Change,
+): Promise<{ version: number; changed: boolean }> {
+  const { tenantId, body } = change;
+  const hashes = new Map(body.entries.map((entry) => [entry.id, hashOf(entry)]));
+  const prepared = new Map<string, EntryWords>();
+  for (let tries = 1; ; tries += 1) {
+    const before = await db.read(tenantId, async (tx) => {
+      const [base, known] = await Promise.all([readBase(tx, tenantId), readHashes(tx, tenantId)]);
+      return { version: base?.version ?? 0, known };
+    });
+    const written = body.entries.filter(({ id }) => before.known.get(id) !== hashes.get(id));
+    const unprepared = written.filter(({ id }) => !prepared.has(id));
+    // Before the transaction, which would hold its lock meanwhile.
+    const words = await wordsOfEntries(stemmer, unprepared.map(withLocale));
+    unprepared.forEach(({ id }, index) => prepared.set(id, words[index] as EntryWords));
+    const removed = [...before.known.keys()].filter((id) => !hashes.has(id));
+    const outcome = await db.workspace(tenantId, (tx) =>
+      write(tx, change, { version: before.version, written, removed, hashes, prepared, known: before.known }),
+    );
+    if (outcome !== null) return outcome;
+    if (tries === maxTries)
+      throw new AppError(
+        'unavailable',
+        'The knowledge is being changed by others at the same time; try again shortly.',
+        {
+          retryAfterSeconds: 1,
+        },
+      );
+  }
+}
+
+interface Difference {
+  /** Of what it is the difference. */
+  version: number;
+  written: readonly Entry[];
+  removed: readonly string[];
+  hashes: ReadonlyMap<string, string>;
+  prepared: ReadonlyMap<string, EntryWords>;
+  known: ReadonlyMap<string, string>;
+}
+
+/** Null where it was changed since the difference was made. */
+async function write(
+  tx: Transaction,
+  { tenantId, body, expected, actor }: Change,
+  { version: seen, written, removed, hashes, prepared, known }: Difference,
+): Promise<{ version: number; changed: boolean } | null> {
+  await tx.query('make_knowledge_base', 'INSERT INTO knowledge_bases (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING', [
+    tenantId,
+  ]);
+  const { rows } = await tx.query<BaseRow>(
+    'lock_knowledge_base',
+    'SELECT version, terms, last_number FROM knowledge_bases WHERE tenant_id = $1 FOR UPDATE',
+    [tenantId],
+  );
+  const base = rows[0] as BaseRow;
+  if (expected !== null && !expected.includes(base.version)) throw changedMeanwhile(base.version);
+  if (base.version !== seen) return null;
+  const termsChanged = base.terms !== body.terms;
+  if (written.length === 0 && removed.length === 0 && !termsChanged) return { version: base.version, changed: false };
+  const gone = [...removed, ...written.filter(({ id }) => known.has(id)).map(({ id }) => id)];
+  if (gone.length > 0) await deleteEntries(tx, tenantId, gone, gone.length === known.size);
+  for (let from = 0; from < written.length; from += batch)
+    await insertEntries(tx, tenantId, base.last_number + from, written.slice(from, from + batch), hashes, prepared);
+  await addWords(tx, tenantId, base.last_number, written, prepared);
+  const version = base.version + 1;
+  await tx.query(
+    'change_knowledge_base',
+    `UPDATE knowledge_bases SET version = $2, terms = $3, last_number = $4, entries = $7, vectors_version = vectors_version + CASE WHEN $5 THEN 1 ELSE 0 END,
+       vectors_model = CASE WHEN $6 THEN NULL ELSE vectors_model END, updated_at = now() WHERE tenant_id = $1`,
+    [
+      tenantId,
+      version,
+      body.terms,
+      base.last_number + written.length,
+      written.length + removed.length > 0,
+      written.length > 0,
+      body.entries.length,
+    ],
+  );
+  await recordAudit(tx, {
+    tenantId,
+    actor,
+    action: 'knowledge.updated',
+    targetType: 'knowledge',
+    targetId: tenantId,
+    details: { version, entries: body.entries.length, written: written.length, removed: removed.length, termsChanged },
+  });
+  return { version, changed: true };
+}
+
+async function insertEntries(
+  tx: Transaction,
+  tenantId: string,
+  lastNumber: number,
+  entries: readonly Entry[],
+  hashes: ReadonlyMap<string, string>,
+  prepared: ReadonlyMap<string, EntryWords>,
+): Promise<void> {
+  const wordsOf = ({ id }: Entry) => prepared.get(id) as EntryWords;
+  await tx.query(
+    'insert_knowledge',
+    `INSERT INTO knowledge_entries (tenant_id, number, id, question, answer, url, locale, hash, words, question_length)
+     SELECT $1, $2 + n, id, question, answer, url, locale, hash, string_to_array(words, ' '), question_length
+     FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::int[])
+       WITH ORDINALITY AS given(id, question, answer, url, locale, hash, words, question_length, n)`,
+    [
+      tenantId,
+      lastNumber,
+      entries.map(({ id }) => id),
+      entries.map(({ question }) => question),
+      entries.map(({ answer }) => answer),
+      entries.map(({ url }) => url ?? null),
+      entries.map(({ locale }) => locale ?? null),
+      entries.map(({ id }) => hashes.get(id)),
+      entries.map((entry) => wordsOf(entry).words.join(' ')),
+      entries.map((entry) => wordsOf(entry).questionLength),
+    ],
+  );
+}
+
+/** Deletes entries, and their numbers from their words. */
+async function deleteEntries(tx: Transaction, tenantId: string, ids: readonly string[], isAll: boolean): Promise<void> {
+  if (isAll) await tx.query('delete_knowledge_words', 'DELETE FROM knowledge_words WHERE tenant_id = $1', [tenantId]);
+  const { rows } = await tx.query<{ number: number; words: string[] }>(
+    'delete_knowledge',
+    'DELETE FROM knowledge_entries WHERE tenant_id = $1 AND id = ANY($2::text[]) RETURNING number, words',
+    [tenantId, ids],
+  );
+  if (isAll) return;
+  const numbers = rows.map(({ number }) => number);
+  const words = [...new Set(rows.flatMap((row) => row.words))].toSorted();
+  await tx.query(
+    'remove_knowledge_words',
+    `UPDATE knowledge_words SET numbers = ARRAY(SELECT number FROM unnest(numbers) AS number WHERE number <> ALL($3::int[]))
+     WHERE tenant_id = $1 AND word = ANY($2::text[])`,
+    [tenantId, words, numbers],
+  );
+  await tx.query(
+    'delete_empty_knowledge_words',
+    `DELETE FROM knowledge_words WHERE tenant_id = $1 AND word = ANY($2::text[]) AND numbers = '{}'`,
+    [tenantId, words],
+  );
+}
+
+/** Adds the numbers of entries that were written to their words. */
+async function addWords(
+  tx: Transaction,
+  tenantId: string,
+  lastNumber: number,
+  entries: readonly Entry[],
+  prepared: ReadonlyMap<string, EntryWords>,
+): Promise<void> {
+  const numbers = new Map<string, number[]>();
+  entries.forEach(({ id }, index) => {
+    for (const word of (prepared.get(id) as EntryWords).words) {
+      const known = numbers.get(word);
+      if (known === undefined) numbers.set(word, [lastNumber + index + 1]);
+      else known.push(lastNumber + index + 1);
+    }
+  });
+  const all = [...numbers].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  for (let from = 0; from < all.length; from += wordBatch) {
+    const some = all.slice(from, from + wordBatch);
+    await tx.query(
+      'add_knowledge_words',
+      `INSERT INTO knowledge_words (tenant_id, word, numbers) SELECT $1, word, string_to_array(numbers, ' ')::int[] FROM unnest($2::text[], $3::text[]) AS given(word, numbers)
+       ON CONFLICT (tenant_id, word) DO UPDATE SET numbers = knowledge_words.numbers || excluded.numbers`,
+      [tenantId, some.map(([word]) => word), some.map(([, each]) => each.join(' '))],
+    );
+  }
+}
+
+const withLocale = ({ question, answer, locale }: Entry) => ({ question, answer, locale: locale ?? null });
+
+const hashOf = ({ question, answer, url, locale }: Entry): string =>
+  createHash('sha256')
+    .update(JSON.stringify([analysis, question, answer, url ?? null, locale ?? null]))
+    .digest('base64url');
+
+async function readBase(tx: Transaction, tenantId: string): Promise<{ version: number } | undefined> {
+  const { rows } = await tx.query<{ version: number }>(
+    'read_knowledge_version',
+    'SELECT version FROM knowledge_bases WHERE tenant_id = $1',
+    [tenantId],
+  );
+  return rows[0];
+}
+
+async function readHashes(tx: Transaction, tenantId: string): Promise<Map<string, string>> {
+  const { rows } = await tx.query<{ id: string; hash: string }>(
+    'read_knowledge_hashes',
+    'SELECT id, hash FROM knowledge_entries WHERE tenant_id = $1',
+    [tenantId],
+  );
+  return new Map(rows.map(({ id, hash }) => [id, hash]));
+}
+
+function changedMeanwhile(version: number): AppError {
+  return new AppError(
+    'precondition_failed',
+    `The knowledge was changed meanwhile and is at version ${version}; read it, and change that one.`,
+    {
+      headers: { ETag: `"${version}"` },
+      details: [{ path: 'headers.if-match', message: `the present version is ${version}` }],
+    },
+  );
+}

@@ -1,0 +1,4 @@
+export { Knowledge } from './knowledge.ts';
+export { createKnowledge } from './product.ts';
+export type { KnowledgeSettings } from './product.ts';
+export type { Passage } from './retrieve.ts';

@@ -1,0 +1,41 @@
+import { createEgress } from '../../../platform/egress/egress.ts';
+import { createEmbeddings } from '../../../platform/embeddings/embeddings.ts';
+import type { EmbeddingsBinding } from '../../../platform/embeddings/embeddings.ts';
+import type { Platform } from '../../../platform/open-platform.ts';
+import type { Product } from '../../../product.ts';
+import { Knowledge } from './knowledge.ts';
+import { knowledgeRoutes } from './routes.ts';
+import { Vectors } from './vectors.ts';
+
+export interface KnowledgeSettings {
+  /** The hub's own model for embeddings; null without one. */
+  embeddings: EmbeddingsBinding | null;
+}
+
+/** Puts the knowledge of workspaces together. @param stack ends what it opens. */
+export function createKnowledge(
+  stack: AsyncDisposableStack,
+  { db, cursors, logger }: Platform,
+  { embeddings }: KnowledgeSettings,
+): { knowledge: Knowledge } & Required<Pick<Product, 'routes' | 'tasks'>> {
+  const vectors = embeddings === null ? null : openVectors(stack, { db, logger }, embeddings);
+  const knowledge = new Knowledge({ db, cursors, vectors });
+  return {
+    knowledge,
+    routes: knowledgeRoutes(knowledge),
+    tasks: vectors === null ? [] : [{ name: 'embeddings', everyMs: 5_000, run: () => vectors.makeDue() }],
+  };
+}
+
+function openVectors(stack: AsyncDisposableStack, parts: Pick<Platform, 'db' | 'logger'>, binding: EmbeddingsBinding) {
+  // The operator chose this address, so it may be any.
+  const { host, hostname } = new URL(binding.baseUrl);
+  const egress = stack.use(createEgress({ allowHosts: [host, hostname] }));
+  const stopping = new AbortController();
+  const vectors = new Vectors({ ...parts, embeddings: createEmbeddings(egress, binding) }, stopping.signal);
+  stack.defer(async () => {
+    stopping.abort();
+    await vectors.makeDue().catch(() => undefined);
+  });
+  return vectors;
+}

@@ -1,0 +1,29 @@
+import { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
+import { expectedVersions, tagged } from '../../../platform/http/if-match.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { Knowledge, Shown } from './knowledge.ts';
+
+const shown = ({ version: _version, ...knowledge }: Shown) => knowledge;
+
+export const knowledgeRoutes = (knowledge: Knowledge) =>
+  implement(resource, {
+    getKnowledge: async ({ principal, raw }) => shown(tagged(raw.response, await knowledge.get(principal.tenantId))),
+    putKnowledge: async ({ principal, body, headers, raw }) =>
+      shown(
+        tagged(
+          raw.response,
+          await knowledge.put({
+            tenantId: principal.tenantId,
+            body,
+            expected: expectedVersions(headers),
+            actor: actorOf(principal),
+          }),
+        ),
+      ),
+    searchKnowledge: async ({ principal, body: { question, ...options }, signal }) => ({
+      passages: await knowledge.retrieve(principal.tenantId, question, { ...options, signal }),
+    }),
+    listUnansweredQuestions: ({ principal, query }) => knowledge.unanswered.list(principal.tenantId, query),
+    dismissUnansweredQuestion: ({ principal, params }) => knowledge.unanswered.dismiss(principal.tenantId, params.id),
+  });

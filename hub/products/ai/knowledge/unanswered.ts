@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { maxUnansweredQuestions } from '../../../../shared/contract/ai/knowledge.ts';
+import type { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
+import { notFound } from '../../../../shared/errors.ts';
+import { toStorableText } from '../../../../shared/json.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { partsOf } from '../../../platform/words.ts';
+import { foldWord } from './lexicon.ts';
+
+interface Row {
+  id: string;
+  question: string;
+  count: number;
+  created_at: Date;
+  last_asked_at: Date;
+}
+
+/** More of a question is left out, in code points. */
+const maxQuestion = 1_000;
+
+/** Questions that were not answered. */
+export class Unanswered {
+  readonly #deps: { db: Database; cursors: Cursors };
+
+  constructor(dependencies: { db: Database; cursors: Cursors }) {
+    this.#deps = dependencies;
+  }
+
+  /** Counts a question; those that were asked in the same words count together. A question without words is left out. */
+  async record(tenantId: string, question: string): Promise<void> {
+    const words = [...partsOf(foldWord(question))].map(({ text }) => text).join(' ');
+    if (words === '') return;
+    const clipped = toStorableText([...question.trim().slice(0, 2 * maxQuestion)].slice(0, maxQuestion).join(''));
+    const key = createHash('sha256').update(words).digest('base64url');
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      await tx.query(
+        'record_unanswered',
+        `INSERT INTO knowledge_unanswered (id, tenant_id, key, question) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (tenant_id, key) DO UPDATE SET count = knowledge_unanswered.count + 1, question = excluded.question, last_asked_at = now()`,
+        [newId(), tenantId, key, clipped],
+      );
+      await tx.query(
+        'trim_unanswered',
+        `DELETE FROM knowledge_unanswered WHERE tenant_id = $1 AND id IN (
+           SELECT id FROM knowledge_unanswered WHERE tenant_id = $1 ORDER BY last_asked_at DESC, id DESC OFFSET ${maxUnansweredQuestions})`,
+        [tenantId],
+      );
+    });
+  }
+
+  /** @throws AppError `invalid_cursor`. */
+  list(tenantId: string, query: z.output<typeof resource.listUnansweredQuestions.query>) {
+    const { db, cursors } = this.#deps;
+    const read = async (limit: number, before: string | undefined) => {
+      const { rows } = await db.read(tenantId, (tx) =>
+        tx.query<Row>(
+          'list_unanswered',
+          `SELECT id, question, count, created_at, last_asked_at FROM knowledge_unanswered
+           WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+          [tenantId, before ?? null, limit],
+        ),
+      );
+      return rows;
+    };
+    return readPage(cursors, `unanswered:${tenantId}`, query, read, (row) => ({
+      id: row.id,
+      question: row.question,
+      count: row.count,
+      firstAskedAt: row.created_at.toISOString(),
+      lastAskedAt: row.last_asked_at.toISOString(),
+    }));
+  }
+
+  /** @throws AppError `not_found`. */
+  async dismiss(tenantId: string, id: string): Promise<{ id: string; deleted: true }> {
+    const { rowCount } = await this.#deps.db.workspace(tenantId, (tx) =>
+      tx.query('dismiss_unanswered', 'DELETE FROM knowledge_unanswered WHERE tenant_id = $1 AND id = $2', [
+        tenantId,
+        id,
+      ]),
+    );
+    if (rowCount === 0) throw notFound('unanswered question', id);
+    return { id, deleted: true };
+  }
+}

@@ -1,0 +1,130 @@
+import type { Database } from '../../../platform/db/database.ts';
+
+/** An entry that has no vector yet. */
+export interface WaitingEntry {
+  number: number;
+  question: string;
+  answer: string;
+}
+
+/** Workspaces with entries that wait for a vector of a model. */
+export async function findWaitingWorkspaces(db: Database, model: string): Promise<string[]> {
+  const rows = await db.systemStatement<{ tenant_id: string }>(
+    'find_waiting_knowledge',
+    'SELECT tenant_id FROM knowledge_bases WHERE vectors_model IS DISTINCT FROM $1 LIMIT 100',
+    [model],
+  );
+  return rows.map((row) => row.tenant_id);
+}
+
+const waiting = `FROM knowledge_entries e WHERE e.tenant_id = $1 AND NOT EXISTS (
+  SELECT 1 FROM knowledge_vectors v WHERE v.tenant_id = $1 AND v.number = e.number AND v.model = $2)`;
+
+export async function readWaiting(
+  db: Database,
+  tenantId: string,
+  model: string,
+  limit: number,
+): Promise<WaitingEntry[]> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<WaitingEntry>(
+      'read_waiting_knowledge',
+      `SELECT e.number, e.question, e.answer ${waiting} ORDER BY e.number LIMIT $3`,
+      [tenantId, model, limit],
+    ),
+  );
+  return rows;
+}
+
+/** Writes vectors, null for those that were refused, of the entries that there are still. */
+export async function writeVectors(
+  db: Database,
+  tenantId: string,
+  model: string,
+  vectors: readonly { number: number; vector: Float32Array | null }[],
+): Promise<void> {
+  await db.workspace(tenantId, async (tx) => {
+    // Locked, so that none is gone before its vector refers to it.
+    await tx.query(
+      'write_vectors',
+      `INSERT INTO knowledge_vectors (tenant_id, number, model, vector)
+       SELECT $1, e.number, $2, given.vector FROM unnest($3::int[], $4::bytea[]) AS given(number, vector)
+         JOIN knowledge_entries e ON e.tenant_id = $1 AND e.number = given.number FOR KEY SHARE OF e
+       ON CONFLICT (tenant_id, number) DO UPDATE SET model = excluded.model, vector = excluded.vector`,
+      [tenantId, model, vectors.map(({ number }) => number), vectors.map(({ vector }) => bytesOf(vector))],
+    );
+    await tx.query(
+      'change_vectors',
+      'UPDATE knowledge_bases SET vectors_version = vectors_version + 1 WHERE tenant_id = $1',
+      [tenantId],
+    );
+  });
+}
+
+/** Notes that no entry waits any more, where that is so. */
+export async function noteNoneWaits(db: Database, tenantId: string, model: string): Promise<void> {
+  await db.workspace(tenantId, async (tx) => {
+    // Whoever changes entries locks this row first, so that none comes between.
+    await tx.query(
+      'lock_knowledge_base',
+      'SELECT version, terms, last_number FROM knowledge_bases WHERE tenant_id = $1 FOR UPDATE',
+      [tenantId],
+    );
+    await tx.query(
+      'note_vectors',
+      `UPDATE knowledge_bases SET vectors_model = $2 WHERE tenant_id = $1 AND NOT EXISTS (SELECT 1 ${waiting})`,
+      [tenantId, model],
+    );
+  });
+}
+
+/** How many entries have a vector or were refused one. */
+export async function countVectors(db: Database, tenantId: string, model: string): Promise<number> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<{ count: number }>(
+      'count_vectors',
+      'SELECT count(*)::int AS count FROM knowledge_vectors WHERE tenant_id = $1 AND model = $2',
+      [tenantId, model],
+    ),
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Vectors of a workspace, one behind the other. */
+export interface VectorTable {
+  numbers: Int32Array;
+  vectors: Float32Array;
+  dimensions: number;
+}
+
+/** Which vectors there are: another number, others. */
+export async function readVectorsVersion(db: Database, tenantId: string): Promise<number> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<{ vectors_version: number }>(
+      'read_vectors_version',
+      'SELECT vectors_version FROM knowledge_bases WHERE tenant_id = $1',
+      [tenantId],
+    ),
+  );
+  return rows[0]?.vectors_version ?? 0;
+}
+
+export async function readVectors(db: Database, tenantId: string, model: string): Promise<VectorTable> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<{ number: number; vector: Buffer }>(
+      'read_vectors',
+      'SELECT number, vector FROM knowledge_vectors WHERE tenant_id = $1 AND model = $2 AND vector IS NOT NULL',
+      [tenantId, model],
+    ),
+  );
+  const bytes = rows[0]?.vector.length ?? 0;
+  const kept = rows.filter(({ vector }) => vector.length === bytes);
+  const dimensions = bytes / 4;
+  const vectors = new Float32Array(kept.length * dimensions);
+  const view = Buffer.from(vectors.buffer);
+  kept.forEach(({ vector }, row) => vector.copy(view, row * bytes));
+  return { numbers: Int32Array.from(kept, ({ number }) => number), vectors, dimensions };
+}
+
+const bytesOf = (vector: Float32Array | null) =>
+  vector === null ? null : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
