@@ -1276,6 +1276,44 @@ export interface IntervalScheduleInput {
   jitterSeconds?: number;
 }
 
+export interface Knowledge {
+  /** In the order of their ids */
+  entries: KnowledgeEntry[];
+  terms: string;
+  /** Vectors by which entries are found besides their words */
+  embeddings: {
+    /** `off` where the hub has no model for embeddings; `failing` while that one does not answer: it is asked again */
+    state: 'off' | 'pending' | 'ready' | 'failing';
+    /** Entries that have one */
+    done: number;
+    total: number;
+  };
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
+}
+
+export interface KnowledgeEntry {
+  id: string;
+  question: string;
+  answer: string;
+  url: string | null;
+  locale: string | null;
+}
+
+export interface KnowledgePassage {
+  id: string;
+  question: string;
+  answer: string;
+  url: string | null;
+  locale: string | null;
+  /** From 0 to 1: how much of what was asked for is found in it */
+  score: number;
+}
+
+export interface KnowledgePassages {
+  passages: KnowledgePassage[];
+}
+
 /** Milliseconds, to within 10 %; null without a run */
 export interface Latency {
   p50: number | null;
@@ -1672,6 +1710,21 @@ export interface PutChannel {
   /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
   config?: Record<string, unknown>;
   active?: boolean;
+}
+
+export interface PutKnowledge {
+  entries: {
+    /** Unique among the entries; answers name it as their source */
+    id: string;
+    question: string;
+    answer: string;
+    /** Where visitors can read more */
+    url?: string | null;
+    /** Language code, such as de or pt-BR */
+    locale?: string | null;
+  }[];
+  /** What holds for every answer, such as the terms of business; part of each prompt */
+  terms: string;
 }
 
 export interface PutModels {
@@ -2203,6 +2256,23 @@ export interface ToolProfilePage {
 export type Trigger = ManualTrigger | ScheduleTrigger | HeartbeatTrigger | EventTrigger | WebhookTrigger | ChannelTrigger;
 
 export type TriggerInput = ManualTriggerInput | ScheduleTriggerInput | HeartbeatTriggerInput | EventTriggerInput | WebhookTriggerInput | ChannelTriggerInput;
+
+export interface UnansweredQuestion {
+  id: string;
+  /** As it was asked last */
+  question: string;
+  /** How often it was asked, without regard to case, marks and punctuation */
+  count: number;
+  /** ISO 8601, UTC, with milliseconds */
+  firstAskedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  lastAskedAt: string;
+}
+
+export interface UnansweredQuestionPage {
+  data: UnansweredQuestion[];
+  meta: PageMeta;
+}
 
 export interface UpdateAgent {
   name?: string;
@@ -3692,6 +3762,64 @@ export interface Operations {
     };
     answer: Models;
   };
+  /** Read the knowledge of the AI */
+  getKnowledge: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: Knowledge;
+  };
+  /** Replace the knowledge of the AI */
+  putKnowledge: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: PutKnowledge;
+    };
+    answer: Knowledge;
+  };
+  /** Try which passages a question finds */
+  searchKnowledge: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: {
+        question: string;
+        /** Language code, such as de or pt-BR */
+        locale?: string;
+        limit?: number;
+      };
+    };
+    answer: KnowledgePassages;
+  };
+  /** List questions that the AI could not answer */
+  listUnansweredQuestions: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: UnansweredQuestionPage;
+  };
+  /** Dismiss a question without an answer */
+  dismissUnansweredQuestion: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
   /** List sessions */
   listAutomationSessions: {
     input?: {
@@ -4839,6 +4967,11 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAutomationToolProfile: ['POST', '/v1/automations/tool-profiles'],
   getAutomationModels: ['GET', '/v1/automations/models'],
   putAutomationModels: ['PUT', '/v1/automations/models'],
+  getKnowledge: ['GET', '/tenants/{tenantId}/ai/knowledge'],
+  putKnowledge: ['PUT', '/tenants/{tenantId}/ai/knowledge'],
+  searchKnowledge: ['POST', '/tenants/{tenantId}/ai/knowledge/search'],
+  listUnansweredQuestions: ['GET', '/tenants/{tenantId}/ai/knowledge/unanswered'],
+  dismissUnansweredQuestion: ['DELETE', '/tenants/{tenantId}/ai/knowledge/unanswered/{id}'],
   listAutomationSessions: ['GET', '/v1/automations/sessions'],
   createAutomationSession: ['POST', '/v1/automations/sessions'],
   getAutomationSession: ['GET', '/v1/automations/sessions/{id}'],

@@ -17,6 +17,7 @@ interface Meanings {
   beginnings: Map<string, Set<number>>;
   /** Of several words in a row. */
   phrases: Map<string, Set<number>>;
+  beginningsOfPhrases: Set<string>;
   /** Of beginnings and words of languages that write several as one. */
   compounding: Set<string>;
   /** Of texts in scripts without spaces. */
@@ -39,6 +40,7 @@ function load(): Meanings {
     whole: new Map(),
     beginnings: new Map(),
     phrases: new Map(),
+    beginningsOfPhrases: new Set(),
     compounding: new Set(),
     unspaced: new Map(),
   };
@@ -66,6 +68,7 @@ function load(): Meanings {
         }
       }),
     );
+  for (const phrase of meanings.phrases.keys()) meanings.beginningsOfPhrases.add(phrase.split(' ')[0] ?? '');
   loaded = meanings;
   return meanings;
 }
@@ -118,9 +121,10 @@ function directMeanings(word: string): Iterable<number> {
 
 /** Phrases of a text, which is given as its folded words. */
 export function meaningsOfPhrases(words: readonly string[]): { words: string; meanings: Set<number> }[] {
-  const { phrases } = load();
+  const { phrases, beginningsOfPhrases } = load();
   const found: { words: string; meanings: Set<number> }[] = [];
-  for (let from = 0; from < words.length; from += 1)
+  for (let from = 0; from < words.length; from += 1) {
+    if (!beginningsOfPhrases.has(words[from] ?? '')) continue;
     for (let count = 2; count <= 4 && from + count <= words.length; count += 1) {
       const run = words.slice(from, from + count);
       // A word may stand between: "send this back".
@@ -129,6 +133,7 @@ export function meaningsOfPhrases(words: readonly string[]): { words: string; me
         .find((each) => phrases.has(each));
       if (phrase !== undefined) found.push({ words: phrase, meanings: phrases.get(phrase) as Set<number> });
     }
+  }
   return found;
 }
 

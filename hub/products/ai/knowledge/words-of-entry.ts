@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { clipWord, pairsOf, partsOf } from '../../../platform/words.ts';
 import { guessLanguage, languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
@@ -38,18 +39,32 @@ export interface WrittenWord {
   written: string;
 }
 
+/** The same words come again and again. */
+const runs = new LRUCache<string, readonly WrittenWord[]>({ max: 50_000 });
+const longestRemembered = 40;
+
 /** The words of a text that are set apart by spaces. */
 export function writtenWords(text: string): WrittenWord[] {
   const words: WrittenWord[] = [];
-  for (const [run] of text.normalize('NFC').matchAll(/[\p{L}\p{M}\p{N}]+/gu))
-    for (const part of partsOf(foldWord(run)))
-      if (part.isSpaced) words.push({ folded: clipWord(part.text), written: run.toLowerCase() });
+  for (const [run] of text.normalize('NFC').matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+    let known = runs.get(run);
+    if (known === undefined) {
+      const written = clipWord(run.toLowerCase());
+      known = [...partsOf(foldWord(run))]
+        .filter(({ isSpaced }) => isSpaced)
+        .map((part) => ({ folded: clipWord(part.text), written }));
+      if (run.length <= longestRemembered) runs.set(run, known);
+    }
+    words.push(...known);
+  }
   return words;
 }
 
+const isLatin = /^[\0-\u024f\u2000-\u206f]*$/;
+
 /** The parts of a text in scripts without spaces. */
 export const unspacedParts = (text: string): string[] =>
-  [...partsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
+  isLatin.test(text) ? [] : [...partsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
 
 /** The language of an entry, for its stems. */
 export const languageOf = ({ question, answer, locale }: EntryText): string | null =>
