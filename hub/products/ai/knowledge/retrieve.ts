@@ -17,7 +17,7 @@ export interface Passage {
 
 /** How near entries are to a question by what a model makes of both. */
 export interface Nearness {
-  /** The nearest, with the cosine of each; null where nothing can be said. */
+  /** The nearest, with how much nearer than others each is, from 0 to 1; null where nothing can be said. */
   nearest(tenantId: string, question: string, count: number, signal: AbortSignal): Promise<Map<number, number> | null>;
 }
 
@@ -34,8 +34,9 @@ interface Row extends Omit<Passage, 'score'> {
 
 /** Entries that are looked at more closely. */
 const candidates = 40;
-/** Added to a rank, so that the first ones are not worth too much more than those behind them. */
-const rankOffset = 20;
+
+/** What it counts that a model finds an entry near, beside the words: squared, so that what stands out little counts little. */
+const nearWorth = 1.5;
 
 /** Finds what answers a question, best first. */
 export async function retrieve(
@@ -58,31 +59,16 @@ export async function retrieve(
     // Of two that hold as much, the one that asks for little else; then the one in the language of the question.
     const length = asked.length / (asked.length + row.question_length);
     const own = row.locale !== null && languageOfLocale(row.locale) === wanted ? 1.05 : 1;
-    return { row, held, worth: held * (0.5 + 0.4 * length) * own };
+    const near = nearest?.get(row.number) ?? 0;
+    return { row, worth: held * (0.5 + 0.4 * length) * own + nearWorth * near ** 2, score: Math.max(held, near) };
   });
-  const byWords = ranksOf(rated, ({ worth }) => worth);
-  const byNearness = nearest === null ? null : ranksOf(rated, ({ row }) => nearest.get(row.number) ?? 0);
   return rated
-    .map((each) => ({
-      ...each,
-      fused:
-        byNearness === null
-          ? each.worth
-          : 1 / (rankOffset + (byWords.get(each) ?? 0)) + 1 / (rankOffset + (byNearness.get(each) ?? 0)),
-    }))
-    .toSorted((left, right) => right.fused - left.fused || left.row.number - right.row.number)
+    .toSorted((left, right) => right.worth - left.worth || left.row.number - right.row.number)
     .slice(0, limit)
-    .map(({ row: { number, question_length: _length, ...entry }, held }) => ({
+    .map(({ row: { number: _number, question_length: _length, ...entry }, score }) => ({
       ...entry,
-      score: Math.round(Math.min(1, Math.max(held, nearest?.get(number) ?? 0)) * 1000) / 1000,
+      score: Math.round(Math.min(1, score) * 1000) / 1000,
     }));
-}
-
-function ranksOf<Each>(list: readonly Each[], of: (each: Each) => number): Map<Each, number> {
-  const sorted = list.filter((each) => of(each) > 0).toSorted((left, right) => of(right) - of(left));
-  const ranks = new Map(list.map((each) => [each, list.length]));
-  sorted.forEach((each, rank) => ranks.set(each, rank));
-  return ranks;
 }
 
 async function countEntries(db: Database, tenantId: string): Promise<number> {

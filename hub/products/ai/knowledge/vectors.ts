@@ -181,7 +181,13 @@ export class Vectors implements Nearness {
 
 const textOf = ({ question, answer }: WaitingEntry) => `${question}\n${answer}`.slice(0, maxText).toWellFormed();
 
-/** The nearest by cosine, exactly: all are looked at. */
+/** A model finds all texts alike to some degree: this much at most is taken for that. */
+const mostAlike = 0.5;
+
+/**
+ * The nearest by cosine, exactly: all are looked at. How near each is counts from what they are on average: where a model errs, its nearest stand out little,
+ * and take little from what was found by words.
+ */
 function nearestIn(
   { numbers, vectors, dimensions }: VectorTable,
   asked: Float32Array,
@@ -189,11 +195,20 @@ function nearestIn(
 ): Map<number, number> | null {
   // Of a model that has changed under its name.
   if (asked.length !== dimensions) return null;
+  let sum = 0;
   const cosines = Array.from(numbers, (number, row) => {
     let cosine = 0;
     for (let at = 0, from = row * dimensions; at < dimensions; at += 1)
       cosine += (asked[at] as number) * (vectors[from + at] as number);
-    return [number, cosine] as const;
+    sum += cosine;
+    return { number, cosine };
   });
-  return new Map(cosines.toSorted(([, left], [, right]) => right - left).slice(0, count));
+  const alike = Math.min(mostAlike, sum / cosines.length);
+  return new Map(
+    cosines
+      .filter(({ cosine }) => cosine > alike)
+      .toSorted((left, right) => right.cosine - left.cosine)
+      .slice(0, count)
+      .map(({ number, cosine }) => [number, (cosine - alike) / (1 - alike)]),
+  );
 }
