@@ -1,6 +1,7 @@
 import { benchAutomations } from './automations.ts';
 import { benchChat } from './chat.ts';
 import { benchCompanion } from './companion.ts';
+import { benchKnowledge } from './knowledge.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
 import { benchWaiting } from './waiting.ts';
@@ -12,6 +13,7 @@ const benches: Record<string, (args: string[]) => Promise<void>> = {
   waiting: benchWaiting,
   automations: benchAutomations,
   chat: benchChat,
+  knowledge: benchKnowledge,
 };
 const name = process.argv[2] ?? '';
 const bench = benches[name];

@@ -4,6 +4,8 @@ import type { knowledgeBase as resource } from '../../../../shared/contract/ai/k
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { lockKnowledge } from './lock-knowledge.ts';
+import type { LockedKnowledge } from './lock-knowledge.ts';
 import type { Stemmer } from './stems.ts';
 import { wordsOfEntries } from './words-of-entry.ts';
 import type { EntryWords } from './words-of-entry.ts';
@@ -27,21 +29,11 @@ const wordBatch = 5_000;
 /** How often a change begins anew because another one came first. */
 const maxTries = 5;
 
-interface BaseRow {
-  version: number;
-  terms: string;
-  last_number: number;
-}
-
 /**
- * Makes the knowledge of a workspace what `body` says, in one transaction that writes what differs; answers the version that it has then and whether that is new.
+ * Makes the knowledge of a workspace what `body` says, in one transaction that writes what differs.
  * @throws AppError `precondition_failed`.
  */
-export async function changeKnowledge(
-  db: Database,
-  stemmer: Stemmer,
-  change: Change,
-): Promise<{ version: number; changed: boolean }> {
+export async function changeKnowledge(db: Database, stemmer: Stemmer, change: Change): Promise<void> {
   const { tenantId, body } = change;
   const hashes = new Map(body.entries.map((entry) => [entry.id, hashOf(entry)]));
   const prepared = new Map<string, EntryWords>();
@@ -56,10 +48,10 @@ export async function changeKnowledge(
     const words = await wordsOfEntries(stemmer, unprepared.map(withLocale));
     unprepared.forEach(({ id }, index) => prepared.set(id, words[index] as EntryWords));
     const removed = [...before.known.keys()].filter((id) => !hashes.has(id));
-    const outcome = await db.workspace(tenantId, (tx) =>
+    const isDone = await db.workspace(tenantId, (tx) =>
       write(tx, change, { version: before.version, written, removed, hashes, prepared, known: before.known }),
     );
-    if (outcome !== null) return outcome;
+    if (isDone) return;
     if (tries === maxTries)
       throw new AppError(
         'unavailable',
@@ -81,30 +73,25 @@ interface Difference {
   known: ReadonlyMap<string, string>;
 }
 
-/** Null where it was changed since the difference was made. */
+/** False where it was changed since the difference was made. */
 async function write(
   tx: Transaction,
   { tenantId, body, expected, actor }: Change,
   { version: seen, written, removed, hashes, prepared, known }: Difference,
-): Promise<{ version: number; changed: boolean } | null> {
+): Promise<boolean> {
   await tx.query('make_knowledge_base', 'INSERT INTO knowledge_bases (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING', [
     tenantId,
   ]);
-  const { rows } = await tx.query<BaseRow>(
-    'lock_knowledge_base',
-    'SELECT version, terms, last_number FROM knowledge_bases WHERE tenant_id = $1 FOR UPDATE',
-    [tenantId],
-  );
-  const base = rows[0] as BaseRow;
+  const base = (await lockKnowledge(tx, tenantId)) as LockedKnowledge;
   if (expected !== null && !expected.includes(base.version)) throw changedMeanwhile(base.version);
-  if (base.version !== seen) return null;
+  if (base.version !== seen) return false;
   const termsChanged = base.terms !== body.terms;
-  if (written.length === 0 && removed.length === 0 && !termsChanged) return { version: base.version, changed: false };
+  if (written.length === 0 && removed.length === 0 && !termsChanged) return true;
   const gone = [...removed, ...written.filter(({ id }) => known.has(id)).map(({ id }) => id)];
   if (gone.length > 0) await deleteEntries(tx, tenantId, gone, gone.length === known.size);
   for (let from = 0; from < written.length; from += batch)
-    await insertEntries(tx, tenantId, base.last_number + from, written.slice(from, from + batch), hashes, prepared);
-  await addWords(tx, tenantId, base.last_number, written, prepared);
+    await insertEntries(tx, tenantId, base.lastNumber + from, written.slice(from, from + batch), hashes, prepared);
+  await addWords(tx, tenantId, base.lastNumber, written, prepared);
   const version = base.version + 1;
   await tx.query(
     'change_knowledge_base',
@@ -114,7 +101,7 @@ async function write(
       tenantId,
       version,
       body.terms,
-      base.last_number + written.length,
+      base.lastNumber + written.length,
       written.length + removed.length > 0,
       written.length > 0,
       body.entries.length,
@@ -128,7 +115,7 @@ async function write(
     targetId: tenantId,
     details: { version, entries: body.entries.length, written: written.length, removed: removed.length, termsChanged },
   });
-  return { version, changed: true };
+  return true;
 }
 
 async function insertEntries(

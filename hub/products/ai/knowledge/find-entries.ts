@@ -15,14 +15,14 @@ const maxSimilar = 6;
 /** Which entries hold each word. */
 type Holders = ReadonlyMap<string, readonly number[]>;
 
-/** Finds entries by their words, as the workspace. @param countAll of its entries. */
+/** Finds entries by their words, as the workspace. @param count of all its entries. */
 export async function findEntries(
   db: Database,
   tenantId: string,
   asked: readonly Asked[],
-  countAll: Promise<number>,
+  count: number,
 ): Promise<Found> {
-  const [holders, count] = await Promise.all([readHolders(db, tenantId, asked.flatMap(wordsOf)), countAll]);
+  const holders = await readHolders(db, tenantId, asked.flatMap(wordsOf));
   const places = asked.map((each) => new Place(each.weight, count));
   asked.forEach(({ words, meanings }, index) => {
     const place = places[index] as Place;

@@ -1,4 +1,3 @@
 export { Knowledge } from './knowledge.ts';
 export { createKnowledge } from './product.ts';
 export type { KnowledgeSettings } from './product.ts';
-export type { Passage } from './retrieve.ts';

@@ -63,8 +63,7 @@ export class Knowledge {
    * @throws AppError `precondition_failed`.
    */
   async put(change: Change): Promise<Shown> {
-    const { changed } = await changeKnowledge(this.#deps.db, this.#stemmer, change);
-    if (changed) this.#deps.vectors?.wake();
+    await changeKnowledge(this.#deps.db, this.#stemmer, change);
     return this.get(change.tenantId);
   }
 

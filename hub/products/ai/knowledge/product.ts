@@ -23,7 +23,7 @@ export function createKnowledge(
   return {
     knowledge,
     routes: knowledgeRoutes(knowledge),
-    tasks: vectors === null ? [] : [{ name: 'embeddings', everyMs: 5_000, run: () => vectors.makeDue() }],
+    tasks: vectors === null ? [] : [{ name: 'embeddings', everyMs: 2_000, run: () => vectors.makeDue() }],
   };
 }
 

@@ -45,10 +45,14 @@ export async function retrieve(
   question: string,
   { limit, locale, signal = new AbortController().signal }: RetrieveOptions,
 ): Promise<Passage[]> {
-  const count = countEntries(db, tenantId);
-  const near = nearness?.nearest(tenantId, question, candidates, signal) ?? null;
-  const { asked, language } = await wordsOfQuestion(stemmer, question, locale);
-  const [found, nearest] = await Promise.all([findEntries(db, tenantId, asked, count), near]);
+  const byWords = async () => {
+    const [count, asked] = await Promise.all([countEntries(db, tenantId), wordsOfQuestion(stemmer, question, locale)]);
+    return { ...asked, found: await findEntries(db, tenantId, asked.asked, count) };
+  };
+  const [{ asked, language, found }, nearest] = await Promise.all([
+    byWords(),
+    nearness?.nearest(tenantId, question, candidates, signal) ?? null,
+  ]);
   const best = [...found].toSorted(([, left], [, right]) => right - left).slice(0, candidates);
   const numbers = [...new Set([...best.map(([number]) => number), ...(nearest?.keys() ?? [])])];
   if (numbers.length === 0) return [];

@@ -34,7 +34,11 @@ export class Unanswered {
   async record(tenantId: string, question: string): Promise<void> {
     const words = [...partsOf(foldWord(question))].map(({ text }) => text).join(' ');
     if (words === '') return;
-    const clipped = toStorableText([...question.trim().slice(0, 2 * maxQuestion)].slice(0, maxQuestion).join(''));
+    const clipped = toStorableText(
+      Array.from(question.trim().slice(0, 2 * maxQuestion))
+        .slice(0, maxQuestion)
+        .join(''),
+    );
     const key = createHash('sha256').update(words).digest('base64url');
     await this.#deps.db.workspace(tenantId, async (tx) => {
       await tx.query(

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { lockKnowledge } from './lock-knowledge.ts';
 
 /** An entry that has no vector yet. */
 export interface WaitingEntry {
@@ -44,12 +45,12 @@ export async function writeVectors(
   vectors: readonly { number: number; vector: Float32Array | null }[],
 ): Promise<void> {
   await db.workspace(tenantId, async (tx) => {
-    // Locked, so that none is gone before its vector refers to it.
+    await lockKnowledge(tx, tenantId);
     await tx.query(
       'write_vectors',
       `INSERT INTO knowledge_vectors (tenant_id, number, model, vector)
        SELECT $1, e.number, $2, given.vector FROM unnest($3::int[], $4::bytea[]) AS given(number, vector)
-         JOIN knowledge_entries e ON e.tenant_id = $1 AND e.number = given.number FOR KEY SHARE OF e
+         JOIN knowledge_entries e ON e.tenant_id = $1 AND e.number = given.number
        ON CONFLICT (tenant_id, number) DO UPDATE SET model = excluded.model, vector = excluded.vector`,
       [tenantId, model, vectors.map(({ number }) => number), vectors.map(({ vector }) => bytesOf(vector))],
     );
@@ -64,12 +65,7 @@ export async function writeVectors(
 /** Notes that no entry waits any more, where that is so. */
 export async function noteNoneWaits(db: Database, tenantId: string, model: string): Promise<void> {
   await db.workspace(tenantId, async (tx) => {
-    // Whoever changes entries locks this row first, so that none comes between.
-    await tx.query(
-      'lock_knowledge_base',
-      'SELECT version, terms, last_number FROM knowledge_bases WHERE tenant_id = $1 FOR UPDATE',
-      [tenantId],
-    );
+    await lockKnowledge(tx, tenantId);
     await tx.query(
       'note_vectors',
       `UPDATE knowledge_bases SET vectors_model = $2 WHERE tenant_id = $1 AND NOT EXISTS (SELECT 1 ${waiting})`,

@@ -47,18 +47,11 @@ export class Vectors implements Nearness {
   /** Until when nothing is asked, since the model failed. */
   #pausedUntil = 0;
   #turn: Promise<void> | null = null;
-  #isWanted = false;
   readonly #stopping: AbortSignal;
 
   constructor(dependencies: VectorsDependencies, stopping: AbortSignal) {
     this.#deps = dependencies;
     this.#stopping = stopping;
-  }
-
-  /** Has vectors made for what waits, soon. */
-  wake(): void {
-    this.#isWanted = true;
-    this.makeDue().catch(() => undefined);
   }
 
   /** Makes the vectors that are due; one turn at a time. */
@@ -113,14 +106,11 @@ export class Vectors implements Nearness {
   }
 
   async #makeAll(): Promise<void> {
-    do {
-      this.#isWanted = false;
-      const { db, embeddings } = this.#deps;
-      for (const tenantId of await findWaitingWorkspaces(db, embeddings.model)) {
-        while (await this.#makeSome(tenantId));
-        if (this.#isPaused || this.#stopping.aborted) return;
-      }
-    } while (this.#isWanted);
+    const { db, embeddings } = this.#deps;
+    for (const tenantId of await findWaitingWorkspaces(db, embeddings.model)) {
+      while (await this.#makeSome(tenantId));
+      if (this.#isPaused || this.#stopping.aborted) return;
+    }
   }
 
   /** Whether there may be more. */

@@ -121,7 +121,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
     for (const part of unspacedParts(text)) {
       const characters = [...part];
       count += Math.ceil(characters.length / 2);
-      for (const pair of new Set([...(characters.length === 1 ? characters : pairsOf(part))])) addWord(pair);
+      for (const pair of new Set(characters.length === 1 ? characters : pairsOf(part))) addWord(pair);
       for (const { meanings } of meaningsWithin(part)) addMeanings(meanings);
     }
     return count;
