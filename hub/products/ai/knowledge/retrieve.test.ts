@@ -48,7 +48,8 @@ test('among 1,000 entries that are made of the same words, a question looks at f
   using recorder = new StatementRecorder(100);
   const passages = await knowledge.retrieve(full, 'How do I return something?', { limit: 5 });
   expect(passages).toHaveLength(5);
-  const statements = recorder.statements;
+  // The hub does other things meanwhile.
+  const statements = recorder.statements.filter(({ name }) => name?.includes('knowledge') === true);
   expect(statements.map(({ name, role }) => [name, role]).toSorted()).toEqual([
     ['count_knowledge', 'outrigger_app'],
     ['read_found_knowledge', 'outrigger_app'],
