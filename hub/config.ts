@@ -258,6 +258,11 @@ const settings = {
     default: '90',
     description: 'How long artefacts are kept; 0 for ever',
   },
+  AI_RUN_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '90',
+    description: 'How long questions to `POST /v1/ai/runs` are kept, with their answers; 0 for ever',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -354,7 +359,15 @@ export interface Config {
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   webhooks: { drainSeconds: number };
   /** In days; 0 keeps for ever. */
-  retention: { runs: number; logs: number; messages: number; commands: number; artifacts: number; audit: number };
+  retention: {
+    runs: number;
+    logs: number;
+    messages: number;
+    commands: number;
+    artifacts: number;
+    aiRuns: number;
+    audit: number;
+  };
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
   embeddings: { baseUrl: string; model: string; apiKey: string | null } | null;
   mail: { url: string; from: string } | null;
@@ -476,6 +489,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       messages: required('MESSAGE_RETENTION_DAYS'),
       commands: required('COMMAND_RETENTION_DAYS'),
       artifacts: required('ARTIFACT_RETENTION_DAYS'),
+      aiRuns: required('AI_RUN_RETENTION_DAYS'),
       audit: required('AUDIT_RETENTION_DAYS'),
     },
     ai: bindingOf(values.AI_BASE_URL, values.AI_MODEL, values.AI_API_KEY),

@@ -122,6 +122,8 @@ export interface AppErrorOptions {
   details?: ErrorDetail[];
   /** Seconds until a new try makes sense; becomes `Retry-After`. */
   retryAfterSeconds?: number;
+  /** The run that failed with this, where it is kept. */
+  runId?: string;
   /** Response headers that belong to this error, such as `Allow`. */
   headers?: Record<string, string>;
 }
@@ -132,6 +134,7 @@ export class AppError extends Error {
   readonly internal: Record<string, unknown> | undefined;
   readonly details: ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly runId: string | undefined;
   readonly headers: Record<string, string> | undefined;
 
   constructor(code: ErrorCode, publicMessage: string, options: AppErrorOptions = {}) {
@@ -141,6 +144,7 @@ export class AppError extends Error {
     this.internal = options.internal;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.runId = options.runId;
     this.headers = options.headers;
   }
 

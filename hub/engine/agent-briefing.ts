@@ -2,6 +2,7 @@ import { renderTemplates } from '../../shared/template.ts';
 import { isUuid } from '../../shared/uuid.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { readEntitlements } from '../platform/db/tenancy.ts';
+import { Quotation } from '../platform/inference/untrusted-text.ts';
 import { readHistory } from './agent-conversation.ts';
 import { allowsSkill, toolsText } from './agent-protocol.ts';
 import type { AgentStep, SaidMessage } from './agent-state.ts';
@@ -74,10 +75,16 @@ export async function readBriefing(
     policy.standingOrders === ''
       ? ''
       : `Standing orders of this workspace, which come before everything else:\n${policy.standingOrders}`,
-    summary === '' ? '' : `What you remember of the earlier part of this conversation:\n${summary}`,
+    summary === '' ? '' : recalled(summary),
     toolsText(tools),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
   return { instructions, model: agent?.model ?? null, tools, session, history };
+}
+
+/** A summary was made of what others said, so it is no more to be believed than they are. */
+function recalled(summary: string): string {
+  const quotation = new Quotation();
+  return `${quotation.rule}\n\n${quotation.quote('what you remember of the earlier part of this conversation', summary)}`;
 }

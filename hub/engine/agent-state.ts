@@ -2,6 +2,7 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { renderTemplates } from '../../shared/template.ts';
+import { plainText } from '../platform/inference/untrusted-text.ts';
 import { toolResultText } from './agent-protocol.ts';
 import { StepFailure } from './failure.ts';
 import type { HeldRun } from './held-run.ts';
@@ -72,16 +73,19 @@ export function newState(held: HeldRun, index: number, step: AgentStep): AgentSt
 
 export const toJson = (state: AgentState) => toStorableJson(state) as JsonObject;
 
-/** The conversation so far, as the model gets it. */
+/** The conversation so far, as the model gets it: what comes from outside without what nobody sees, and without marks of turns. */
 export function messagesOf(history: readonly SaidMessage[], state: AgentState): SaidMessage[] {
-  const messages: SaidMessage[] = [...history, { role: 'user', content: state.prompt }];
+  const messages: SaidMessage[] = [...history, { role: 'user' as const, content: state.prompt }].map(
+    ({ role, content }) => ({ role, content: plainText(content) }),
+  );
   for (const turn of state.turns) {
     messages.push({ role: 'assistant', content: turn.text === '' ? '(nothing)' : turn.text });
     messages.push({
       role: 'user',
       content:
-        [...turn.calls.map(toolResultText), ...turn.problems.map((problem) => `ERROR: ${problem}`)].join('\n\n') ||
-        'Go on.',
+        plainText(
+          [...turn.calls.map(toolResultText), ...turn.problems.map((problem) => `ERROR: ${problem}`)].join('\n\n'),
+        ) || 'Go on.',
     });
   }
   return messages;

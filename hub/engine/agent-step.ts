@@ -1,13 +1,14 @@
 import { AppError } from '../../shared/errors.ts';
-import { toStorableJson, toStorableText } from '../../shared/json.ts';
+import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
+import { readTurn } from './agent-answer.ts';
 import { readBriefing } from './agent-briefing.ts';
 import type { Briefing } from './agent-briefing.ts';
 import { assertWithinBudget, remainingSeconds } from './agent-budget.ts';
 import { summarise, writeAnswer } from './agent-conversation.ts';
-import { maxToolDepth, parseTurn } from './agent-protocol.ts';
+import { maxToolDepth } from './agent-protocol.ts';
 import { messagesOf, newState, toJson } from './agent-state.ts';
 import type { AgentState, AgentStep, ToolCall } from './agent-state.ts';
 import type { CallOutcome, CallSite } from './call.ts';
@@ -118,6 +119,7 @@ class AgentLoop {
     const either = late === null ? signal : AbortSignal.any([signal, late]);
     const startedAt = performance.now();
     const { instructions, model, history } = this.#briefing;
+    const messages = this.#working(() => messagesOf(history, this.#state));
     const { maxTokens } = this.#step;
     const left =
       maxTokens === undefined
@@ -131,17 +133,14 @@ class AgentLoop {
               tenantId: run.tenant_id,
               preferredModel: model,
               instructions,
-              messages: messagesOf(history, this.#state),
+              messages,
               ...(left === undefined ? {} : { maxOutputTokens: left }),
               signal: either,
             }),
           ),
         );
       const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
-      const { text, parsed } = this.#working(() => {
-        const storable = toStorableText(answer.text);
-        return { text: storable, parsed: parseTurn(storable) };
-      });
+      const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
         text,
@@ -269,7 +268,15 @@ class AgentLoop {
     const { turns, usage, prompt } = this.#state;
     const { session, model } = this.#briefing;
     const output = this.#working(() =>
-      toStorableJson({ text: final, turns, usage, model: turns.at(-1)?.model ?? null, sessionId: session?.id ?? null }),
+      toStorableJson({
+        text: final,
+        turns,
+        usage,
+        model: turns.at(-1)?.model ?? null,
+        // Steps that an older hub began have none in their first turns.
+        attempts: turns.flatMap((turn) => turn.attempts ?? []),
+        sessionId: session?.id ?? null,
+      }),
     );
     if (session === null)
       return { kind: 'succeeded', attempt: this.#attempt, output, outputText: final, effect: 'pure', rows: [] };

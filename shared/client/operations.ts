@@ -153,6 +153,46 @@ export interface AgentViewersFrame {
   userIds: string[];
 }
 
+export interface AiRun {
+  id: string;
+  status: 'succeeded' | 'failed';
+  /** Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed */
+  outputText: string | null;
+  input: string;
+  context: string | null;
+  metadata: JsonObject;
+  mode: 'text';
+  locale: string | null;
+  /** That of the key; a run of a test key asks the same models */
+  environment: 'live' | 'test';
+  /** The one that answered; null when none did */
+  model: string | null;
+  /** Every call of a model, in their order */
+  attempts: {
+    model: string;
+    ms: number;
+    /** What came of it, such as succeeded or timeout */
+    outcome: string;
+  }[];
+  usage: {
+    inputTokens: number;
+    outputTokens: number;
+  };
+  latencyMs: number;
+  /** Whether something was left out before the model, or its answer ended at 1,024 tokens */
+  truncated: boolean;
+  /** What was left out, in words */
+  truncation: string | null;
+  /** Ids of the entries of the knowledge that the model was given */
+  sources: string[];
+  error: {
+    code: string;
+    message: string;
+  } | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
 export interface ApiToken {
   id: string;
   name: string;
@@ -718,6 +758,18 @@ export interface CreateAgent {
   model?: string | null;
 }
 
+export interface CreateAiRun {
+  /** The question of a person, in code points */
+  input: string;
+  /** Facts for the answer, in code points. They are quoted as data: orders in them are not followed */
+  context?: string;
+  /** For you to find it again: at most 50 keys of 40 characters, with texts of 500. No model sees it, and nothing is fetched by it */
+  metadata?: Record<string, string>;
+  mode?: 'text';
+  /** The language of the answer, by BCP 47; that of the input when left out */
+  locale?: string;
+}
+
 export interface CreateApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
@@ -944,6 +996,8 @@ export interface Error {
   requestId: string;
   /** For programs: stable */
   code: string;
+  /** The run that failed, where it is kept */
+  runId?: string;
   details?: {
     path: string;
     message: string;
@@ -2194,6 +2248,24 @@ export interface Slo {
   };
 }
 
+export interface Speak {
+  /** What was said, in code points; empty asks for a greeting */
+  text?: string;
+  /** The language of the answer, by BCP 47; that of the text when left out */
+  locale?: string;
+  /** Whether nobody of the business listens in */
+  automaticAgent?: boolean;
+  /** Facts for the answer, in code points; quoted as data */
+  context?: string;
+  /** Taken, and used for nothing */
+  sessionId?: string;
+}
+
+export interface Spoken {
+  text: string;
+  done: true;
+}
+
 export interface StartedRun {
   runId: string;
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
@@ -3347,6 +3419,51 @@ export interface Operations {
       };
     };
     answer: WebhookDelivery;
+  };
+  /** Ask a model, with what the workspace knows */
+  createAiRun: {
+    input: {
+      body: CreateAiRun;
+    };
+    answer: AiRun;
+  };
+  /** Read a run */
+  getAiRun: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: AiRun;
+  };
+  /** Cancel a run (planned) */
+  cancelAiRun: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: AiRun;
+  };
+  /** Answer what somebody said on the phone, as text */
+  speak: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: Speak;
+    };
+    answer: Spoken;
+  };
+  /** The same as a stream of one event */
+  streamSpeak: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: Speak;
+    };
+    answer: Bytes;
   };
   /** List workflows */
   listAutomationWorkflows: {
@@ -4927,6 +5044,11 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listWebhookDeliveries: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries'],
   getWebhookDelivery: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}'],
   redeliverWebhookDelivery: ['POST', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver'],
+  createAiRun: ['POST', '/v1/ai/runs'],
+  getAiRun: ['GET', '/v1/ai/runs/{id}'],
+  cancelAiRun: ['POST', '/v1/ai/runs/{id}/cancel'],
+  speak: ['POST', '/tenants/{tenantId}/ai/speak'],
+  streamSpeak: ['POST', '/tenants/{tenantId}/ai/speak/stream'],
   listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
   createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
   getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],

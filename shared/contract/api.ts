@@ -1,5 +1,7 @@
 import { knowledgeBase } from './ai/knowledge.ts';
 import { modelConfigurations } from './ai/models.ts';
+import { aiRuns } from './ai/runs.ts';
+import { speaking } from './ai/speak.ts';
 import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
 import { channels } from './automations/channels.ts';
@@ -44,6 +46,8 @@ export const api = {
   ...visitorPage,
   ...chatStreams,
   ...webhooks,
+  ...aiRuns,
+  ...speaking,
   ...workflows,
   ...sequences,
   ...runs,

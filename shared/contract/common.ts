@@ -74,6 +74,7 @@ export const errorBody = named(
     message: z.string().describe('For people: what is wrong and what to do'),
     requestId: z.string(),
     code: z.string().describe('For programs: stable'),
+    runId: z.string().optional().describe('The run that failed, where it is kept'),
     details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   }),
 );

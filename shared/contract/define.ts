@@ -113,6 +113,11 @@ interface OperationShape {
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */
   ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat';
+  /**
+   * Its handler waits for somebody else's answer. With an `Idempotency-Key` its work is no transaction as a whole then: the key is held meanwhile, and the handler writes
+   * what came of it by `conclude`, together with the key.
+   */
+  waitsOutside?: boolean;
   /** Longest time that the handler may hold the request open, in seconds. */
   holdSeconds?: number;
 }

@@ -223,7 +223,11 @@ describe('another workspace', () => {
 
   test('finds nothing of ours by any id, and learns nothing from the answer', async () => {
     const theirs = await ids();
-    const probed = operations.filter((operation) => takes(operation, 'token') && operation.path.includes('{id}'));
+    // What is only planned looks for nothing.
+    const probed = operations.filter(
+      ({ errors = [], ...operation }) =>
+        takes(operation, 'token') && operation.path.includes('{id}') && !errors.includes('not_available'),
+    );
     expect(probed.length).toBeGreaterThan(8);
     for (const operation of probed) {
       const kind = /(\w+)\/\{id\}/.exec(operation.path)?.[1] as string;

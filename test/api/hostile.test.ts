@@ -6,6 +6,8 @@ import { takes } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 
 interface Schema {
@@ -23,11 +25,15 @@ interface Schema {
   maximum?: number;
 }
 
+let model: ModelServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
 let device: { nodeId: string; deviceSecret: string };
 beforeAll(async () => {
+  model = await startModelServer();
   hub = await startHub({
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'alpha',
     RATE_LIMIT_PER_MINUTE: '1000000',
     SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
     HOOK_RATE_LIMIT_PER_MINUTE: '1000000',
@@ -35,7 +41,10 @@ beforeAll(async () => {
   workspace = await hub.workspace();
   device = await pair();
 });
-afterAll(() => hub[Symbol.asyncDispose]());
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
 
 async function pair(): Promise<{ nodeId: string; deviceSecret: string }> {
   const { pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
@@ -214,7 +223,9 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
           path,
           takesBytes ? raw : { headers, ...(content === undefined ? {} : { body: content }) },
         );
-        if (answer.status >= 500) throw new Error(`${answer.status}: ${answer.text}`);
+        // What is only planned says so to whatever it is asked.
+        const isPlanned = operation.errors?.includes('not_available') === true && answer.status === 501;
+        if (answer.status >= 500 && !isPlanned) throw new Error(`${answer.status}: ${answer.text}`);
         if (answer.status >= 400) {
           expect(answer.body).toMatchObject({
             statusCode: answer.status,

@@ -34,7 +34,7 @@ export interface ErrorAnswer {
 /** What is answered to whoever asked for what failed; what is ours to mend is logged. */
 export function answerToError(error: unknown, requestId: string, logger: Logger): ErrorAnswer {
   const appError = toAppError(error);
-  const { code, message, details, retryAfterSeconds } = appError;
+  const { code, message, details, retryAfterSeconds, runId } = appError;
   const { status } = errorCodes[code];
   if (status >= 500 && code !== 'not_available') logger.error({ err: appError, requestId, code }, 'a request failed');
   return {
@@ -52,6 +52,7 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
       message,
       requestId,
       code,
+      ...(runId === undefined ? {} : { runId }),
       ...(details === undefined ? {} : { details }),
     },
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { canonicalJson } from '../../../shared/json.ts';
@@ -35,9 +35,35 @@ export interface Idempotency {
     request: IdempotentRequest,
     perform: () => Promise<StoredAnswer>,
   ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
+  /**
+   * As `once`, for what waits for somebody else's answer: nothing is locked and no connection held meanwhile. The key is held by a row that ends by itself, should the
+   * process die; what `perform` writes within `conclude` is one transaction with the answer under the key. What it answers or throws without that leaves the key free.
+   * @throws as `once`.
+   */
+  onceOutside(
+    request: IdempotentRequest & { tenantId: string },
+    perform: (conclude: Conclude) => Promise<StoredAnswer>,
+  ): Promise<{ answer: StoredAnswer; replayed: boolean }>;
 }
 
+/** Writes what an operation did that waited outside, and is to answer with what that gives; once, as the last of it. */
+export type Conclude = <Result>(write: () => Promise<Result>) => Promise<Result>;
+
+export const concludeAtOnce: Conclude = (write) => write();
+
 const sealPurpose = 'idempotent answer';
+
+/** Stands for the status of an answer while there is none. */
+const underWay = 0;
+/** How long a key is held for what waits outside: longer than any such operation takes. */
+const heldSeconds = 90;
+
+const inProgress = () =>
+  new AppError(
+    'idempotency_in_progress',
+    'The first request with this Idempotency-Key is still running; try again shortly.',
+    { retryAfterSeconds: 1 },
+  );
 
 /** Reads the header. @throws AppError `idempotency_key_invalid`. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
@@ -87,6 +113,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     if (row === undefined) return null;
     if (row.fingerprint !== fingerprint)
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
+    if (row.response_status === underWay) throw inProgress();
     return { status: row.response_status, body: JSON.parse(secrets.open(sealPurpose, row.sealed_answer)) as JsonValue };
   };
   const write = async (
@@ -112,12 +139,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
           'SELECT pg_try_advisory_xact_lock($1) AS locked',
           [lockOf(request)],
         );
-        if (rows[0]?.locked !== true)
-          throw new AppError(
-            'idempotency_in_progress',
-            'The first request with this Idempotency-Key is still running; try again shortly.',
-            { retryAfterSeconds: 1 },
-          );
+        if (rows[0]?.locked !== true) throw inProgress();
         const earlier = await read(tx, request);
         if (earlier !== null) return { answer: earlier, replayed: true };
         const answer = await perform();
@@ -126,6 +148,54 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
         if (tenantId !== null && isFinal(answer)) await write(tx, tenantId, request, answer);
         return { answer, replayed: false };
       }),
+    async onceOutside(request, perform) {
+      // Whoever held the key too long and comes back late finds another's mark.
+      const mark = randomUUID();
+      const held = await db.systemStatement(
+        'hold_idempotent',
+        `INSERT INTO idempotency_keys (tenant_id, caller, key, fingerprint, response_status, sealed_answer, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
+         ON CONFLICT (caller, key) DO UPDATE SET tenant_id = excluded.tenant_id, fingerprint = excluded.fingerprint, response_status = excluded.response_status,
+           sealed_answer = excluded.sealed_answer, expires_at = excluded.expires_at, created_at = now()
+         WHERE idempotency_keys.expires_at <= now() RETURNING key`,
+        [request.tenantId, request.caller, request.key, request.fingerprint, underWay, mark, heldSeconds],
+      );
+      if (held.length === 0) {
+        const earlier = await db.system((tx) => read(tx, request), { readOnly: true });
+        // It has just been let go.
+        if (earlier === null) throw inProgress();
+        return { answer: earlier, replayed: true };
+      }
+      let isConcluded = false;
+      try {
+        const answer = await perform(async (conclude) => {
+          const result = await db.joined(async (tx) => {
+            const body = await conclude();
+            const { rowCount } = await tx.query(
+              'conclude_idempotent',
+              `UPDATE idempotency_keys SET response_status = $4, sealed_answer = $5, expires_at = now() + interval '24 hours'
+               WHERE caller = $1 AND key = $2 AND sealed_answer = $3`,
+              [request.caller, request.key, mark, 200, secrets.seal(sealPurpose, JSON.stringify(body))],
+            );
+            if (rowCount === 0) throw inProgress();
+            return body;
+          });
+          isConcluded = true;
+          return result;
+        });
+        return { answer, replayed: false };
+      } finally {
+        if (!isConcluded)
+          await db
+            .systemStatement(
+              'let_go_idempotent',
+              'DELETE FROM idempotency_keys WHERE caller = $1 AND key = $2 AND sealed_answer = $3',
+              [request.caller, request.key, mark],
+            )
+            // It ends by itself.
+            .catch(() => undefined);
+      }
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Operation, OperationInput, OperationResult, Resource } from '../../../shared/contract/define.ts';
+import type { Conclude } from './idempotency.ts';
 import type { PrincipalOf } from './principal.ts';
 
 /** For answers and bodies that are not JSON. */
@@ -14,6 +15,8 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   principal: PrincipalOf<Shape>;
   /** Makes sure that the caller still is who they were known as. Of no use but where the route confirms for itself. */
   confirm: () => Promise<unknown>;
+  /** Writes what an operation did that waited outside (`waitsOutside`): in one transaction with the answer under its `Idempotency-Key`, if it has one. */
+  conclude: Conclude;
   requestId: string;
   /** Aborts when the caller goes away and when the hub stops. */
   signal: AbortSignal;

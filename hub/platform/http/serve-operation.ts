@@ -12,10 +12,11 @@ import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
+import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
 import type { DeviceLimiter } from './device-limits.ts';
 import { parsePart } from './errors.ts';
-import { fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
+import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Route } from './implement.ts';
 import type { LiveStreams } from './live-streams.ts';
@@ -39,9 +40,6 @@ export interface ServingOptions {
   /** Parse answers by the contract too; for development and tests. */
   validateResponses: boolean;
 }
-
-/** Made once: a reason of its own for each request would take the time for a stack trace. */
-const callerGone = new DOMException('The caller went away, or has its answer.', 'AbortError');
 
 const emptyQuery = z.strictObject({});
 
@@ -156,6 +154,7 @@ async function carryOut(
     body,
     principal,
     confirm,
+    conclude: concludeAtOnce,
     requestId,
     signal: AbortSignal.any([gone.signal, stopping, refused]),
     refused,
@@ -181,9 +180,13 @@ async function carryOut(
     send(response, await answered);
     return;
   }
-  const { answer: first, replayed } = await options.idempotency.once(idempotent, () =>
-    answer(options, route, operationRequest),
-  );
+  const { tenantId } = idempotent;
+  const { answer: first, replayed } =
+    operation.waitsOutside === true && tenantId !== null
+      ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
+          answer(options, route, Object.assign(operationRequest, { conclude })),
+        )
+      : await options.idempotency.once(idempotent, () => answer(options, route, operationRequest));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   send(response, first);
 }

@@ -8,6 +8,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
+import { callerGone } from './caller-gone.ts';
 import { closeWithoutRequest, guardConnections } from './connections.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
@@ -120,7 +121,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       }
       state.operationId = route.operation.id;
       serveOperation(options, route, request, response, { ...state, stopping: stopping.signal }).catch(
-        (error: unknown) => sendError(response, error, state.requestId, options.logger),
+        (error: unknown) => {
+          // Nobody is there to hear of it, and nothing failed.
+          if (error === callerGone) response.destroy();
+          else sendError(response, error, state.requestId, options.logger);
+        },
       );
     });
   }

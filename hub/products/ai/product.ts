@@ -9,10 +9,15 @@ import { Ai, Breakers, countOpenBreakers, RefusalMails } from './models/index.ts
 import type { ModelCall } from './models/index.ts';
 import { modelRoutes } from './models/routes.ts';
 import { aiSkills } from './models/skills.ts';
+import { Answering } from './prompt/index.ts';
+import { AiRuns, FairPlaces } from './runs/index.ts';
+import { aiRunRoutes } from './runs/routes.ts';
+import { speakRoutes } from './speak/routes.ts';
 
 export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  retention: { aiRuns: number };
 }
 
 /** What is counted of models. */
@@ -46,17 +51,19 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     clock,
     onCall: (call) => meters?.call(call),
   });
-  const mails = new RefusalMails({ db, mailer, logger });
   const knowledge = createKnowledge(stack, platform, settings);
+  const answering = new Answering(ai, knowledge.knowledge);
+  // Few of the connections that the hub has to its own model, and some that wait for them.
+  const places = new FairPlaces({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
+  const runs = new AiRuns({ db, answering, places });
+  const mails = new RefusalMails({ db, mailer, logger });
   return {
     ai,
     knowledge: knowledge.knowledge,
-    routes: [...modelRoutes(ai), ...knowledge.routes],
-    skills: aiSkills(ai),
-    tasks: [
-      { name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
-      ...knowledge.tasks,
-    ],
+    routes: [...modelRoutes(ai), ...knowledge.routes, ...aiRunRoutes(runs), ...speakRoutes(answering, places)],
+    skills: aiSkills(answering),
+    retention: { aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }] },
+    tasks: [{ name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) }, ...knowledge.tasks],
     measureBy(given) {
       meters = given;
     },

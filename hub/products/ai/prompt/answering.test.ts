@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
+import { obey } from '../../../../test/fixtures/obedient-model.ts';
+import { reachedBy } from '../../../../test/fixtures/shown-markdown.ts';
+import type { ModelRequest } from '../../../engine/index.ts';
+import { Answering } from './index.ts';
+
+/** A model that obeys whatever it reads, and a workspace whose knowledge somebody else wrote into. */
+function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
+  const models = {
+    getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5' }, updatedAt: null }),
+    generate: async (request: ModelRequest) => {
+      heard.push(request);
+      const said = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
+      const usage = { inputTokens: 1, outputTokens: 1 };
+      return { text: obey(said).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
+    },
+  };
+  const knowledge = {
+    retrieve: async () => [{ id: 'p', question: 'What is it?', answer: passage, url: null, score: 1 }],
+    terms: async () => terms,
+  };
+  return new Answering(models, knowledge);
+}
+
+const ask = { tenantId: 'x', task: 'Answer.', input: 'What is it?', signal: new AbortController().signal };
+const addressesOf = (text: string) => text.match(/[a-z]+:\/\/[^\s<>")\]]+/gi) ?? [];
+
+describe('what others wrote into the knowledge of a business', () => {
+  test.each(['passage', 'terms'] as const)(
+    'gets no picture, tag or address of its own out of a model that obeys it: %s',
+    async (place) => {
+      let followed = 0;
+      for (const { name, text } of hostileTexts) {
+        const answering = place === 'passage' ? answeringFrom(text, '', []) : answeringFrom('Nothing.', text, []);
+        const answer = await answering.ask(ask);
+        followed += answer.text === 'Nothing was asked of me.' ? 0 : 1;
+        const reached = reachedBy(answer.text).filter(
+          (what) =>
+            !/^link (?:mailto:[^?]*|https:\/\/(?:evil|shop)\.example)$/.test(what) &&
+            !addressesOf(text).some((address) => what === `link ${address}`),
+        );
+        expect([name, reached]).toEqual([name, []]);
+      }
+      expect(followed).toBeGreaterThan(150);
+    },
+  );
+
+  test('is named with the answer, and told apart from what was asked', async () => {
+    const heard: ModelRequest[] = [];
+    const answer = await answeringFrom('We open at nine.', 'We are a shop.', heard).ask(ask);
+    expect(answer.sources).toEqual(['p']);
+    expect(heard[0]?.messages[0]?.content).toMatch(/\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/);
+    expect(heard[0]?.maxOutputTokens).toBe(1_024);
+  });
+});

@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
+import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+import { readAnswer } from './answer.ts';
+import { contextTokensOf } from './context-size.ts';
+import { buildPrompt } from './prompt.ts';
+import type { Passage, PromptParts } from './prompt.ts';
+
+/** What a workspace knows. */
+export interface KnowledgeSource {
+  /** The passages that fit a question, the best first. */
+  retrieve(tenantId: string, question: string, options: { limit: number; locale?: string }): Promise<Passage[]>;
+  terms(tenantId: string): Promise<string>;
+}
+
+interface Models {
+  getModels(tenantId: string): Promise<z.input<typeof modelConfigurations.getAutomationModels.response>>;
+  generate(request: ModelRequest): Promise<ModelAnswer>;
+}
+
+export interface Question extends Omit<PromptParts, 'terms' | 'passages' | 'contextTokens'> {
+  tenantId: string;
+  signal: AbortSignal;
+}
+
+export interface Answer extends Omit<ModelAnswer, 'truncated'> {
+  /** What was left out, in words; null when nothing was. */
+  truncation: string | null;
+  /** Ids of the passages that the model was given. */
+  sources: string[];
+}
+
+const maxPassages = 8;
+
+/** Asks models, and answers what may be shown of what they said. */
+export class Answering {
+  readonly #models: Models;
+  readonly #knowledge: KnowledgeSource;
+
+  constructor(models: Models, knowledge: KnowledgeSource) {
+    this.#models = models;
+    this.#knowledge = knowledge;
+  }
+
+  /**
+   * Answers from what the workspace knows and from what comes with the question.
+   * @throws as `askPlainly`.
+   */
+  async ask(question: Question): Promise<Answer> {
+    const { tenantId, input, locale } = question;
+    const [contextTokens, passages, terms] = await Promise.all([
+      this.#contextTokens(tenantId),
+      this.#knowledge.retrieve(tenantId, input, {
+        limit: maxPassages,
+        ...(locale === undefined ? {} : { locale }),
+      }),
+      this.#knowledge.terms(tenantId),
+    ]);
+    return this.#answer({ ...question, passages, terms, contextTokens }, question);
+  }
+
+  /**
+   * Answers from what comes with the question alone.
+   * @throws AppError `ai_binding_not_configured`, `inference_failed` (a `ModelsFailed`); the signal's reason when it aborts.
+   */
+  async askPlainly(question: Question): Promise<Answer> {
+    return this.#answer({ ...question, contextTokens: await this.#contextTokens(question.tenantId) }, question);
+  }
+
+  async #contextTokens(tenantId: string): Promise<number> {
+    const { models, order, fallback } = await this.#models.getModels(tenantId);
+    const ordered = models.filter(({ id }) => order.includes(id)).map(({ model }) => model);
+    return contextTokensOf(ordered.length === 0 && fallback !== null ? [fallback.model] : ordered);
+  }
+
+  async #answer(parts: PromptParts, { tenantId, signal }: Question): Promise<Answer> {
+    const prompt = buildPrompt(parts);
+    const { instructions, messages, maxOutputTokens } = prompt;
+    const { truncated, ...answer } = await this.#models.generate({
+      tenantId,
+      instructions,
+      messages,
+      maxOutputTokens,
+      signal,
+    });
+    const cut = [
+      ...prompt.cut,
+      ...(truncated ? [`The answer ended at ${maxOutputTokens.toLocaleString('en')} tokens.`] : []),
+    ];
+    return {
+      ...answer,
+      text: readAnswer(prompt, answer.text),
+      truncation: cut.length === 0 ? null : cut.join(' '),
+      sources: prompt.passages.map(({ id }) => id),
+    };
+  }
+}

@@ -1,0 +1,2 @@
+export { FairPlaces } from './fair-places.ts';
+export { AiRuns } from './service.ts';

@@ -1,0 +1,17 @@
+import { aiRuns as resource } from '../../../../shared/contract/ai/runs.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { AiRuns } from './service.ts';
+
+export const aiRunRoutes = (runs: AiRuns) =>
+  implement(resource, {
+    createAiRun: ({ principal: { tenantId, environment }, body, signal, conclude }) =>
+      runs.create(body, { tenantId, environment, signal, conclude }),
+    getAiRun: ({ principal, params }) => runs.get(principal.tenantId, params.id),
+    cancelAiRun: async () => {
+      throw new AppError(
+        'not_available',
+        'Runs can not be cancelled yet: each ends with its request. Close the connection to end it.',
+      );
+    },
+  });

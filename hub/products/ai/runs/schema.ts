@@ -1,0 +1,30 @@
+import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
+import { createdAt, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
+
+/** Questions of API clients and what models answered; written once, when they have ended. */
+export const aiRuns = pgTable(
+  'ai_runs',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    environment: text('environment').$type<'live' | 'test'>().notNull(),
+    status: text('status').$type<'succeeded' | 'failed'>().notNull(),
+    input: text('input').notNull(),
+    context: text('context'),
+    metadata: jsonb('metadata').$type<Record<string, string>>().notNull(),
+    locale: text('locale'),
+    outputText: text('output_text'),
+    model: text('model'),
+    attempts: jsonb('attempts').$type<{ model: string; ms: number; outcome: string }[]>().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    latencyMs: integer('latency_ms').notNull(),
+    /** What was left out, in words. */
+    truncation: text('truncation'),
+    /** Ids of the entries of the knowledge that the model was given. */
+    sources: text('sources').array().notNull(),
+    error: jsonb('error').$type<{ code: string; message: string } | null>(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('ai_runs_tenant').on(table.tenantId, table.id), ...policies()],
+);

@@ -1,0 +1,140 @@
+import type { z } from 'zod';
+import type { AiRun, createAiRunBody } from '../../../../shared/contract/ai/runs.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { callerGone } from '../../../platform/http/caller-gone.ts';
+import type { Conclude } from '../../../platform/http/idempotency.ts';
+import { newId } from '../../../platform/ids.ts';
+import { ModelsFailed } from '../models/index.ts';
+import type { Answering } from '../prompt/index.ts';
+import type { FairPlaces } from './fair-places.ts';
+import { insertRun, readRun } from './store.ts';
+
+export interface AiRunsDependencies {
+  db: Database;
+  answering: Answering;
+  places: FairPlaces;
+}
+
+/** Whose request it is, and how long it lasts. */
+export interface RunRequest {
+  tenantId: string;
+  environment: 'live' | 'test';
+  /** Ends with the caller, and with the hub. */
+  signal: AbortSignal;
+  conclude: Conclude;
+}
+
+const task =
+  'You answer the questions of people for a business, on its behalf. Take the facts from what is quoted. Where it does not hold the answer, say that you do not know, and do not guess. Be short and friendly.';
+
+/**
+ * Runs of the token API: a question, answered while its caller waits.
+ *
+ * A run is written once, at its end. Nobody knows its id before, so whoever was cut off asks again, and there is no state between for a killed process to leave behind: a row
+ * written first would say `failed`, which may not be so, or need a state that the contract does not have, and a sweep to end it.
+ */
+export class AiRuns {
+  readonly #deps: AiRunsDependencies;
+
+  constructor(dependencies: AiRunsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Asks, and keeps what came of it.
+   * @throws AppError `ai_binding_not_configured` and `rate_limited`, which leave no run; `inference_failed` and `unavailable`, with the id of the failed one.
+   */
+  async create(body: z.output<typeof createAiRunBody>, request: RunRequest): Promise<AiRun> {
+    const { tenantId, signal, conclude } = request;
+    using _place = await this.#deps.places.take(tenantId, signal);
+    const startedAt = performance.now();
+    const run: AiRun = {
+      id: newId(),
+      status: 'failed',
+      outputText: null,
+      input: body.input,
+      context: body.context ?? null,
+      metadata: body.metadata ?? {},
+      mode: 'text',
+      locale: body.locale ?? null,
+      environment: request.environment,
+      model: null,
+      attempts: [],
+      usage: { inputTokens: 0, outputTokens: 0 },
+      latencyMs: 0,
+      truncated: false,
+      truncation: null,
+      sources: [],
+      error: null,
+      createdAt: new Date().toISOString(),
+    };
+    const ended = (): Pick<AiRun, 'latencyMs'> => ({ latencyMs: Math.round(performance.now() - startedAt) });
+    const { input, context, locale } = body;
+    const answer = await this.#deps.answering
+      .ask({ tenantId, task, input, context, locale, signal })
+      .catch(async (error: unknown) => {
+        const failure = failureOf(error, signal);
+        if (failure === null) throw error;
+        const { code, message, attempts } = failure;
+        await this.#write(tenantId, { ...run, ...ended(), attempts, error: { code, message } });
+        if (signal.aborted && signal.reason === callerGone) throw callerGone;
+        throw new AppError(code, message, {
+          runId: run.id,
+          ...(code === 'unavailable' ? { retryAfterSeconds: 1 } : {}),
+        });
+      });
+    const { text: outputText, model, attempts, usage, truncation, sources } = answer;
+    return conclude(async () => {
+      const done: AiRun = {
+        ...run,
+        ...ended(),
+        status: 'succeeded',
+        outputText,
+        model,
+        attempts,
+        usage,
+        truncated: truncation !== null,
+        truncation,
+        sources,
+      };
+      await this.#write(tenantId, done);
+      return done;
+    });
+  }
+
+  /** @throws AppError `not_found`. */
+  async get(tenantId: string, id: string): Promise<AiRun> {
+    const run = await this.#deps.db.read(tenantId, (tx) => readRun(tx, tenantId, id));
+    if (run === null) throw notFound('run', id);
+    return run;
+  }
+
+  #write(tenantId: string, run: AiRun): Promise<void> {
+    return this.#deps.db.workspace(tenantId, (tx) => insertRun(tx, tenantId, run));
+  }
+}
+
+/** What a run says that it failed of; null where none is kept. What a provider said stays out: it may repeat the question, and goes to the log with the error. */
+function failureOf(
+  error: unknown,
+  signal: AbortSignal,
+): { code: 'inference_failed' | 'unavailable'; message: string; attempts: AiRun['attempts'] } | null {
+  if (signal.aborted)
+    return {
+      code: 'unavailable',
+      message:
+        signal.reason === callerGone
+          ? 'The caller went away before the answer came.'
+          : 'The hub stopped before the answer came; ask again.',
+      attempts: [],
+    };
+  if (!(error instanceof ModelsFailed)) return null;
+  const attempts = [...error.attempts];
+  const tried = attempts.map(({ model, outcome, ms }) => `${model}: ${outcome} after ${ms} ms`);
+  return {
+    code: 'inference_failed',
+    message: `No model answered (${tried.join('; ').slice(0, 800)}). Try again, or look at the models of the workspace.`,
+    attempts,
+  };
+}

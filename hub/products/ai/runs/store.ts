@@ -1,0 +1,90 @@
+import type { AiRun } from '../../../../shared/contract/ai/runs.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+
+interface RunRow {
+  id: string;
+  environment: 'live' | 'test';
+  status: 'succeeded' | 'failed';
+  input: string;
+  context: string | null;
+  metadata: Record<string, string>;
+  locale: string | null;
+  output_text: string | null;
+  model: string | null;
+  attempts: AiRun['attempts'];
+  input_tokens: number;
+  output_tokens: number;
+  latency_ms: number;
+  truncation: string | null;
+  sources: string[];
+  error: AiRun['error'];
+  created_at: Date;
+}
+
+const columns =
+  'id, environment, status, input, context, metadata, locale, output_text, model, attempts, input_tokens, output_tokens, latency_ms, truncation, sources, error, created_at';
+
+/** Writes a run that has ended, and, when it succeeded, that it was used, for whoever bills it. */
+export async function insertRun(tx: Transaction, tenantId: string, run: AiRun): Promise<void> {
+  await tx.query(
+    'insert_ai_run',
+    `WITH used AS (
+       INSERT INTO usage_events (id, tenant_id, kind, subject_id, environment) SELECT $18, $2, 'ai.run', $1, $3 WHERE $4 = 'succeeded')
+     INSERT INTO ai_runs (id, tenant_id, environment, status, input, context, metadata, locale, output_text, model, attempts, input_tokens, output_tokens,
+       latency_ms, truncation, sources, error, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $19)`,
+    [
+      run.id,
+      tenantId,
+      run.environment,
+      run.status,
+      run.input,
+      run.context,
+      JSON.stringify(run.metadata),
+      run.locale,
+      run.outputText,
+      run.model,
+      JSON.stringify(run.attempts),
+      run.usage.inputTokens,
+      run.usage.outputTokens,
+      run.latencyMs,
+      run.truncation,
+      run.sources,
+      run.error === null ? null : JSON.stringify(run.error),
+      newId(),
+      run.createdAt,
+    ],
+  );
+}
+
+export async function readRun(tx: Transaction, tenantId: string, id: string): Promise<AiRun | null> {
+  const { rows } = await tx.query<RunRow>(
+    'read_ai_run',
+    `SELECT ${columns} FROM ai_runs WHERE tenant_id = $1 AND id = $2`,
+    [tenantId, id],
+  );
+  const [row] = rows;
+  return row === undefined ? null : present(row);
+}
+
+const present = (row: RunRow): AiRun => ({
+  id: row.id,
+  status: row.status,
+  outputText: row.output_text,
+  input: row.input,
+  context: row.context,
+  metadata: row.metadata,
+  mode: 'text',
+  locale: row.locale,
+  environment: row.environment,
+  model: row.model,
+  attempts: row.attempts,
+  usage: { inputTokens: row.input_tokens, outputTokens: row.output_tokens },
+  latencyMs: row.latency_ms,
+  truncated: row.truncation !== null,
+  truncation: row.truncation,
+  sources: row.sources,
+  error: row.error,
+  createdAt: row.created_at.toISOString(),
+});

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { isStorableText } from '../../json.ts';
+import { chatText, codePoints } from '../chat/shapes.ts';
+import { id, idParams, named, timestamp } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+const invoke = { tag: 'AI Agent', callers: ['token'], permission: 'ai:invoke' } as const;
+
+export const maxInputLength = 4_000;
+export const maxContextLength = 24_000;
+const maxMetadataKeys = 50;
+const maxMetadataKeyLength = 40;
+const maxMetadataValueLength = 500;
+
+/** A language by BCP 47, such as `de` or `pt-BR`. */
+export const languageCode = z
+  .string()
+  .max(35, 'must have at most 35 characters')
+  .refine(isLanguageCode, 'must be a language code, such as de or pt-BR');
+
+function isLanguageCode(code: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(code).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+const metadataText = (what: string, most: number) =>
+  z
+    .string(`must be text`)
+    .refine((value) => codePoints(value, most) <= most, `${what} must have at most ${most} characters`)
+    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair');
+
+const metadata = z.record(z.string(), metadataText('a value', maxMetadataValueLength)).superRefine((pairs, context) => {
+  const keys = Object.keys(pairs);
+  if (keys.length > maxMetadataKeys)
+    context.addIssue({ code: 'custom', message: `must have at most ${maxMetadataKeys} keys` });
+  for (const key of keys) {
+    const isKey = key !== '' && codePoints(key, maxMetadataKeyLength) <= maxMetadataKeyLength && isStorableText(key);
+    if (!isKey)
+      context.addIssue({
+        code: 'custom',
+        path: [key],
+        message: `has a key that is empty, longer than ${maxMetadataKeyLength} characters, or not to be stored`,
+      });
+  }
+});
+
+export const createAiRunBody = named(
+  'CreateAiRun',
+  z.strictObject({
+    input: chatText(1, maxInputLength).describe('The question of a person, in code points'),
+    context: chatText(0, maxContextLength)
+      .optional()
+      .describe('Facts for the answer, in code points. They are quoted as data: orders in them are not followed'),
+    metadata: metadata
+      .optional()
+      .describe(
+        `For you to find it again: at most ${maxMetadataKeys} keys of ${maxMetadataKeyLength} characters, with texts of ${maxMetadataValueLength}. No model sees it, and nothing is fetched by it`,
+      ),
+    mode: z.literal('text', 'must be text').optional(),
+    locale: languageCode.optional().describe('The language of the answer, by BCP 47; that of the input when left out'),
+  }),
+  { input: 'When can I bring it back?', context: 'Ordered on 2026-01-20.', locale: 'en', metadata: { ticket: '4711' } },
+);
+
+const attempt = z.object({
+  model: z.string(),
+  ms: z.int(),
+  outcome: z.string().describe('What came of it, such as succeeded or timeout'),
+});
+
+export const aiRun = named(
+  'AiRun',
+  z.object({
+    id,
+    status: z.enum(['succeeded', 'failed']),
+    outputText: z
+      .string()
+      .nullable()
+      .describe(
+        'Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed',
+      ),
+    input: z.string(),
+    context: z.string().nullable(),
+    metadata: z.record(z.string(), z.string()),
+    mode: z.literal('text'),
+    locale: z.string().nullable(),
+    environment: z.enum(['live', 'test']).describe('That of the key; a run of a test key asks the same models'),
+    model: z.string().nullable().describe('The one that answered; null when none did'),
+    attempts: z.array(attempt).describe('Every call of a model, in their order'),
+    usage: z.object({ inputTokens: z.int(), outputTokens: z.int() }),
+    latencyMs: z.int(),
+    truncated: z
+      .boolean()
+      .describe('Whether something was left out before the model, or its answer ended at 1,024 tokens'),
+    truncation: z.string().nullable().describe('What was left out, in words'),
+    sources: z.array(z.string()).describe('Ids of the entries of the knowledge that the model was given'),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    createdAt: timestamp,
+  }),
+  {
+    id: '01980000-0000-7000-8000-00000000a1a1',
+    status: 'succeeded',
+    outputText: 'Until 19 February, with the receipt.',
+    input: 'When can I bring it back?',
+    context: 'Ordered on 2026-01-20.',
+    metadata: { ticket: '4711' },
+    mode: 'text',
+    locale: 'en',
+    environment: 'live',
+    model: 'gpt-5',
+    attempts: [{ model: 'gpt-5', ms: 812, outcome: 'succeeded' }],
+    usage: { inputTokens: 412, outputTokens: 12 },
+    latencyMs: 830,
+    truncated: false,
+    truncation: null,
+    sources: ['returns'],
+    error: null,
+    createdAt: '2026-01-31T09:00:00.000Z',
+  },
+);
+export type AiRun = z.output<typeof aiRun>;
+
+export const aiRuns = defineResource({
+  createAiRun: {
+    ...invoke,
+    method: 'POST',
+    path: '/v1/ai/runs',
+    summary: 'Ask a model, with what the workspace knows',
+    description:
+      'The answer is the run, finished: models, in their order, have 30 seconds together. What the input asks is answered from the knowledge and the terms of the workspace and from `context`, all quoted as data. A run whose models all failed is kept, and its id is the `runId` of the 503; where no model is configured, or too many runs of the workspace are under way (429), none is made. When you go away, so does the call of the model. With an `Idempotency-Key` a repeat gets the first run; an error is never repeated from memory.',
+    body: createAiRunBody,
+    response: aiRun,
+    waitsOutside: true,
+    holdSeconds: 60,
+    errors: ['ai_binding_not_configured', 'inference_failed'],
+  },
+  getAiRun: {
+    ...invoke,
+    method: 'GET',
+    path: '/v1/ai/runs/{id}',
+    summary: 'Read a run',
+    params: idParams,
+    response: aiRun,
+  },
+  cancelAiRun: {
+    ...invoke,
+    method: 'POST',
+    path: '/v1/ai/runs/{id}/cancel',
+    summary: 'Cancel a run (planned)',
+    description:
+      'Planned, for runs that go on behind your request: there are none yet, and this answers 501 `not_available`. To end a run, close the connection of its request.',
+    params: idParams,
+    response: aiRun,
+    errors: ['not_available'],
+  },
+});

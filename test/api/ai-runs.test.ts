@@ -1,0 +1,424 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../hub/platform/logger.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
+
+let model: ModelServer;
+let hub: TestHub;
+let workspace: TestWorkspace;
+let log = '';
+
+beforeAll(async () => {
+  model = await startModelServer();
+  const lines = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log += chunk.toString();
+      done();
+    },
+  });
+  hub = await startHub({ EGRESS_ALLOW_HOSTS: '127.0.0.1', RATE_LIMIT_PER_MINUTE: '100000' }, undefined, {
+    logger: createLogger({ level: 'trace', format: 'json', color: false }, lines),
+  });
+  workspace = await withModel();
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  model.requests.length = 0;
+  model.reply = () => 'We open at nine.';
+});
+
+async function withModel(baseUrl = model.baseUrl): Promise<TestWorkspace> {
+  const made = await hub.workspace();
+  await made.api.call('putAutomationModels', {
+    body: {
+      models: [{ id: 'main', provider: 'openai-compatible', baseUrl, model: 'alpha', apiKey: 'the-key-of-the-model' }],
+      order: ['main'],
+    },
+  });
+  return made;
+}
+
+const ask = (body: unknown, { key = workspace.keys.ai as string, headers = {} } = {}) =>
+  send(hub.url, 'POST', '/v1/ai/runs', { headers: { 'x-api-key': key, ...headers }, body });
+const read = (id: unknown, key = workspace.keys.ai as string) =>
+  send(hub.url, 'GET', `/v1/ai/runs/${String(id)}`, { headers: { 'x-api-key': key } });
+const runsOf = ({ tenantId }: TestWorkspace) =>
+  hub.database.query<{ id: string; status: string }>('select id, status from ai_runs where tenant_id = $1', [tenantId]);
+
+/** A server that never answers, and says how many wait for it. */
+async function startSilentModel() {
+  let open = 0;
+  const server = createServer((request, response) => {
+    open += 1;
+    request.resume();
+    response.on('close', () => (open -= 1));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise<void>((done) => server.close(() => done()));
+  });
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, open: () => open };
+}
+
+describe('a run', () => {
+  test('answers with its end, and is read again as it was', async () => {
+    const body = { input: 'When do you open?', context: 'A shop.', metadata: { ticket: '4711' }, locale: 'de' };
+    const answer = await ask({ ...body, mode: 'text' });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      ...body,
+      status: 'succeeded',
+      outputText: 'We open at nine.',
+      environment: 'live',
+      model: 'alpha',
+      attempts: [{ model: 'alpha', ms: expect.any(Number) as number, outcome: expect.any(String) as string }],
+      usage: { inputTokens: 10, outputTokens: 5 },
+      truncated: false,
+      truncation: null,
+      sources: [],
+      error: null,
+    });
+    const { id } = answer.body;
+    expect((await read(id)).body).toEqual(answer.body);
+    const said = model.requests[0]?.messages.map(({ content }) => content).join('\n') ?? '';
+    expect(said).toContain('| A shop.');
+    expect(said).toContain('German');
+    expect(said).not.toContain('4711');
+    expect(await hub.database.query('select kind, environment from usage_events where subject_id = $1', [id])).toEqual([
+      { kind: 'ai.run', environment: 'live' },
+    ]);
+  });
+
+  test('is of the environment of its key', async () => {
+    const { key } = await workspace.createKey({ product: 'ai', environment: 'test' });
+    expect((await ask({ input: 'x' }, { key })).body).toMatchObject({ environment: 'test', status: 'succeeded' });
+  });
+
+  test('counts its limits in characters as people do, and names what is wrong', async () => {
+    const boat = '🚣';
+    expect((await ask({ input: boat.repeat(4_000), context: boat.repeat(24_000) })).status).toBe(200);
+    const most = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, boat.repeat(500)]));
+    expect((await ask({ input: 'x', metadata: most })).status).toBe(200);
+    for (const [body, path] of [
+      [{}, 'body.input'],
+      [{ input: '' }, 'body.input'],
+      [{ input: boat.repeat(4_001) }, 'body.input'],
+      [{ input: 'x', context: boat.repeat(24_001) }, 'body.context'],
+      [{ input: 'x', metadata: { a: 1 } }, 'body.metadata.a'],
+      [{ input: 'x', metadata: { a: null } }, 'body.metadata.a'],
+      [{ input: 'x', metadata: { a: boat.repeat(501) } }, 'body.metadata.a'],
+      [{ input: 'x', metadata: { ['k'.repeat(41)]: 'x' } }, `body.metadata.${'k'.repeat(41)}`],
+      [{ input: 'x', metadata: { ...most, more: 'x' } }, 'body.metadata'],
+      [{ input: 'x', mode: 'voice' }, 'body.mode'],
+      [{ input: 'x', locale: 'not a language' }, 'body.locale'],
+      [{ input: 'x', temperature: 1 }, 'body.temperature'],
+    ] as const) {
+      const answer = await ask(body);
+      expect([path, answer.status, answer.body.details?.[0]?.path]).toEqual([path, 400, path]);
+    }
+  });
+
+  test('is not found by another workspace, and takes the key and the entitlement of its product', async () => {
+    const { id } = (await ask({ input: 'x' })).body;
+    const other = await hub.workspace();
+    const foreign = await read(id, other.keys.ai);
+    expect(foreign.status).toBe(404);
+    expect(foreign.body.message?.replace(String(id), 'ID')).toBe(
+      (await read(missingId, other.keys.ai)).body.message?.replace(missingId, 'ID'),
+    );
+    expect((await ask({ input: 'x' }, { key: workspace.keys.chat as string })).body.code).toBe('wrong_product');
+    expect((await send(hub.url, 'POST', '/v1/ai/runs', { body: { input: 'x' } })).status).toBe(401);
+    await hub
+      .client(adminKey)
+      .call('putEntitlements', { params: { tenantId: other.tenantId }, body: { ai_agent: false } });
+    expect((await ask({ input: 'x' }, { key: other.keys.ai as string })).body.code).toBe('product_not_entitled');
+  });
+
+  test('is not made where no model is configured', async () => {
+    const bare = await hub.workspace();
+    const answer = await ask({ input: 'x' }, { key: bare.keys.ai as string });
+    expect([answer.status, answer.body.code, answer.body['runId']]).toEqual([
+      503,
+      'ai_binding_not_configured',
+      undefined,
+    ]);
+    expect(await runsOf(bare)).toEqual([]);
+  });
+
+  test('is kept when it fails, and the error names it', async () => {
+    model.reply = () => ({ status: 400 });
+    const answer = await ask({ input: 'x' });
+    expect([answer.status, answer.body.code]).toEqual([503, 'inference_failed']);
+    expect((await read(answer.body['runId'])).body).toMatchObject({
+      id: answer.body['runId'],
+      status: 'failed',
+      outputText: null,
+      model: null,
+      attempts: [{ model: 'alpha' }],
+      error: { code: 'inference_failed', message: expect.stringContaining('alpha') as string },
+    });
+    expect(
+      await hub.database.query('select 1 from usage_events where subject_id = $1', [answer.body['runId']]),
+    ).toEqual([]);
+  });
+
+  test('can not be cancelled yet', async () => {
+    const answer = await send(hub.url, 'POST', `/v1/ai/runs/${missingId}/cancel`, {
+      headers: { 'x-api-key': workspace.keys.ai as string },
+    });
+    expect([answer.status, answer.body.code]).toEqual([501, 'not_available']);
+  });
+
+  test('takes the call of the model along when its caller goes away, and is kept as failed', async () => {
+    const silent = await startSilentModel();
+    const own = await withModel(silent.baseUrl);
+    const caller = new AbortController();
+    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+      method: 'POST',
+      headers: { 'x-api-key': own.keys.ai as string, 'content-type': 'application/json' },
+      body: '{"input":"x"}',
+      signal: caller.signal,
+    }).catch(() => 'gone');
+    await expect.poll(silent.open).toBe(1);
+    caller.abort();
+    expect(await asked).toBe('gone');
+    await expect.poll(silent.open).toBe(0);
+    await expect.poll(async () => (await runsOf(own)).map(({ status }) => status)).toEqual(['failed']);
+    const [run] = await runsOf(own);
+    expect((await read(run?.id, own.keys.ai)).body['error']).toEqual({
+      code: 'unavailable',
+      message: 'The caller went away before the answer came.',
+    });
+  });
+
+  test('waits for a place among those of its workspace, and holds up no other', async () => {
+    const silent = await startSilentModel();
+    const busy = await withModel(silent.baseUrl);
+    const callers = new AbortController();
+    const start = () =>
+      fetch(`${hub.url}/v1/ai/runs`, {
+        method: 'POST',
+        headers: { 'x-api-key': busy.keys.ai as string, 'content-type': 'application/json' },
+        body: '{"input":"x"}',
+        signal: callers.signal,
+      }).then(
+        async (response) => ({ status: response.status, after: response.headers.get('retry-after') }),
+        () => ({ status: 0, after: null }),
+      );
+    const answers = Array.from({ length: 30 }, start);
+    await expect.poll(silent.open).toBe(8);
+    expect((await ask({ input: 'x' })).status).toBe(200);
+    // Those that the line has no room for, and then those that waited in it.
+    const refused = answers.map((answer) => answer.then(({ status }) => status === 429));
+    await expect
+      .poll(async () => (await Promise.all(refused.map((one) => Promise.race([one, false])))).filter(Boolean).length, {
+        timeout: 10_000,
+      })
+      .toBe(22);
+    expect(silent.open()).toBe(8);
+    callers.abort();
+    const all = await Promise.all(answers);
+    expect(all.filter(({ status }) => status === 429).every(({ after }) => after === '2')).toBe(true);
+    await expect.poll(async () => (await runsOf(busy)).length).toBe(8);
+  });
+
+  test('is removed when its days are over', async () => {
+    const { id } = (await ask({ input: 'an old question' })).body;
+    const old = '01800000-0000-7000-8000-000000000001';
+    await hub.database.query('update ai_runs set id = $2 where id = $1', [id, old]);
+    expect((await read(old)).status).toBe(200);
+    await hub.app.sweep();
+    expect((await read(old)).status).toBe(404);
+  });
+
+  test('holds no connection to the database while it waits for its model', async () => {
+    const silent = await startSilentModel();
+    const own = await withModel(silent.baseUrl);
+    const caller = new AbortController();
+    const headers = {
+      'x-api-key': own.keys.ai as string,
+      'content-type': 'application/json',
+      'idempotency-key': 'outside',
+    };
+    const asked = fetch(`${hub.url}/v1/ai/runs`, {
+      method: 'POST',
+      headers,
+      body: '{"input":"x"}',
+      signal: caller.signal,
+    }).catch(() => null);
+    await expect.poll(silent.open).toBe(1);
+    expect(
+      await hub.database.query(
+        "select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'",
+      ),
+    ).toEqual([]);
+    caller.abort();
+    await asked;
+    await expect.poll(async () => (await runsOf(own)).length).toBe(1);
+  });
+
+  test('costs a read of its models, one more for its call, and one write', async () => {
+    await ask({ input: 'x' });
+    using recorder = new StatementRecorder(1);
+    await ask({ input: 'x' });
+    const names = recorder.statements.map(({ name }) => name).filter((name) => name !== null);
+    expect(names.filter((name) => /model|ai_run/.test(name)).toSorted()).toEqual(['insert_ai_run', 'read_models']);
+  });
+});
+
+describe('an Idempotency-Key of a run', () => {
+  const once = (key: string, body: unknown = { input: 'x' }, own = workspace) =>
+    ask(body, { key: own.keys.ai as string, headers: { 'idempotency-key': key } });
+
+  test('gives the first run to a repeat, and asks once', async () => {
+    const first = await once('one');
+    const second = await once('one');
+    expect([second.body, second.headers.get('idempotency-replayed')]).toEqual([first.body, 'true']);
+    expect(model.requests).toHaveLength(1);
+    expect((await once('one', { input: 'y' })).status).toBe(422);
+  });
+
+  test('replays neither a failure nor a refusal', async () => {
+    model.reply = () => ({ status: 400 });
+    const failed = await once('failed');
+    expect(failed.status).toBe(503);
+    model.reply = () => 'better';
+    const second = await once('failed');
+    expect([second.status, second.body['outputText'], second.headers.get('idempotency-replayed')]).toEqual([
+      200,
+      'better',
+      null,
+    ]);
+    expect((await read(failed.body['runId'])).body['status']).toBe('failed');
+
+    const bare = await hub.workspace();
+    expect((await once('none', { input: 'x' }, bare)).body.code).toBe('ai_binding_not_configured');
+    await bare.api.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'a', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha' }],
+        order: ['a'],
+      },
+    });
+    expect((await once('none', { input: 'x' }, bare)).status).toBe(200);
+  });
+
+  test('is held while the first goes on, and let go when its process is gone', async () => {
+    const silent = await startSilentModel();
+    const own = await withModel(silent.baseUrl);
+    const caller = new AbortController();
+    onTestFinished(() => caller.abort());
+    const first = fetch(`${hub.url}/v1/ai/runs`, {
+      method: 'POST',
+      headers: { 'x-api-key': own.keys.ai as string, 'content-type': 'application/json', 'idempotency-key': 'held' },
+      body: '{"input":"x"}',
+      signal: caller.signal,
+    }).catch(() => null);
+    await expect.poll(silent.open).toBe(1);
+    const second = await once('held', { input: 'x' }, own);
+    expect([second.status, second.body.code]).toEqual([409, 'idempotency_in_progress']);
+    // As it is once whoever held it has said nothing for longer than a run takes.
+    await hub.database.query("update idempotency_keys set expires_at = now() - interval '1 second' where key = 'held'");
+    await own.api.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'a', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha' }],
+        order: ['a'],
+      },
+    });
+    const third = await once('held', { input: 'x' }, own);
+    expect(third.status).toBe(200);
+    caller.abort();
+    await first;
+    await expect.poll(silent.open).toBe(0);
+    expect((await once('held', { input: 'x' }, own)).body).toEqual(third.body);
+  });
+});
+
+test('neither a question nor an answer stands in the log, nor what a provider says of them', async () => {
+  const words = ['amaranthine', 'boustrophedon', 'callipygian', 'defenestration', 'ephemeral-metadata'];
+  const [input, context, output, echo, metadata] = words as [string, string, string, string, string];
+  model.reply = () => output;
+  const body = { input, context, metadata: { a: metadata } };
+  expect((await ask(body)).body['outputText']).toBe(output);
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message: `refused: ${input} ${echo}` } }));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void server.close());
+  const own = await withModel(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  const failed = await ask(body, { key: own.keys.ai as string });
+  expect(failed.status).toBe(503);
+  expect((await ask({ ...body, mode: 'voice' })).status).toBe(400);
+  expect(log).toContain('a request failed');
+  for (const word of words) expect(log).not.toContain(word);
+  expect(failed.text).not.toContain(echo);
+});
+
+describe('what is said on the phone', () => {
+  const speak = (path: string, body: unknown, own = workspace, token = own.jwt) =>
+    fetch(`${hub.url}/tenants/${own.tenantId}/ai/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
+  test('is answered as text, and as a stream of one event', async () => {
+    const answer = await speak('speak', {
+      text: 'When do you open?',
+      context: 'A shop.',
+      sessionId: 'x',
+      locale: 'de',
+    });
+    expect([answer.status, await answer.json()]).toEqual([200, { text: 'We open at nine.', done: true }]);
+    const stream = await speak('speak/stream', { text: 'When?', automaticAgent: true });
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    const events = (await stream.text()).split('\n').filter((line) => line.startsWith('data: '));
+    expect(events).toEqual(['data: {"text":"We open at nine.","done":true}']);
+    expect(model.requests[0]?.messages.map(({ content }) => content).join('\n')).toMatch(
+      /German[^]*\| A shop\.[^]*When do you open\?$/,
+    );
+  });
+
+  test('is a greeting where nothing was said', async () => {
+    expect((await speak('speak', {})).status).toBe(200);
+    expect((await speak('speak/stream', { text: '  ' })).status).toBe(200);
+    for (const { messages } of model.requests) expect(messages.at(-1)?.content).toContain('Greet the person');
+  });
+
+  test('needs the phone, the agent, a model and a member', async () => {
+    const own = await withModel();
+    const entitle = (entitlements: Record<string, boolean>) =>
+      hub.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: entitlements });
+    for (const path of ['speak', 'speak/stream']) {
+      await entitle({ business_phone: false, ai_agent: true });
+      expect((await speak(path, {}, own)).status).toBe(403);
+      await entitle({ business_phone: true, ai_agent: false });
+      expect((await speak(path, {}, own)).status).toBe(403);
+      await entitle({ business_phone: true, ai_agent: true });
+      expect((await speak(path, {}, own)).status).toBe(200);
+      expect((await speak(path, {}, own, workspace.jwt)).status).toBe(404);
+      expect((await speak(path, {}, own, own.keys.ai)).status).toBe(401);
+      expect((await speak(path, { text: 'x'.repeat(4_001) }, own)).status).toBe(400);
+    }
+    const bare = await hub.workspace();
+    for (const path of ['speak', 'speak/stream']) {
+      const answer = await speak(path, {}, bare);
+      expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([
+        503,
+        'ai_binding_not_configured',
+      ]);
+    }
+  });
+});
