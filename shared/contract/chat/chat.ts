@@ -93,7 +93,7 @@ export const chat = defineResource({
     path: '/v1/chat/conversations/{id}/messages',
     permission: 'chat:read',
     summary: 'List the messages of a conversation',
-    description: 'Oldest first, and never a private note.',
+    description: 'Oldest first, and never a private note. A page ends early where its texts have 256 KiB.',
     params: idParams,
     query: z.strictObject({
       limit: listQuery.shape.limit,

@@ -146,7 +146,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
     summary: 'List what was written in a conversation, private notes included',
     description:
-      'Oldest first, from `after` on; with `before` the last ones before that position, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
+      'Oldest first, from `after` on; with `before` the last ones before that position, and with neither the newest. `meta.nextCursor` goes on in the same direction. A page ends early where its texts have 256 KiB.',
     params: oneInWorkspace,
     query: z
       .strictObject({ limit: listQuery.shape.limit, after: position, before: position })

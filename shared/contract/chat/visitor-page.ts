@@ -142,11 +142,12 @@ export const visitorPage = defineResource({
     path: '/widget/v1/messages',
     summary: 'List messages',
     description:
-      'Oldest first, from `after` on; with `before` the last ones before that message, and with neither the newest. `meta.nextCursor` goes on in the same direction.',
+      'Oldest first, from `after` on; with `before` the last ones before that message, and with neither the newest. `meta.nextCursor` goes on in the same direction. A page ends early where its texts have 256 KiB.',
     query: z
       .strictObject({ limit: listQuery.shape.limit, after: seq.optional(), before: seq.optional() })
       .refine(oneDirection, needsOneDirection),
     response: page(message),
+    errors: ['rate_limited'],
   },
   sendVisitorMessage: {
     ...visitorOnly,

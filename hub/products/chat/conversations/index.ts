@@ -3,6 +3,7 @@ export { listConversations } from './conversation-list.ts';
 export type { ConversationFilter } from './conversation-list.ts';
 export { ConversationWriter } from './conversation-writes.ts';
 export type { ChangedConversation } from './conversation-writes.ts';
+export { maxPageBytes, pageOf, pageText } from './message-page.ts';
 export { MessageWriter } from './message-writes.ts';
 export type { NewMessage } from './message-writes.ts';
 export { markRead } from './read-marks.ts';

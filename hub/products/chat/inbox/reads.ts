@@ -2,7 +2,7 @@ import type { InboxConversation, InboxMessage } from '../../../../shared/contrac
 import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { messageColumns } from '../conversations/index.ts';
+import { messageColumns, pageOf, pageText } from '../conversations/index.ts';
 import type { MessageRow } from '../conversations/index.ts';
 import {
   inboxColumns,
@@ -73,7 +73,7 @@ export async function readInboxDetail(tx: Transaction, id: string, userId: strin
   };
 }
 
-/** What was written in a conversation, oldest first: after a position, or the last before one. @throws AppError `not_found`. */
+/** What was written in a conversation, oldest first: after a position, or the last before one; as much as a page holds. @throws AppError `not_found`. */
 export async function readInboxMessages(
   tx: Transaction,
   id: string,
@@ -82,21 +82,28 @@ export async function readInboxMessages(
   const [there, { rows }] = await Promise.all([
     tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
     after === undefined
-      ? tx.query<MessageRow>(
+      ? tx.query<MessageRow & { found: number }>(
           'list_inbox_messages_before',
-          `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3`,
+          pageText(
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position < $2 ORDER BY position DESC LIMIT $3`,
+            'position DESC',
+          ),
           [id, Math.min(Number(before ?? maxSeq), maxSeq), limit + 1],
         )
-      : tx.query<MessageRow>(
+      : tx.query<MessageRow & { found: number }>(
           'list_inbox_messages_after',
-          `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position > $2 ORDER BY position LIMIT $3`,
+          pageText(
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND position > $2 ORDER BY position LIMIT $3`,
+            'position',
+          ),
           [id, Math.min(Number(after), maxSeq), limit + 1],
         ),
   ]);
   if (there.rowCount === 0) throw notFound('conversation', id);
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  const nextCursor = rows.length > limit && last !== undefined ? String(last.position) : null;
+  const { shown, next } = pageOf<MessageRow>(rows, limit);
   if (after === undefined) shown.reverse();
-  return { data: shown.map(presentInboxMessage), meta: { limit, nextCursor } };
+  return {
+    data: shown.map(presentInboxMessage),
+    meta: { limit, nextCursor: next === null ? null : String(next.position) },
+  };
 }

@@ -13,6 +13,8 @@ import {
   knowVisitor,
   listConversations,
   messageColumns,
+  pageOf,
+  pageText,
   presentConversation,
   presentMessage,
   presentVisitor,
@@ -138,19 +140,22 @@ export class Conversations {
     const rows = await this.#deps.db.read(tenantId, async (tx) => {
       const [conversation, messages] = await Promise.all([
         tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
-        tx.query<PublicMessageRow>(
+        tx.query<PublicMessageRow & { found: number }>(
           'list_messages',
-          `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+          pageText(
+            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+            'seq',
+          ),
           [id, Math.min(Number(after), maxSeq), limit + 1],
         ),
       ]);
       if (conversation.rowCount === 0) throw notFound('conversation', id);
       return messages.rows;
     });
-    const shown = rows.slice(0, limit);
+    const { shown, next } = pageOf<PublicMessageRow>(rows, limit);
     return {
       data: shown.map(presentMessage),
-      meta: { limit, nextCursor: rows.length > limit ? String(shown.at(-1)?.seq) : null },
+      meta: { limit, nextCursor: next === null ? null : String(next.seq) },
     };
   }
 

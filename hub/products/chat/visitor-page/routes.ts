@@ -2,6 +2,7 @@ import { visitorPage as resource } from '../../../../shared/contract/chat/visito
 import { implement } from '../../../platform/http/implement.ts';
 import type { Route } from '../../../platform/http/implement.ts';
 import type { VisitorEntry } from './entry.ts';
+import { PageTurns } from './page-turns.ts';
 import type { VisitorChat } from './visitor-chat.ts';
 
 /** What is answered is one visitor's: nothing on the way may keep it. */
@@ -13,17 +14,22 @@ const notStored = (route: Route): Route => ({
   },
 });
 
-export const visitorPageRoutes = ({ entry, chat }: { entry: VisitorEntry; chat: VisitorChat }) =>
-  implement(resource, {
+export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: VisitorChat }) {
+  const turns = new PageTurns();
+  return implement(resource, {
     getChatPage: ({ query }) => entry.page(query.siteKey),
     openVisitorSession: ({ body, address }) => entry.open(body, address),
     renewVisitorSession: ({ principal }) => entry.renew(principal),
     endVisitorSession: ({ principal }) => entry.end(principal),
     getVisitorConversation: ({ principal }) => chat.conversation(principal),
     beginVisitorConversation: ({ principal }) => entry.begin(principal),
-    listVisitorMessages: ({ principal, query }) => chat.messages(principal, query),
+    async listVisitorMessages({ principal, query, signal }) {
+      await turns.take(principal.visitorId, signal);
+      return chat.messages(principal, query);
+    },
     sendVisitorMessage: ({ principal, body }) => chat.send(principal, body),
     readVisitorConversation: ({ principal, body }) => chat.read(principal, body.seq),
     showVisitorTyping: ({ principal, body }) => chat.type(principal, body.typing),
     rateVisitorConversation: ({ principal, body }) => chat.rate(principal, body),
   }).map(notStored);
+}

@@ -8,7 +8,7 @@ import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { markRead, messageColumns, presentMessage } from '../conversations/index.ts';
+import { markRead, messageColumns, pageOf, pageText, presentMessage } from '../conversations/index.ts';
 import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { rateConversation } from './ratings.ts';
@@ -52,22 +52,26 @@ export class VisitorChat {
   ) {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       after === undefined
-        ? tx.query<PublicMessageRow>(
+        ? tx.query<PublicMessageRow & { found: number }>(
             'list_visitor_messages_before',
-            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+            pageText(
+              `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq < $2 ORDER BY seq DESC LIMIT $3`,
+              'seq DESC',
+            ),
             [conversationId, Math.min(Number(before ?? maxSeq), maxSeq), limit + 1],
           )
-        : tx.query<PublicMessageRow>(
+        : tx.query<PublicMessageRow & { found: number }>(
             'list_visitor_messages_after',
-            `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq > $2 ORDER BY seq LIMIT $3`,
+            pageText(
+              `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq IS NOT NULL AND seq > $2 ORDER BY seq LIMIT $3`,
+              'seq',
+            ),
             [conversationId, Math.min(Number(after), maxSeq), limit + 1],
           ),
     );
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    const nextCursor = rows.length > limit && last !== undefined ? String(last.seq) : null;
+    const { shown, next } = pageOf<PublicMessageRow>(rows, limit);
     if (after === undefined) shown.reverse();
-    return { data: shown.map(presentMessage), meta: { limit, nextCursor } };
+    return { data: shown.map(presentMessage), meta: { limit, nextCursor: next === null ? null : String(next.seq) } };
   }
 
   /**
