@@ -31,8 +31,10 @@ interface Entry {
 const defaultRecheckMs = 1_000;
 /** Sessions that one statement looks at. */
 const sessionsAtOnce = 2_000;
-/** As many pages as one person has open, and a few that are about to be given up. */
-const socketsPerSession = 20;
+/** As many pages as one person has open, and a few that are about to be given up: of a session, and of all sessions of a visitor together. */
+const socketsEach = 20;
+/** Visitors make as many sessions as they like. */
+const holderOf = (caller: Watched) => (caller.kind === 'visitor' ? caller.visitorId : caller.sessionId);
 
 /**
  * Watches the rights of those who opened sockets: when a session ends or may no longer what it opened, each of its sockets is closed
@@ -41,6 +43,8 @@ const socketsPerSession = 20;
 export class SocketRights implements Disposable {
   readonly #options: SocketRightsOptions;
   readonly #entries = new Map<string, Entry>();
+  /** How many sockets each session of a member has, or each visitor. */
+  readonly #counts = new Map<string, number>();
   readonly #owned: Disposable[];
   readonly #timer: NodeJS.Timeout;
   /** Workspaces to look at; null for all of them. */
@@ -57,27 +61,33 @@ export class SocketRights implements Disposable {
     this.#timer.unref();
   }
 
-  /** @throws AppError `rate_limited` when a session has as many sockets as it may. */
-  assertRoom({ sessionId }: Watched): void {
-    if ((this.#entries.get(sessionId)?.sockets.size ?? 0) >= socketsPerSession)
+  /** @throws AppError `rate_limited` when a session or a visitor has as many sockets as it may. */
+  assertRoom(caller: Watched): void {
+    if ((this.#counts.get(holderOf(caller)) ?? 0) >= socketsEach)
       throw new AppError(
         'rate_limited',
-        `This session has its ${socketsPerSession} live connections; close one of them.`,
-        {
-          retryAfterSeconds: 5,
-        },
+        `This ${caller.kind} has its ${socketsEach} live connections; close one of them.`,
+        { retryAfterSeconds: 5 },
       );
   }
 
-  watch(socket: WebSocket, { kind, sessionId, tenantId }: Watched, operation: Operation): void {
+  watch(socket: WebSocket, caller: Watched, operation: Operation): void {
+    const { kind, sessionId, tenantId } = caller;
     const entry = this.#entries.get(sessionId) ?? { kind, tenantId, sockets: new Map() };
     this.#entries.set(sessionId, entry);
     entry.sockets.set(socket, operation);
+    const holder = holderOf(caller);
+    this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
   }
 
-  forget(socket: WebSocket, { sessionId }: Watched): void {
-    const entry = this.#entries.get(sessionId);
-    if (entry?.sockets.delete(socket) === true && entry.sockets.size === 0) this.#entries.delete(sessionId);
+  forget(socket: WebSocket, caller: Watched): void {
+    const entry = this.#entries.get(caller.sessionId);
+    if (entry?.sockets.delete(socket) !== true) return;
+    if (entry.sockets.size === 0) this.#entries.delete(caller.sessionId);
+    const holder = holderOf(caller);
+    const left = (this.#counts.get(holder) ?? 0) - 1;
+    if (left > 0) this.#counts.set(holder, left);
+    else this.#counts.delete(holder);
   }
 
   [Symbol.dispose](): void {

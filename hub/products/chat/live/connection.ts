@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { chatCloseCodes, maxChatBufferBytes } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame, VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import { AppError } from '../../../../shared/errors.ts';
@@ -101,36 +100,27 @@ export class StreamConnection implements Connection {
   }
 }
 
-const roomBytes = maxChatBufferBytes / 4;
-const lookMs = 20;
-/** Whoever takes nothing for so long is gone, in milliseconds. */
-const stallMs = 30_000;
+/** In which frames are counted, in milliseconds. */
+export const frameWindowMs = 10_000;
 
-/** Resolves once a reader has taken most of what waits for it, is gone, or had its time. */
-export async function untilTaken(connection: Connection): Promise<void> {
-  const deadline = performance.now() + stallMs;
-  while (connection.isOpen && connection.waitingBytes > roomBytes) {
-    if (performance.now() > deadline) connection.close(chatCloseCodes.tooSlow, 'nothing was taken');
-    else await delay(lookMs);
-  }
-}
-
-const framesAtMost = 20;
-const windowMs = 10_000;
-
-/** Counts what a page sends, with little kept of each. */
+/** Counts what is sent in 10 seconds, with little kept of it. */
 export class FrameCount {
+  readonly #framesAtMost: number;
   #from = 0;
   #count = 0;
+
+  constructor(framesAtMost: number) {
+    this.#framesAtMost = framesAtMost;
+  }
 
   /** Whether one more is within the limit. */
   take(): boolean {
     const now = performance.now();
-    if (now - this.#from > windowMs) {
+    if (now - this.#from > frameWindowMs) {
       this.#from = now;
       this.#count = 0;
     }
     this.#count += 1;
-    return this.#count <= framesAtMost;
+    return this.#count <= this.#framesAtMost;
   }
 }

@@ -1,6 +1,5 @@
 import type { Logger } from '../../../platform/logger.ts';
-import { feedSize } from './reads.ts';
-import type { ConversationKey, LiveReads, WrittenEntry } from './reads.ts';
+import type { ConversationKey, FeedPage, LiveReads, WrittenEntry } from './reads.ts';
 
 interface Feed extends ConversationKey {
   /** Up to where it was read; null until it was read the first time. */
@@ -105,7 +104,7 @@ export class Feeds {
       for (const feed of feeds) this.#due.delete(feed);
       try {
         const found = await this.#reads.feeds(asked);
-        feeds.forEach((feed, at) => this.#take(feed, asked[at]?.to ?? 0, found[at] ?? []));
+        feeds.forEach((feed, at) => this.#take(feed, asked[at]?.to ?? 0, found[at] as FeedPage));
       } catch (error) {
         this.#logger.debug({ err: error }, 'messages could not be read for those who follow them; it is tried again');
         for (const feed of feeds) if (this.#feeds.get(feed.conversationId) === feed) this.#due.add(feed);
@@ -115,13 +114,12 @@ export class Feeds {
     this.#isReading = false;
   }
 
-  #take(feed: Feed, to: number, entries: readonly WrittenEntry[]): void {
+  #take(feed: Feed, to: number, { entries, hasMore }: FeedPage): void {
     if (this.#feeds.get(feed.conversationId) !== feed) return;
     const last = entries.at(-1)?.position ?? 0;
-    const isWhole = entries.length < feedSize;
     // What was told was committed before this read began, so whatever of it was not found was not asked for.
-    feed.position = isWhole ? Math.max(feed.position ?? feed.from.after, last, to) : last;
-    if (!isWhole || feed.writtenTo > feed.position) this.#due.add(feed);
+    feed.position = hasMore ? last : Math.max(feed.position ?? feed.from.after, last, to);
+    if (hasMore || feed.writtenTo > feed.position) this.#due.add(feed);
     if (entries.length > 0) this.#deliver(feed, entries);
   }
 }

@@ -4,10 +4,12 @@ import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import { Batches } from '../../../platform/db/batches.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { messageColumns, presentMessage } from '../conversations/index.ts';
+import { maxPageBytes, messageColumns, pageText, presentMessage } from '../conversations/index.ts';
 import type { MessageRow, PublicMessageRow } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation, presentInboxMessage } from '../inbox/index.ts';
 import type { InboxConversationRow } from '../inbox/index.ts';
+import { outgoing } from './connection.ts';
+import type { OutgoingFrame } from './connection.ts';
 import { readVisitorConversations } from './visitor-conversations.ts';
 
 /** A conversation, always together with the workspace that it must be of. */
@@ -16,9 +18,11 @@ export interface ConversationKey {
   conversationId: string;
 }
 
-/** Messages from one on, and where the conversation stood in the same moment. */
+/** Messages from one on, as they go out, and where the conversation stood in the same moment. One page is for all who asked for the same at once. */
 export interface MissedPage {
-  messages: ChatMessage[];
+  messages: { seq: number; frame: OutgoingFrame }[];
+  /** What the messages take up. */
+  bytes: number;
   lastSeq: number;
   lastPosition: number;
   status: string;
@@ -37,10 +41,21 @@ export interface WrittenEntry {
   public: ChatMessage | null;
 }
 
-export const pageSize = 50;
-export const feedSize = 100;
+/** What was written in a conversation, from where it was asked for. */
+export interface FeedPage {
+  entries: WrittenEntry[];
+  /** Whether more was there than one read brings. */
+  hasMore: boolean;
+}
+
+const pageSize = 50;
+const feedSize = 100;
 /** What one statement is asked for at most. */
 const asksAtOnce = 200;
+/** And what the texts that it brings take up, in bytes, beside the first message of each. */
+const statementBytes = 4 * 1024 * 1024;
+/** What each of so many may bring: whoever is alone gets a whole page. */
+const bytesOfEach = (asks: number) => Math.min(maxPageBytes, Math.floor(statementBytes / asks));
 
 /** What live connections read: whatever is asked for in one moment, also of many workspaces, is one statement. */
 export class LiveReads {
@@ -70,30 +85,38 @@ export class LiveReads {
     return this.#inbox.add('', key);
   }
 
-  /** What was written since, in its order; at most `feedSize` of each. */
-  async feeds(asked: readonly FeedRead[]): Promise<WrittenEntry[][]> {
-    const rows = await this.#db.systemStatement<MessageRow & { ask: number }>(
+  /** What was written since, in its order. */
+  async feeds(asked: readonly FeedRead[]): Promise<FeedPage[]> {
+    const rows = await this.#db.systemStatement<MessageRow & { ask: number; found: number }>(
       'read_chat_feeds',
       `SELECT f.ask::int, m.* FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::timestamptz[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, since, ask)
-       CROSS JOIN LATERAL (SELECT ${messageColumns} FROM chat_messages
+       CROSS JOIN LATERAL (${pageText(
+         `SELECT ${messageColumns} FROM chat_messages
          WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND position > f.after
-           AND (f.since IS NULL OR created_at > f.since) ORDER BY position LIMIT ${feedSize}) m
+           AND (f.since IS NULL OR created_at > f.since) ORDER BY position LIMIT ${feedSize}`,
+         'position',
+         '$5::int',
+       )}) m
        ORDER BY f.ask, m.position`,
       [
         asked.map(({ tenantId }) => tenantId),
         asked.map(({ conversationId }) => conversationId),
         asked.map(({ after }) => after),
         asked.map(({ since }) => since),
+        bytesOfEach(asked.length),
       ],
     );
-    const found: WrittenEntry[][] = asked.map(() => []);
-    for (const row of rows)
-      found[row.ask - 1]?.push({
+    const pages: FeedPage[] = asked.map(() => ({ entries: [], hasMore: false }));
+    for (const row of rows) {
+      const page = pages[row.ask - 1] as FeedPage;
+      page.entries.push({
         position: row.position,
         inbox: presentInboxMessage(row),
         public: row.seq === null ? null : presentMessage(row as PublicMessageRow),
       });
-    return found;
+      page.hasMore = row.found === feedSize || row.found > page.entries.length;
+    }
+    return pages;
   }
 
   /** Where conversations stand. */
@@ -111,8 +134,17 @@ export class LiveReads {
 
 async function readMissed(
   db: Database,
-  asked: readonly (ConversationKey & { after: number })[],
+  given: readonly (ConversationKey & { after: number })[],
 ): Promise<(MissedPage | null)[]> {
+  // The pages of one person come back together, and miss the same.
+  const indexes = new Map<string, number>();
+  const asked: (ConversationKey & { after: number })[] = [];
+  const askOf = given.map((ask) => {
+    const id = `${ask.tenantId} ${ask.conversationId} ${ask.after}`;
+    const index = indexes.get(id) ?? asked.push(ask) - 1;
+    indexes.set(id, index);
+    return index;
+  });
   const rows = await db.systemStatement<
     PublicMessageRow & { ask: number; last_seq: number; last_position: number; status: string }
   >(
@@ -120,27 +152,36 @@ async function readMissed(
     `SELECT f.ask::int, c.last_seq, c.last_position, c.status, m.*
      FROM unnest($1::uuid[], $2::uuid[], $3::int[]) WITH ORDINALITY AS f (tenant_id, conversation_id, after, ask)
      JOIN chat_conversations c ON c.tenant_id = f.tenant_id AND c.id = f.conversation_id
-     LEFT JOIN LATERAL (SELECT ${messageColumns} FROM chat_messages
+     LEFT JOIN LATERAL (${pageText(
+       `SELECT ${messageColumns} FROM chat_messages
        WHERE chat_messages.tenant_id = f.tenant_id AND chat_messages.conversation_id = f.conversation_id AND seq > f.after
-       ORDER BY seq LIMIT ${pageSize}) m ON true
+       ORDER BY seq LIMIT ${pageSize}`,
+       'seq',
+       '$4::int',
+     )}) m ON true
      ORDER BY f.ask, m.seq`,
     [
       asked.map(({ tenantId }) => tenantId),
       asked.map(({ conversationId }) => conversationId),
       asked.map(({ after }) => Math.min(after, maxSeq)),
+      bytesOfEach(asked.length),
     ],
   );
   const found: (MissedPage | null)[] = asked.map(() => null);
   for (const row of rows) {
     const page = (found[row.ask - 1] ??= {
       messages: [],
+      bytes: 0,
       lastSeq: row.last_seq,
       lastPosition: row.last_position,
       status: row.status,
     });
-    if ((row.seq as number | null) !== null) page.messages.push(presentMessage(row));
+    if ((row.seq as number | null) === null) continue;
+    const frame = outgoing({ type: 'message', message: presentMessage(row) }, row.seq);
+    page.messages.push({ seq: row.seq, frame });
+    page.bytes += frame.bytes.length;
   }
-  return found;
+  return askOf.map((index) => found[index] ?? null);
 }
 
 async function readInbox(db: Database, asked: readonly ConversationKey[]): Promise<(InboxConversation | null)[]> {

@@ -3,12 +3,12 @@ import { chatCloseCodes, syncSeconds } from '../../../../shared/contract/chat/li
 import type { VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import { outgoing, untilTaken } from './connection.ts';
+import { outgoing } from './connection.ts';
 import type { Connection, OutgoingFrame } from './connection.ts';
 import type { Feeds } from './feeds.ts';
-import { pageSize } from './reads.ts';
 import type { ConversationKey, LiveReads, WrittenEntry } from './reads.ts';
 import { Refresher } from './refresher.ts';
+import { SlowReaders } from './slow-readers.ts';
 
 /** One page of a visitor. */
 export interface VisitorGuest {
@@ -45,6 +45,7 @@ export class VisitorRooms implements Disposable {
   readonly #refresher = new Refresher((id) => this.#refresh(id));
   readonly #presence = new Refresher((tenantId) => this.#tellPresence([tenantId]));
   readonly #online = new Map<string, boolean>();
+  readonly #slowReaders = new SlowReaders();
   readonly #timer: NodeJS.Timeout;
   #tick = 0;
   #next = 0;
@@ -126,12 +127,12 @@ export class VisitorRooms implements Disposable {
         return;
       }
       after = Math.min(after, page.lastSeq);
-      for (const message of page.messages) {
-        guest.connection.send(outgoing({ type: 'message', message }, message.seq));
-        after = message.seq;
-        await untilTaken(guest.connection);
+      for (const { seq, frame } of page.messages) {
+        guest.connection.send(frame);
+        after = seq;
+        await this.#slowReaders.untilTaken(guest.connection, page.bytes);
       }
-      if (page.messages.length === pageSize || guest.hasMissed) continue;
+      if ((page.messages.length > 0 && after < page.lastSeq) || guest.hasMissed) continue;
       guest.lastSeq = after;
       guest.isCatchingUp = false;
       this.#feeds().begin(key, page.lastPosition);
