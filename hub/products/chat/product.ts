@@ -11,7 +11,7 @@ import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, FileJudge, foldFileRoom, IncomingFiles } from './files/index.ts';
 import { Inbox, inboxRoutes } from './inbox/index.ts';
-import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors } from './live/index.ts';
+import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors, VisitorMarks } from './live/index.ts';
 import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
@@ -61,7 +61,7 @@ export function createChat(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
   const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
-  const visitorDoors = new VisitorDoors(live, changes, db);
+  const visitorDoors = new VisitorDoors(live, changes, new VisitorMarks(db, changes));
   const agentDoors = new AgentDoors(live, changes, presences);
   const settings = new ChatSettingsService(db);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });

@@ -4,19 +4,19 @@ import {
   chatStreams,
   visitorRequestFrame,
 } from '../../../../shared/contract/chat/live.ts';
-import type { Database } from '../../../platform/db/database.ts';
 import { streamEvents } from '../../../platform/http/event-stream.ts';
 import type { OperationRequest } from '../../../platform/http/implement.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { markRead } from '../conversations/index.ts';
-import { failureOf, SocketConnection, StreamConnection } from './connection.ts';
+import { SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
+import type { VisitorMarks } from './visitor-marks.ts';
 
 interface Seat {
   tenantId: string;
   conversationId: string;
+  visitorId: string;
   connection: SocketConnection;
   guest: ReturnType<LiveChat['visitors']['enter']>;
 }
@@ -25,24 +25,25 @@ interface Seat {
 export class VisitorDoors {
   readonly #live: LiveChat;
   readonly #changes: ChatChanges;
-  readonly #db: Database;
+  readonly #marks: VisitorMarks;
   readonly #frames: SocketFrames<Seat>;
 
-  constructor(live: LiveChat, changes: ChatChanges, db: Database) {
+  constructor(live: LiveChat, changes: ChatChanges, marks: VisitorMarks) {
     this.#live = live;
     this.#changes = changes;
-    this.#db = db;
+    this.#marks = marks;
     this.#frames = new SocketFrames({
       hear: (seat, bytes) => this.#hear(seat, bytes),
       left: ({ conversationId, guest }) => live.visitors.leave(conversationId, guest),
+      personOf: ({ visitorId }) => visitorId,
     });
   }
 
   openSocket({ socket, principal, stopping }: OpenedSocket<typeof chatSockets.connectVisitor>): void {
-    const { tenantId, conversationId } = principal;
+    const { tenantId, conversationId, visitorId } = principal;
     const connection = new SocketConnection(socket);
     const guest = this.#live.visitors.enter({ tenantId, conversationId }, connection);
-    this.#frames.serve(socket, { tenantId, conversationId, connection, guest }, stopping);
+    this.#frames.serve(socket, { tenantId, conversationId, visitorId, connection, guest }, stopping);
   }
 
   async openStream({
@@ -83,13 +84,6 @@ export class VisitorDoors {
         name: null,
         typing: frame.typing,
       });
-    else this.#read(tenantId, conversationId, frame.seq).catch((error: unknown) => connection.send(failureOf(error)));
-  }
-
-  async #read(tenantId: string, conversationId: string, given: number): Promise<void> {
-    const moved = await this.#db.workspace(tenantId, (tx) => markRead(tx, conversationId, 'visitor', given), {
-      durable: false,
-    });
-    if (moved !== null) this.#changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
+    else this.#marks.note({ tenantId, conversationId }, frame.seq, connection);
   }
 }
