@@ -18,6 +18,9 @@ const caller = {
   expiresAt: null,
 } as unknown as Parameters<LiveStreams['open']>[0];
 
+const visitors = { refused: async () => new Map<string, AppError>() };
+const right = { right: 'read', isDownload: false };
+
 function localEvents(): Events {
   const local = new LocalEvents(pino({ level: 'silent' }));
   return {
@@ -30,15 +33,20 @@ function localEvents(): Events {
 }
 
 test('rights are looked at again without being told, and a database that does not answer ends nothing', async () => {
-  using streams = new LiveStreams({ events: localEvents(), shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 5 });
+  using streams = new LiveStreams({
+    events: localEvents(),
+    visitors,
+    shares: { perWorkspace: 9, perKey: 9 },
+    recheckMs: 5,
+  });
   let checks = 0;
   let refusal: AppError | undefined = new AppError('unavailable', 'The database is out of reach.');
   const check = async () => {
     checks += 1;
     if (refusal !== undefined) throw refusal;
   };
-  using one = streams.open(caller, 'read', check);
-  using two = streams.open(caller, 'read', check);
+  using one = streams.open(caller, { ...right, check });
+  using two = streams.open(caller, { ...right, check });
   await expect.poll(() => checks).toBeGreaterThan(3);
   expect([one.signal.aborted, two.signal.aborted]).toEqual([false, false]);
   refusal = new AppError('token_revoked', 'This API key was revoked.');
@@ -49,6 +57,7 @@ test('rights are looked at again without being told, and a database that does no
 test('streams of one caller under one right are looked at together', async () => {
   using streams = new LiveStreams({
     events: localEvents(),
+    visitors,
     shares: { perWorkspace: 50, perKey: 50 },
     recheckMs: 1_000_000,
   });
@@ -56,8 +65,11 @@ test('streams of one caller under one right are looked at together', async () =>
   using open = new DisposableStack();
   for (let index = 0; index < 50; index += 1) {
     open.use(
-      streams.open(caller, 'read', async () => {
-        checks += 1;
+      streams.open(caller, {
+        ...right,
+        check: async () => {
+          checks += 1;
+        },
       }),
     );
   }
@@ -66,12 +78,15 @@ test('streams of one caller under one right are looked at together', async () =>
 
 test('looks at rights do not pile up while one waits for an answer, and what changes meanwhile is looked at after it', async () => {
   const events = localEvents();
-  using streams = new LiveStreams({ events, shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
+  using streams = new LiveStreams({ events, visitors, shares: { perWorkspace: 9, perKey: 9 }, recheckMs: 1_000_000 });
   const looks: PromiseWithResolvers<void>[] = [];
-  using stream = streams.open(caller, 'read', async () => {
-    const look = Promise.withResolvers<void>();
-    looks.push(look);
-    await look.promise;
+  using stream = streams.open(caller, {
+    ...right,
+    check: async () => {
+      const look = Promise.withResolvers<void>();
+      looks.push(look);
+      await look.promise;
+    },
   });
   for (let told = 0; told < 20; told += 1) await events.publish(accessTopic('t'), {});
   expect(looks).toHaveLength(1);
@@ -92,11 +107,15 @@ test('a stream that ends looks at no other, and the last one of a workspace ends
   };
   using streams = new LiveStreams({
     events: { ...events, subscribe },
+    visitors,
     shares: { perWorkspace: 99, perKey: 99 },
     recheckMs: 1_000_000,
   });
   const open = ['t', 't', 't', 'u'].map((tenantId, n) =>
-    streams.open({ ...caller, tokenId: `k${n}`, tenantId } as typeof caller, 'read', async () => undefined),
+    streams.open({ ...caller, tokenId: `k${n}`, tenantId } as typeof caller, {
+      ...right,
+      check: async () => undefined,
+    }),
   );
   const looks = vi.spyOn(Map.prototype, 'values');
   try {

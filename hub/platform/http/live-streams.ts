@@ -1,10 +1,12 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { Events } from '../events/events.ts';
+import type { VisitorAuthenticator } from './auth.ts';
 import { accessTopic } from './principal.ts';
 import type { Principal } from './principal.ts';
 
 export interface LiveStreamsOptions {
   events: Events;
+  visitors: Pick<VisitorAuthenticator, 'refused'>;
   /** Streams and downloads that may be open at once on this process. */
   shares: { perWorkspace: number; perKey: number };
   /** How often rights are looked at again without being told of a change, in milliseconds. */
@@ -19,11 +21,20 @@ export interface LiveStream extends Disposable {
 
 type KnownCaller = Extract<Principal, { kind: 'token' | 'session' | 'visitor' }>;
 
-/** What ends together: streams of one caller from one address under one right. */
-interface Group {
-  tenantId: string;
+/** What a stream rests on. */
+export interface StreamRight {
+  /** Streams of one caller that have it in common are checked once. */
+  right: string;
+  isDownload: boolean;
   /** Whether the caller still may, as it was asked at the beginning. @throws AppError when not. */
   check: () => Promise<unknown>;
+}
+
+/** What ends together: streams of one caller from one address under one right, or of one session of a visitor. */
+interface Group {
+  tenantId: string;
+  /** Null for visitors, who are looked at together. */
+  check: (() => Promise<unknown>) | null;
   open: Set<AbortController>;
   expiry: NodeJS.Timeout | undefined;
   /** Whether rights are being looked at, and are to be once more, because something may have changed meanwhile. */
@@ -31,8 +42,19 @@ interface Group {
 }
 
 const defaultRecheckMs = 2_000;
+/** What all sessions of one visitor may have open together: streams of pages that can open no socket, and pictures that a page shows at once. */
+const visitorShares = { stream: 6, download: 20 };
+/** Sessions of visitors that one statement looks at. */
+const sessionsAtOnce = 2_000;
 /** Longer than any stream lasts, and within what a timer can count. */
 const longestTimerMs = 86_400_000;
+interface Share {
+  id: string;
+  most: number;
+  of: string;
+  what: string;
+}
+
 const refusals = new Set([401, 403, 404]);
 
 /**
@@ -47,6 +69,9 @@ export class LiveStreams implements Disposable {
   readonly #workspaces = new Map<string, { groups: number; subscription: Disposable }>();
   readonly #reconnect: Disposable;
   #timer: NodeJS.Timeout | undefined;
+  /** Sessions of visitors to look at. */
+  #dueVisitors = new Set<string>();
+  #isLookingAtVisitors = false;
 
   constructor(options: LiveStreamsOptions) {
     this.#options = options;
@@ -55,31 +80,25 @@ export class LiveStreams implements Disposable {
 
   /**
    * Enters a stream of a caller; to be disposed when it ends.
-   * @param right what of the caller's rights it rests on, so that streams which share it are checked once.
-   * @throws AppError `rate_limited` when the workspace or the key has its share.
+   * @throws AppError `rate_limited` when the workspace, the key or the visitor has its share.
    */
-  open(caller: KnownCaller, right: string, check: () => Promise<unknown>): LiveStream {
-    const { tenantId } = caller;
-    // Visitors are many, and anybody: they use up no share of those who work there.
-    const shareId = caller.kind === 'visitor' ? `visitors of ${tenantId}` : tenantId;
-    const callerId = caller.kind === 'token' ? caller.tokenId : caller.sessionId;
-    const { perWorkspace, perKey } = this.#options.shares;
-    if (this.#count(shareId) >= perWorkspace)
-      throw full(`This workspace has its ${perWorkspace} streams and downloads open`);
-    if (this.#count(callerId) >= perKey)
-      throw full(`This ${caller.kind === 'token' ? 'key' : 'session'} has its ${perKey} streams and downloads open`);
-    const id = `${callerId} ${right}`;
-    const group = this.#groups.get(id) ?? this.#begin(id, tenantId, caller.expiresAt, check);
+  open(caller: KnownCaller, { right, isDownload, check }: StreamRight): LiveStream {
+    const { workspace, own } = this.#sharesOf(caller, isDownload);
+    for (const share of [workspace, own])
+      if (this.#count(share.id) >= share.most) throw full(`This ${share.of} has its ${share.most} ${share.what} open`);
+    const isVisitor = caller.kind === 'visitor';
+    const id = isVisitor ? caller.sessionId : `${own.id} ${right}`;
+    const group = this.#groups.get(id) ?? this.#begin(id, caller, isVisitor ? null : check);
     const ended = new AbortController();
     group.open.add(ended);
-    this.#change(shareId, 1);
-    this.#change(callerId, 1);
+    this.#change(workspace.id, 1);
+    this.#change(own.id, 1);
     return {
       signal: ended.signal,
       [Symbol.dispose]: () => {
         if (!group.open.delete(ended)) return;
-        this.#change(shareId, -1);
-        this.#change(callerId, -1);
+        this.#change(workspace.id, -1);
+        this.#change(own.id, -1);
         if (group.open.size === 0) this.#end(id, group);
       },
     };
@@ -90,11 +109,36 @@ export class LiveStreams implements Disposable {
     this.#reconnect[Symbol.dispose]();
   }
 
-  #begin(id: string, tenantId: string, expiresAt: Date | null, check: () => Promise<unknown>): Group {
+  #sharesOf(caller: KnownCaller, isDownload: boolean): Record<'workspace' | 'own', Share> {
+    const { tenantId } = caller;
+    const { perWorkspace, perKey } = this.#options.shares;
+    if (caller.kind !== 'visitor') {
+      const what = 'streams and downloads';
+      const of = caller.kind === 'token' ? 'key' : 'session';
+      return {
+        workspace: { id: tenantId, most: perWorkspace, of: 'workspace', what },
+        own: { id: caller.kind === 'token' ? caller.tokenId : caller.sessionId, most: perKey, of, what },
+      };
+    }
+    // Visitors are many, and anybody: they use up no share of those who work there, nor of each other.
+    const kind = isDownload ? 'download' : 'stream';
+    const what = `${kind}s`;
+    return {
+      workspace: {
+        id: `${what} of visitors of ${tenantId}`,
+        most: perWorkspace,
+        of: 'workspace',
+        what: `${what} of visitors`,
+      },
+      own: { id: `${what} of ${caller.visitorId}`, most: visitorShares[kind], of: 'visitor', what },
+    };
+  }
+
+  #begin(id: string, { tenantId, expiresAt }: KnownCaller, check: Group['check']): Group {
     const group: Group = { tenantId, check, open: new Set(), expiry: undefined, looking: 'no' };
     if (expiresAt !== null)
       group.expiry = setTimeout(
-        () => void this.#look(group),
+        () => this.#lookAt(id, group),
         Math.min(longestTimerMs, Math.max(0, expiresAt.getTime() - Date.now()) + 50),
       ).unref();
     this.#groups.set(id, group);
@@ -106,7 +150,7 @@ export class LiveStreams implements Disposable {
     }
     workspace.groups += 1;
     // What was taken away between the caller's check and this subscription was not told here.
-    void this.#look(group);
+    this.#lookAt(id, group);
     this.#timer ??= setInterval(() => this.#recheck(), this.#options.recheckMs ?? defaultRecheckMs).unref();
     return group;
   }
@@ -126,11 +170,33 @@ export class LiveStreams implements Disposable {
   }
 
   #recheck(tenantId?: string): void {
-    for (const group of this.#groups.values())
-      if (tenantId === undefined || group.tenantId === tenantId) void this.#look(group);
+    for (const [id, group] of this.#groups)
+      if (tenantId === undefined || group.tenantId === tenantId) this.#lookAt(id, group);
   }
 
-  async #look(group: Group): Promise<void> {
+  #lookAt(id: string, group: Group): void {
+    if (group.check !== null) {
+      void this.#look(group, group.check);
+      return;
+    }
+    this.#dueVisitors.add(id);
+    if (!this.#isLookingAtVisitors) void this.#lookAtVisitors();
+  }
+
+  async #lookAtVisitors(): Promise<void> {
+    this.#isLookingAtVisitors = true;
+    // What is told in this turn of the loop is looked at together, and what is told while a look waits is part of the next.
+    await new Promise(setImmediate);
+    while (this.#dueVisitors.size > 0) {
+      const ids = [...this.#dueVisitors].slice(0, sessionsAtOnce);
+      for (const id of ids) this.#dueVisitors.delete(id);
+      const refused = await this.#options.visitors.refused(ids).catch(nobody);
+      for (const [id, refusal] of refused) for (const ended of this.#groups.get(id)?.open ?? []) ended.abort(refusal);
+    }
+    this.#isLookingAtVisitors = false;
+  }
+
+  async #look(group: Group, check: () => Promise<unknown>): Promise<void> {
     // However slow the database is, no more than one look of each group waits for it.
     if (group.looking !== 'no') {
       group.looking = 'again';
@@ -139,7 +205,7 @@ export class LiveStreams implements Disposable {
     do {
       group.looking = 'once';
       try {
-        await group.check();
+        await check();
       } catch (error) {
         // A database that does not answer says nothing about the caller.
         if (error instanceof AppError && refusals.has(error.status)) for (const ended of group.open) ended.abort(error);
@@ -158,6 +224,9 @@ export class LiveStreams implements Disposable {
     else this.#counts.set(id, count);
   }
 }
+
+/** A database that does not answer says nothing about a caller. */
+const nobody = (): Map<string, AppError> => new Map();
 
 function full(what: string): AppError {
   return new AppError('rate_limited', `${what} at once; end one of them first.`, { retryAfterSeconds: 5 });

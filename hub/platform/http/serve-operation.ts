@@ -143,9 +143,11 @@ async function carryOut(
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
   using stream = lasts
-    ? options.streams.open(principal, `${operation.id} ${address}`, () =>
-        authenticate(options.auth, operation, request, address, params as Record<string, string>),
-      )
+    ? options.streams.open(principal, {
+        right: `${operation.id} ${address}`,
+        isDownload: operation.binaryResponse !== 'text/event-stream',
+        check: () => authenticate(options.auth, operation, request, address, params as Record<string, string>),
+      })
     : undefined;
   const refused = stream?.signal ?? new AbortController().signal;
   const operationRequest = {

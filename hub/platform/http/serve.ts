@@ -90,7 +90,7 @@ export async function serveHttp(
     auth: { identity, devices, visitors, platformAdminKey, hosts },
     socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
-    streams: stack.use(new LiveStreams({ events, shares: streams })),
+    streams: stack.use(new LiveStreams({ events, visitors, shares: streams })),
     rateLimiter,
     tracing,
     limitAddress,
