@@ -37,6 +37,8 @@ export type PresenceReader = (tenantId: string) => Promise<Map<string, Presence 
 const changedAtMost = 200;
 /** A message whose transaction took so long is told all the same, in milliseconds. */
 const lateMs = 2_000;
+/** A first look that failed is tried again so soon, in milliseconds: until it succeeds its agents hear little. */
+const retryMs = 500;
 /** Conversations in which nothing is written for so long are forgotten; what is told of them then is new, in milliseconds. */
 const idleMs = 120_000;
 const rememberedMs = 90_000;
@@ -77,6 +79,7 @@ export class AgentRooms implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
+    this.#rooms.clear();
   }
 
   has(tenantId: string): boolean {
@@ -170,7 +173,8 @@ export class AgentRooms implements Disposable {
       for (const connection of asking) connection.send(frame);
     } catch (error) {
       for (const connection of asking) if (room.guests.has(connection)) room.asking.add(connection);
-      this.#logger.debug({ err: error }, 'the conversations of a workspace could not be looked at; the next beat does');
+      this.#logger.debug({ err: error }, 'the conversations of a workspace could not be looked at; it is tried again');
+      if (room.since === null) setTimeout(() => this.#looks.ask(tenantId), retryMs).unref();
     }
   }
 

@@ -114,9 +114,10 @@ export class LiveChat implements Disposable {
     switch (told.kind) {
       case 'message':
         visitors.written(key);
-        if (agents.has(tenantId)) agents.written(key, told.position);
-        else if (feeds.has(conversationId) && visitors.has(key))
+        // Its visitor waits for no agent, whose first look may take long.
+        if (feeds.has(conversationId) && visitors.has(key))
           feeds.written(key, told.position, { after: told.position - 1, since: null });
+        agents.written(key, told.position);
         return;
       case 'conversation':
         visitors.changed(key);
