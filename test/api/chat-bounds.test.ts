@@ -255,8 +255,9 @@ describe('what is written', () => {
     // Of two reads each: the look that comes with the agent, and the one that the agent asks for.
     await expect.poll(() => failed).toBeGreaterThan(3);
     isFailing = false;
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync'), { timeout: 5_000 }).toBe(true);
     await own.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'hello' } });
-    await expect.poll(() => textsOf(agent), { timeout: 5_000 }).toEqual(['hello']);
+    await expect.poll(() => textsOf(agent)).toEqual(['hello']);
     spy.mockRestore();
     agent.end();
   });
