@@ -1,6 +1,8 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { ConnectionShares } from './connection-shares.ts';
 import { Database, isDatabaseUnavailable } from './database.ts';
 import type { Transaction } from './database.ts';
 import { assertedText, isAssertionFailed } from './errors.ts';
@@ -321,4 +323,74 @@ test('of statements sent one behind the other the one that failed the transactio
     }),
   );
   expect(error).toMatchObject({ code: '22012' });
+});
+
+/** A workspace, and what waits in it for a lock that a test holds. */
+async function stuckWorkspace(own: Database, count: number) {
+  const holder = new Client({ connectionString: database.url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(4711)');
+  const tenantId = crypto.randomUUID();
+  const lock = (tx: Transaction) => tx.query('lock', 'SELECT pg_advisory_xact_lock(4711)', []);
+  const done: number[] = [];
+  const waiting = Array.from({ length: count }, (_, n) => own.workspace(tenantId, lock).then(() => done.push(n)));
+  return {
+    tenantId,
+    done,
+    async end() {
+      await holder.end();
+      await Promise.all(waiting);
+    },
+  };
+}
+const openOwn = () =>
+  new Database({ url: database.url, maxConnections: 6, applicationName: 'shares', onError: () => undefined });
+const one = (tx: Transaction) => tx.query('one', 'SELECT 1', []);
+
+test('what waits in one workspace leaves connections to others, and those that waited take turns with them', async () => {
+  await using own = openOwn();
+  const stuck = await stuckWorkspace(own, 40);
+  await expect.poll(() => own.load.waiting).toBe(37);
+  const other = crypto.randomUUID();
+  for (let n = 0; n < 5; n += 1) expect((await own.workspace(other, one)).rowCount).toBe(1);
+  expect((await own.system(one)).rowCount).toBe(1);
+  expect(stuck.done).toEqual([]);
+  // As many as are left, held for as long as the others wait.
+  const held = Promise.withResolvers<void>();
+  const holding = own.workspace(other, () => held.promise);
+  const late = own.workspace(crypto.randomUUID(), one).then(() => stuck.done.length);
+  await expect.poll(() => own.load.waiting).toBe(38);
+  await stuck.end();
+  expect(await late).toBeLessThan(stuck.done.length);
+  held.resolve();
+  await holding;
+  expect([stuck.done.length, own.load.waiting]).toEqual([40, 0]);
+});
+
+test('transactions within transactions of the same workspace go through, however many there are', async () => {
+  await using own = openOwn();
+  const tenantId = crypto.randomUUID();
+  const begun = Promise.withResolvers<void>();
+  let under = 0;
+  const outer = () =>
+    own.workspace(tenantId, async () => {
+      under += 1;
+      if (under === 3) begun.resolve();
+      await begun.promise;
+      return (await own.workspace(tenantId, one)).rowCount;
+    });
+  expect(await Promise.all([outer(), outer(), outer()])).toEqual([1, 1, 1]);
+});
+
+test('a workspace in which too much waits is refused more, and so is what waits for too long', async () => {
+  const shares = new ConnectionShares({ connections: 4, maxWaiting: 2, patienceMs: 20 });
+  const turns = await Promise.all(Array.from({ length: 3 }, () => shares.begin('a')));
+  const waiting = [shares.begin('a'), shares.begin('a')];
+  await expect(shares.begin('a')).rejects.toMatchObject({ code: 'unavailable' });
+  turns[0]?.end();
+  const next = await waiting[0];
+  await expect(waiting[1]).rejects.toMatchObject({ code: 'unavailable' });
+  for (const turn of [...turns.slice(1), next]) turn?.end();
+  expect(shares.waiting).toBe(0);
+  expect(await Promise.all(Array.from({ length: 3 }, () => shares.begin('a')))).toHaveLength(3);
 });

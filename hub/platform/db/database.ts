@@ -1,15 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
-import {
-  DatabaseOutage,
-  isConflict,
-  isDatabaseUnavailable,
-  isDiskFull,
-  isWriteRefused,
-  isForbidden,
-  toOutage,
-} from './errors.ts';
+import { ConnectionShares } from './connection-shares.ts';
+import { probeDisk } from './disk-probe.ts';
+import { DatabaseOutage, isConflict, isDatabaseUnavailable, isDiskFull, isWriteRefused, toOutage } from './errors.ts';
 import { JoinedTransaction } from './joined-transaction.ts';
 import { openPool } from './open-pool.ts';
 import type { DatabaseOptions } from './open-pool.ts';
@@ -52,6 +46,7 @@ const maxTries = 5;
 export class Database implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #systemPool: Pool;
+  readonly #shares: ConnectionShares;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
   #isDiskFull = false;
@@ -64,6 +59,7 @@ export class Database implements AsyncDisposable {
     // primary key for the newest rows of one workspace, in the hope that they are near.
     const planner = '-c random_page_cost=1.1';
     this.#pool = open(options.maxConnections - forStatements, `-c role=outrigger_app ${planner}`);
+    this.#shares = new ConnectionShares({ connections: options.maxConnections - forStatements });
     this.#systemPool = open(forStatements, `-c role=outrigger_system -c synchronous_commit=off ${planner}`);
   }
 
@@ -82,7 +78,7 @@ export class Database implements AsyncDisposable {
     const scope = `SET LOCAL outrigger.tenant_id = '${tenantId}'`;
     const joined = JoinedTransaction.of(this);
     return joined === undefined
-      ? this.#transaction(scope, work, options)
+      ? this.#transaction({ text: scope, tenantId }, work, options)
       : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
   }
 
@@ -99,7 +95,7 @@ export class Database implements AsyncDisposable {
   system<Result>(work: (tx: Transaction) => Promise<Result>, options: TransactionOptions = {}): Promise<Result> {
     const joined = JoinedTransaction.of(this);
     return joined === undefined
-      ? this.#transaction(systemScope, work, options)
+      ? this.#transaction({ text: systemScope, tenantId: null }, work, options)
       : joined.part({ begin: systemScope, tenantId: null }, work);
   }
 
@@ -112,12 +108,16 @@ export class Database implements AsyncDisposable {
    * Runs `work` in one transaction that sees every workspace and that all `workspace` and `system` transactions within it join:
    * they are committed together with what `work` itself writes, or not at all. What `afterCommit` was given waits for that commit.
    * Such work must not wait for the network: it holds a connection and locks; after a deadlock it is run again as a whole.
+   * @param tenantId the workspace for which it is done; null where that is not known.
    * @throws DatabaseOutage when the database is out of reach or too busy; whatever `work` throws, after a rollback.
    */
-  async joined<Result>(work: (tx: Transaction, joined: JoinedTransaction) => Promise<Result>): Promise<Result> {
+  async joined<Result>(
+    work: (tx: Transaction, joined: JoinedTransaction) => Promise<Result>,
+    tenantId: string | null = null,
+  ): Promise<Result> {
     let last: JoinedTransaction | undefined;
     const result = await this.#transaction(
-      systemScope,
+      { text: systemScope, tenantId },
       (tx) => {
         const joined = new JoinedTransaction(this, tx, systemScope);
         last = joined;
@@ -172,7 +172,7 @@ export class Database implements AsyncDisposable {
     return {
       total: sum((pool) => pool.totalCount),
       idle: sum((pool) => pool.idleCount),
-      waiting: sum((pool) => pool.waitingCount),
+      waiting: sum((pool) => pool.waitingCount) + this.#shares.waiting,
     };
   }
 
@@ -182,15 +182,15 @@ export class Database implements AsyncDisposable {
   }
 
   #transaction<Result>(
-    scope: string,
+    scope: { text: string; tenantId: string | null },
     work: (tx: Transaction) => Promise<Result>,
     { durable = true, readOnly = false, lockTimeoutMs }: TransactionOptions,
   ): Promise<Result> {
-    const settings = [scope];
+    const settings = [scope.text];
     if (!durable && !readOnly) settings.push('SET LOCAL synchronous_commit = off');
     if (lockTimeoutMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.round(lockTimeoutMs)}`);
     const begin = `BEGIN${readOnly ? ' READ ONLY' : ''}; ${settings.join('; ')}`;
-    return this.#repeat(() => this.#once(begin, work, readOnly));
+    return this.#repeat(() => this.#once(begin, work, readOnly, scope.tenantId));
   }
 
   /** Tries again what others got in the way of, a few times, each a little later. */
@@ -209,8 +209,15 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  async #once<Result>(begin: string, work: (tx: Transaction) => Promise<Result>, readOnly: boolean): Promise<Result> {
+  async #once<Result>(
+    begin: string,
+    work: (tx: Transaction) => Promise<Result>,
+    readOnly: boolean,
+    tenantId: string | null,
+  ): Promise<Result> {
+    const turn = await this.#shares.begin(tenantId);
     const client = await this.#pool.connect().catch((error: unknown) => {
+      turn.end();
       throw toOutage(error) ?? new DatabaseOutage('The database is out of reach; try again shortly.', error);
     });
     let broken: Error | undefined;
@@ -222,6 +229,7 @@ export class Database implements AsyncDisposable {
     const release = () => {
       client.off('error', onError);
       client.release(broken ?? false);
+      turn.end();
     };
     let isReleasedLater = false;
     gatherWrites(client);
@@ -241,7 +249,7 @@ export class Database implements AsyncDisposable {
       return committed;
     };
     try {
-      const { answer, written } = await workOn(client, work, commit);
+      const { answer, written } = await workOn(client, (tx) => turn.run(() => work(tx)), commit);
       await begun;
       if (beginFailure !== undefined) throw beginFailure;
       if (readOnly) {
@@ -278,20 +286,8 @@ export class Database implements AsyncDisposable {
     }
   }
 
-  /** After a write that found the disk full: whether a table can grow again. */
   async #probeDisk(): Promise<void> {
-    await this.system(
-      (tx) =>
-        tx.query(
-          'probe_disk',
-          `CREATE TEMP TABLE disk_probe ON COMMIT DROP AS SELECT (SELECT string_agg(md5(random()::text || n || m), '') FROM generate_series(1, 50) m) FROM generate_series(1, 600) n`,
-          [],
-        ),
-      { durable: false },
-    ).catch((error: unknown) => {
-      // Whoever may make no temporary tables finds out with the next write.
-      if (!isForbidden(error)) throw error;
-    });
+    await probeDisk((work, options) => this.system(work, options));
     this.#isDiskFull = false;
   }
 }

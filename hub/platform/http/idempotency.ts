@@ -147,7 +147,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
         // What touched no workspace did nothing that must not be done twice.
         if (tenantId !== null && isFinal(answer)) await write(tx, tenantId, request, answer);
         return { answer, replayed: false };
-      }),
+      }, request.tenantId),
     async onceOutside(request, perform) {
       // Whoever held the key too long and comes back late finds another's mark.
       const mark = randomUUID();
@@ -179,7 +179,7 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
             );
             if (rowCount === 0) throw inProgress();
             return body;
-          });
+          }, request.tenantId);
           isConcluded = true;
           return result;
         });
