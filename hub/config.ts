@@ -85,7 +85,7 @@ const settings = {
   DATABASE_POOL_SIZE: {
     schema: wholeNumber(2, 500),
     default: '20',
-    description: 'Connections to the database that a process keeps',
+    description: 'Connections to the database that a process keeps; one workspace never has all of them',
   },
   REDIS_URL: {
     schema: address(['redis:', 'rediss:'], 'must be a redis:// or rediss:// address'),
@@ -152,7 +152,8 @@ const settings = {
   STREAMS_PER_WORKSPACE: {
     schema: wholeNumber(1, 100_000),
     default: '200',
-    description: 'Live streams and downloads of one workspace that a process holds open at once',
+    description:
+      'Live streams and downloads of one workspace that a process holds open at once; streams and downloads of its visitors count apart',
   },
   STREAMS_PER_KEY: {
     schema: wholeNumber(1, 100_000),
