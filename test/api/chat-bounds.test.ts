@@ -103,12 +103,13 @@ describe('pages of one visitor that come back together', () => {
     await using locker = await holder();
     await locker.query('BEGIN');
     await locker.query('SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [visitor.conversationId]);
+    // Not by the holder: within its transaction it would see the same each time.
     const waiting = async () =>
       (
-        await locker.query(
-          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
+        await hub.database.query(
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_conversations%'`,
         )
-      ).rowCount;
+      ).length;
     for (let seq = 1; seq <= 15; seq += 1) pages[seq % 3]?.send({ type: 'read', seq });
     pages[0]?.send({ type: 'read', seq: 2 });
     await expect.poll(waiting).toBe(1);
