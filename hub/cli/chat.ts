@@ -1,45 +1,20 @@
-import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { inboxViews } from '../../shared/contract/chat/agent-shapes.ts';
-import type { InboxConversation, InboxMessage, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
+import type { InboxConversation, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
 import { chat as chatContract } from '../../shared/contract/chat/chat.ts';
 import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
 import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
-import { AppError } from '../../shared/errors.ts';
-import { visibleLine, visibleText } from '../../shared/visible-text.ts';
-import type { App } from '../app.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
+import { agentOf } from './chat-agent.ts';
+import type { AsAgent } from './chat-agent.ts';
+import { follow } from './chat-follow.ts';
+import { messageLines } from './chat-lines.ts';
 import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, table } from './terminal.ts';
 
-/** How often what was written is looked for, in milliseconds. */
-const lookMs = 500;
-
-interface AsAgent extends Common {
-  as?: string;
-}
-
 const as = () => new Option('--as <email>', 'as which member; the first admin when left out');
-
-/** The member who acts. @throws AppError `not_found` with the remedy. */
-async function agentOf({ identity }: App, { workspace: name, as: email }: AsAgent) {
-  const { id: tenantId } = await identity.findWorkspace(name);
-  const { data } = await identity.members.list(tenantId, { limit: 100 }, 'admin');
-  const member =
-    email === undefined
-      ? (data.findLast(({ role }) => role === 'admin') ?? data.at(-1))
-      : data.find((each) => each.email === email.toLowerCase());
-  if (member === undefined)
-    throw new AppError('not_found', `${email ?? 'nobody'} is no member of the workspace ${name}`);
-  return { tenantId, userId: member.id };
-}
-
-const line = (message: InboxMessage) =>
-  `${message.createdAt.slice(11, 19)} ${message.private ? 'note by ' : ''}${message.senderType}: ${visibleText(message.content)}${message.attachments
-    .map(({ name, bytes }) => ` [${visibleLine(name)}, ${bytes} bytes]`)
-    .join('')}`;
 
 const rowOf = (conversation: InboxConversation) => ({
   id: conversation.id,
@@ -50,84 +25,6 @@ const rowOf = (conversation: InboxConversation) => ({
   unread: String(conversation.unreadCount),
   last: visibleLine(conversation.lastMessage?.content ?? '').slice(0, 50),
 });
-
-/** Aborts when the person or the system ends the command. */
-function untilStopped(): AbortSignal & Disposable {
-  const stopped = new AbortController();
-  const stop = () => stopped.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.once(name, stop);
-  return Object.assign(stopped.signal, {
-    [Symbol.dispose]: () => {
-      for (const name of signals) process.off(name, stop);
-    },
-  });
-}
-
-/** What a typed line is to send; null for a command that there is not, which nobody means to say to a visitor. */
-function readTyped(text: string): { content: string; private: boolean } | null {
-  if (!text.startsWith('/')) return { content: text, private: false };
-  if (text.startsWith('//')) return { content: text.slice(1), private: false };
-  const note = /^\/note\s+(\S.*)$/s.exec(text)?.[1];
-  return note === undefined ? null : { content: note, private: true };
-}
-
-/** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
-async function follow(app: App, options: AsAgent, id: string | undefined): Promise<void> {
-  const agent = await agentOf(app, options);
-  const { inbox } = app.chat;
-  using stopped = untilStopped();
-  const say = (conversation: Pick<InboxConversation, 'id' | 'name'>, message: InboxMessage) =>
-    process.stdout.write(
-      options.json === true
-        ? `${JSON.stringify(message)}\n`
-        : `${id === undefined ? `${conversation.id} ${visibleLine(conversation.name)} ` : ''}${line(message)}\n`,
-    );
-  const known = new Map<string, number>();
-  if (id !== undefined) {
-    const { data } = await inbox.messages(agent, id, { limit: 20 });
-    for (const message of data) say({ id, name: '' }, message);
-    known.set(id, data.at(-1)?.position ?? 0);
-  }
-  if (id !== undefined && !process.stdin.isTTY)
-    process.stderr.write('nothing is read from standard input; send with: chat reply ID TEXT\n');
-  const typed = id === undefined || !process.stdin.isTTY ? null : createInterface({ input: process.stdin });
-  typed?.on('line', (text) => {
-    if (text.trim() === '' || id === undefined) return;
-    const wish = readTyped(text);
-    if (wish === null) {
-      process.stderr.write('not sent: there is only "/note TEXT"; what begins with a slash is sent with two\n');
-      return;
-    }
-    inbox
-      .send(agent, id, { ...wish, attachmentIds: [] })
-      .catch((error: unknown) => process.stderr.write(`${visibleText(error instanceof Error ? error.message : '')}\n`));
-  });
-  typed?.once('close', () => process.kill(process.pid, 'SIGINT'));
-  let isFirst = true;
-  while (!stopped.aborted) {
-    const moved =
-      id === undefined ? (await inbox.list(agent, { view: 'all', limit: 100 })).data : [await inbox.show(agent, id)];
-    for (const conversation of moved.toReversed()) {
-      // Of one that nobody knew of, all is new, but for what was there at the beginning.
-      const from = known.get(conversation.id) ?? (isFirst ? conversation.lastPosition : 0);
-      known.set(conversation.id, from);
-      for (
-        let at = from;
-        at < conversation.lastPosition;
-        at = known.get(conversation.id) ?? conversation.lastPosition
-      ) {
-        const { data } = await inbox.messages(agent, conversation.id, { limit: 100, after: String(at) });
-        if (data.length === 0) break;
-        for (const message of data) say(conversation, message);
-        known.set(conversation.id, (data.at(-1) as InboxMessage).position);
-      }
-    }
-    isFirst = false;
-    await sleep(lookMs, undefined, { signal: stopped }).catch(() => undefined);
-  }
-  typed?.close();
-}
 
 /** Conversations on a terminal: listed, followed, answered. */
 export function addChatCommands(program: Command): void {
@@ -167,7 +64,11 @@ export function addChatCommands(program: Command): void {
     const { data } = await withApp(async (app) =>
       app.chat.inbox.messages(await agentOf(app, options), id, { limit: 100 }),
     );
-    print(data, options.json, data.length === 0 ? 'nothing was written yet' : data.map(line).join('\n'));
+    print(
+      data,
+      options.json,
+      data.length === 0 ? 'nothing was written yet' : data.map((message) => messageLines(message)).join('\n'),
+    );
   });
   one('reply', 'reply to a visitor')
     .argument('<text>', 'what to say')
@@ -175,7 +76,7 @@ export function addChatCommands(program: Command): void {
     .action(async (id: string, text: string, options: AsAgent & { note?: boolean }) => {
       const body = checked(inboxContract.sendInboxMessage.body, { content: text, private: options.note === true });
       const sent = await withApp(async (app) => app.chat.inbox.send(await agentOf(app, options), id, body));
-      print(sent, options.json, line(sent));
+      print(sent, options.json, messageLines(sent));
     });
   change('open', 'open a conversation again', 'open');
   change('resolve', 'mark a conversation as resolved; a message of its visitor opens it again', 'resolved');
@@ -198,7 +99,7 @@ export function addChatCommands(program: Command): void {
     .addOption(workspace())
     .addOption(as())
     .addOption(json())
-    .action((id: string | undefined, options: AsAgent) => withApp((app) => follow(app, options, id)));
+    .action((id: string | undefined, options: AsAgent) => follow(options, id));
   chat
     .command('site')
     .description('print the lines that put the chat on a site, and allow sites to show it')

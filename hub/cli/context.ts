@@ -21,12 +21,22 @@ export function loadConfig(): Config {
 /** Whether nothing is to be coloured. */
 export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
 
-/** Opens the hub's database: that of a running hub, or its own for as long as this takes. */
-export async function withApp<Result>(work: (app: App, config: Config) => Promise<Result>): Promise<Result> {
+/**
+ * Opens the hub's database: that of a running hub, or its own for as long as this takes. What `joins` lasts, so that it never holds the folder which a hub
+ * needs to start, and says in its own words what a log would tell of a hub that is away.
+ * @throws AppError `unavailable` where no hub runs to join.
+ */
+export async function withApp<Result>(
+  work: (app: App, config: Config) => Promise<Result>,
+  { joins = false }: { joins?: boolean } = {},
+): Promise<Result> {
   const config = loadConfig();
   prepareDataFolder(config.home);
-  if (config.database.url === null) await waitForFolder(config.home, { starting: true });
-  const isRunning = readFolderOwner(config.home) !== null;
+  if (config.database.url === null && !joins) await waitForFolder(config.home, { starting: true });
+  const owner = readFolderOwner(config.home);
+  const isRunning = owner !== null;
+  if (joins && config.database.url === null && (owner === null || owner.url === null || owner.url === 'command'))
+    throw new AppError('unavailable', `No hub runs on the data folder ${config.home}; start it with: npm start`);
   using lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
   lock?.announce('command');
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);
@@ -35,7 +45,11 @@ export async function withApp<Result>(work: (app: App, config: Config) => Promis
   const { createApp } = await import('../app.ts');
   await using app = await createApp(
     { ...config, database },
-    { logger: createLogger(config.log), onNotice: (message) => process.stderr.write(`${message}\n`), serves: false },
+    {
+      logger: createLogger(joins ? { ...config.log, level: 'silent' } : config.log),
+      onNotice: (message) => process.stderr.write(`${message}\n`),
+      serves: false,
+    },
   );
   return await work(app, config);
 }

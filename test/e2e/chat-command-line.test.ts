@@ -1,11 +1,11 @@
-import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
-import { inheritedEnv } from '../fixtures/processes.ts';
+import { cli, inheritedEnv, startHubProcess } from '../fixtures/processes.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -76,6 +76,62 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
     stderr: expect.stringMatching(/^outrigger: The conversation .* is closed/) as string,
   });
   expect((await chat('show', id)).stdout).toMatch(/agent: Hello Bo\n/);
+});
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+test.skipIf(!hasScript)('Ctrl-C and Ctrl-D at a terminal end what is followed in order (needs script)', async () => {
+  const link = JSON.parse((await chat('link', 'customer-2', '--json')).stdout) as { conversationId: string };
+  for (const key of ['\u0003', '\u0004']) {
+    const command = `exec '${process.execPath}' '${program}' chat follow ${link.conversationId} --workspace ours`;
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { env: env() });
+    let shown = '';
+    terminal.stdout.on('data', (chunk) => (shown += String(chunk)));
+    const ended = new Promise((done) => terminal.once('exit', (code) => done(code)));
+    await chat('reply', link.conversationId, 'before');
+    // Shown once it is there, and what was typed along with it.
+    terminal.stdin.write(`typed\n`);
+    await expect.poll(() => shown, { timeout: 30_000 }).toMatch(/agent: before[^]*agent: typed/);
+    terminal.stdin.write(key);
+    expect(await ended).toBe(0);
+  }
+});
+
+test('what is followed waits in words while the hub is away, and goes on once it is back', async () => {
+  const ours = { OUTRIGGER_HOME: join(folder, 'embedded'), PORT: '0', HOST: '127.0.0.1' };
+  await mkdir(ours.OUTRIGGER_HOME);
+  const alone = { ...inheritedEnv(), ...ours };
+  expect(spawnSync(process.execPath, [program, 'chat', 'follow'], { env: alone, encoding: 'utf8' })).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(
+      /^outrigger: No hub runs on the data folder .*; start it with: npm start\n$/,
+    ) as string,
+  });
+  const hub = await startHubProcess(ours);
+  const { conversationId } = JSON.parse(await cli(ours, 'chat', 'link', 'customer-1', '--json')) as {
+    conversationId: string;
+  };
+  await cli(ours, 'chat', 'reply', conversationId, 'before');
+  const following = spawn(process.execPath, [program, 'chat', 'follow', conversationId], { env: alone });
+  let followed = '';
+  let said = '';
+  following.stdout.on('data', (chunk) => (followed += String(chunk)));
+  following.stderr.on('data', (chunk) => (said += String(chunk)));
+  const ended = new Promise((done) => following.once('exit', (code) => done(code)));
+  await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: before\n');
+  await hub.stop();
+  await expect.poll(() => said, { timeout: 30_000 }).toContain('The hub is out of reach');
+  await startHubProcess(ours);
+  await cli(ours, 'chat', 'reply', conversationId, 'after');
+  await expect.poll(() => followed, { timeout: 30_000 }).toContain('agent: after\n');
+  following.kill('SIGINT');
+  expect(await ended).toBe(0);
+  expect(followed.match(/agent: /g)).toHaveLength(2);
+  expect(said.split('\n').slice(1)).toEqual([
+    'The hub is out of reach; waiting until it is back. Ctrl-C ends this.',
+    'The hub is back.',
+    '',
+  ]);
 });
 
 test('the lines for a site are printed, and sites are allowed one after the other', async () => {

@@ -1,0 +1,169 @@
+import { createInterface } from 'node:readline';
+import type { Interface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InboxConversation, InboxMessage } from '../../shared/contract/chat/agent-shapes.ts';
+import { AppError, errorCodes } from '../../shared/errors.ts';
+import { visibleText } from '../../shared/visible-text.ts';
+import type { App } from '../app.ts';
+import { agentOf } from './chat-agent.ts';
+import type { AsAgent } from './chat-agent.ts';
+import { messageLines } from './chat-lines.ts';
+import { withApp } from './context.ts';
+
+/** How often what was written is looked for, in milliseconds. */
+const lookMs = 500;
+/** How long a hub that is away is let alone before it is looked for again, at first and at most, in milliseconds. */
+const firstWaitMs = 500;
+const longestWaitMs = 10_000;
+
+/** What a typed line is to send; null for a command that there is not, which nobody means to say to a visitor. */
+function readTyped(text: string): { content: string; private: boolean } | null {
+  if (!text.startsWith('/')) return { content: text, private: false };
+  if (text.startsWith('//')) return { content: text.slice(1), private: false };
+  const note = /^\/note\s+(\S.*)$/s.exec(text)?.[1];
+  return note === undefined ? null : { content: note, private: true };
+}
+
+const warn = (message: string) => process.stderr.write(`${visibleText(message)}\n`);
+
+/** What is written from now on, in one conversation or in all, and what is typed into the one. */
+class Following {
+  readonly #options: AsAgent;
+  readonly #id: string | undefined;
+  /** The last position that was printed of each conversation. */
+  readonly #known = new Map<string, number>();
+  #isFirst = true;
+  #sending: ((wish: { content: string; private: boolean }) => Promise<unknown>) | null = null;
+
+  constructor(options: AsAgent, id: string | undefined) {
+    this.#options = options;
+    this.#id = id;
+  }
+
+  /** Prints until it is stopped, or the hub is away. @param onReached hears that it is there. */
+  async in(app: App, signal: AbortSignal, onReached: () => void): Promise<void> {
+    const agent = await agentOf(app, this.#options);
+    const { inbox } = app.chat;
+    const id = this.#id;
+    if (id !== undefined && this.#isFirst) {
+      const { data } = await inbox.messages(agent, id, { limit: 20 });
+      for (const message of data) this.#say({ id, name: '' }, message);
+      this.#known.set(id, data.at(-1)?.position ?? 0);
+    }
+    if (id !== undefined) this.#sending = (wish) => inbox.send(agent, id, { ...wish, attachmentIds: [] });
+    try {
+      while (!signal.aborted) {
+        const moved =
+          id === undefined
+            ? (await inbox.list(agent, { view: 'all', limit: 100 })).data
+            : [await inbox.show(agent, id)];
+        for (const conversation of moved.toReversed()) await this.#catchUp(inbox, agent, conversation);
+        this.#isFirst = false;
+        onReached();
+        await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+      }
+    } finally {
+      this.#sending = null;
+    }
+  }
+
+  typed(text: string): void {
+    if (text.trim() === '') return;
+    const wish = readTyped(text);
+    if (wish === null) {
+      warn('not sent: there is only "/note TEXT"; what begins with a slash is sent with two');
+      return;
+    }
+    if (this.#sending === null) {
+      warn('not sent: the hub is out of reach');
+      return;
+    }
+    this.#sending(wish).catch((error: unknown) => warn(`not sent: ${error instanceof Error ? error.message : ''}`));
+  }
+
+  async #catchUp(
+    inbox: App['chat']['inbox'],
+    agent: Awaited<ReturnType<typeof agentOf>>,
+    conversation: InboxConversation,
+  ): Promise<void> {
+    // Of one that nobody knew of, all is new, but for what was there at the beginning.
+    const from = this.#known.get(conversation.id) ?? (this.#isFirst ? conversation.lastPosition : 0);
+    this.#known.set(conversation.id, from);
+    for (let at = from; at < conversation.lastPosition;) {
+      const { data } = await inbox.messages(agent, conversation.id, { limit: 100, after: String(at) });
+      const last = data.at(-1);
+      if (last === undefined) break;
+      for (const message of data) this.#say(conversation, message);
+      at = last.position;
+      this.#known.set(conversation.id, at);
+    }
+  }
+
+  #say(conversation: Pick<InboxConversation, 'id' | 'name'>, message: InboxMessage): void {
+    const text =
+      this.#options.json === true
+        ? JSON.stringify(message)
+        : messageLines(message, this.#id === undefined ? conversation : undefined);
+    process.stdout.write(`${text}\n`);
+  }
+}
+
+/** Aborts when the person or the system ends the command. */
+function untilStopped(): AbortController & Disposable {
+  const stopped = new AbortController();
+  const stop = () => stopped.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of signals) process.once(name, stop);
+  return Object.assign(stopped, {
+    [Symbol.dispose]: () => {
+      for (const name of signals) process.off(name, stop);
+    },
+  });
+}
+
+/** Whether the same may succeed later: the database said so, or a connection to it failed. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof AppError
+    ? errorCodes[error.code].retryable
+    : error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+
+/** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
+export async function follow(options: AsAgent, id: string | undefined): Promise<void> {
+  using stopped = untilStopped();
+  const { signal } = stopped;
+  const following = new Following(options, id);
+  const isRead = id !== undefined && process.stdin.isTTY;
+  if (id !== undefined && !isRead) warn('nothing is read from standard input; send with: chat reply ID TEXT');
+  let typed: Interface | null = null;
+  const read = () => {
+    const lines = createInterface({ input: process.stdin });
+    lines.on('line', (text) => following.typed(text));
+    lines.once('close', () => stopped.abort());
+    return lines;
+  };
+  let state = 'new' as 'new' | 'there' | 'away';
+  let waitMs = firstWaitMs;
+  const reached = () => {
+    if (state === 'away') warn('The hub is back.');
+    state = 'there';
+    waitMs = firstWaitMs;
+    // What was typed until now waits in the terminal.
+    if (isRead) typed ??= read();
+  };
+  try {
+    while (!signal.aborted) {
+      try {
+        await withApp((app) => following.in(app, signal, reached), { joins: true });
+      } catch (error) {
+        if (signal.aborted) break;
+        if (state === 'new' || !isPassing(error)) throw error;
+        if (state === 'there') warn('The hub is out of reach; waiting until it is back. Ctrl-C ends this.');
+        state = 'away';
+        await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+        waitMs = Math.min(waitMs * 2, longestWaitMs);
+      }
+    }
+  } finally {
+    (typed as Interface | null)?.close();
+  }
+}
