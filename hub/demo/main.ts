@@ -10,10 +10,11 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
-import { createToken, ensureHub, findProgram, hubCommand, say, setUp } from './hub.ts';
+import { createToken, ensureHub, hubCommand, say, setUp } from './hub.ts';
 import type { Demo } from './hub.ts';
 import { servePage } from './page.ts';
 import { DemoError, hasEnded, start, waitUntil } from './processes.ts';
+import { ensureScreen } from './screen.ts';
 import { demoSteps } from './steps.ts';
 import { Timeline } from './timeline.ts';
 
@@ -27,58 +28,6 @@ an approval, a command. The pictures stay in .outrigger/demo.
   --exit   end everything afterwards; the exit code is 0 only if every step succeeded
   --help
 `;
-
-/** Gives the companion a screen to capture where this machine has none. */
-async function ensureScreen(stack: AsyncDisposableStack, demo: Demo): Promise<string | undefined> {
-  const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
-  if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
-  if (findProgram('Xvfb') === undefined) {
-    say('There is no screen here and no Xvfb: the capture step will say so.');
-    return undefined;
-  }
-  const log = join(demo.home, 'screen.log');
-  // Xvfb finds a free number by itself and tells it on the descriptor that it is given.
-  const screen = stack.use(
-    start('sh', ['-c', 'exec Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp'], {
-      output: { file: log },
-      stopWith: 'TERM',
-    }),
-  );
-  let display: string | undefined;
-  const holds = async () => {
-    display = /^(\d+)$/m.exec(screen.tail())?.[1];
-    return display !== undefined;
-  };
-  await waitUntil('The virtual screen did not start', holds, { timeoutMs: 15_000, signal: demo.signal });
-  const name = `:${display}`;
-  if (findProgram('xterm') !== undefined) {
-    const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
-    const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
-    const looks = [
-      '-geometry',
-      '70x18+120+120',
-      '-fa',
-      'DejaVu Sans Mono',
-      '-fs',
-      '14',
-      '-bg',
-      '#0b2545',
-      '-fg',
-      '#e8f1ff',
-      '-T',
-      'Outrigger',
-    ];
-    stack.use(
-      start('xterm', [...looks, '-e', 'sh', '-c', script], {
-        output: { file: join(demo.home, 'xterm.log') },
-        env: { DISPLAY: name },
-        stopWith: 'TERM',
-      }),
-    );
-    await new Promise((done) => setTimeout(done, 1_000));
-  }
-  return name;
-}
 
 /** Pairs a companion of the demo's own and starts it. */
 async function startCompanion(

@@ -149,7 +149,7 @@ export async function waitUntil(
     options.signal.throwIfAborted();
     const end = options.alive?.() ?? null;
     if (end !== null) throw new DemoError(`${what}: ${end}`);
-    if (performance.now() > deadline) throw new DemoError(`${what} took longer than ${options.timeoutMs / 1000} s`);
+    if (performance.now() > deadline) throw new DemoError(`${what} within ${options.timeoutMs / 1000} s`);
     await delay(100, undefined, { signal: options.signal });
   }
 }

@@ -1,0 +1,63 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { findProgram, say } from './hub.ts';
+import type { Demo } from './hub.ts';
+import { hasEnded, start, waitUntil } from './processes.ts';
+
+/** Gives the companion a screen to capture where this machine has none; answers what `DISPLAY` is to be. @throws DemoError when none starts. */
+export async function ensureScreen(
+  stack: AsyncDisposableStack,
+  demo: Pick<Demo, 'home' | 'signal'>,
+): Promise<string | undefined> {
+  const existing = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY'];
+  if (process.platform !== 'linux' || existing !== undefined) return process.env['DISPLAY'];
+  if (findProgram('Xvfb') === undefined) {
+    say('There is no screen here and no Xvfb: the capture step will say so.');
+    return undefined;
+  }
+  const log = join(demo.home, 'screen.log');
+  const told = join(demo.home, 'screen.number');
+  rmSync(told, { force: true });
+  // Xvfb finds a free number by itself, and tells it on a descriptor of its own: what it says of those that are taken stands in its log.
+  const screen = stack.use(
+    start('sh', ['-c', 'exec Xvfb -displayfd 4 -screen 0 1280x800x24 -nolisten tcp 4>"$1"', 'sh', told], {
+      output: { file: log },
+      stopWith: 'TERM',
+    }),
+  );
+  let display: string | undefined;
+  const holds = async () => {
+    display = /^(\d+)\n/.exec(readFileSync(told, 'utf8'))?.[1];
+    return display !== undefined;
+  };
+  const alive = () => (hasEnded(screen.child) ? `${screen.tail()} (log: ${relative('.', log)})` : null);
+  await waitUntil('The virtual screen did not start', holds, { timeoutMs: 15_000, signal: demo.signal, alive });
+  const name = `:${display}`;
+  if (findProgram('xterm') !== undefined) {
+    const text = 'Outrigger demo\n\nThis is the virtual screen of the companion.\nThe workflow takes its picture.\n';
+    const script = `printf '${text.replaceAll('\n', '\\n')}'; date; sleep 86400`;
+    const looks = [
+      '-geometry',
+      '70x18+120+120',
+      '-fa',
+      'DejaVu Sans Mono',
+      '-fs',
+      '14',
+      '-bg',
+      '#0b2545',
+      '-fg',
+      '#e8f1ff',
+      '-T',
+      'Outrigger',
+    ];
+    stack.use(
+      start('xterm', [...looks, '-e', 'sh', '-c', script], {
+        output: { file: join(demo.home, 'xterm.log') },
+        env: { DISPLAY: name },
+        stopWith: 'TERM',
+      }),
+    );
+    await new Promise((done) => setTimeout(done, 1_000));
+  }
+  return name;
+}
