@@ -3100,7 +3100,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Block a visitor: their links and sessions end, and new ones are refused */
+  /** Block a visitor: nothing lets them read or write any more */
   blockInboxVisitor: {
     input: {
       params: {
@@ -3110,7 +3110,7 @@ export interface Operations {
     };
     answer: InboxVisitor;
   };
-  /** Let a blocked visitor write again */
+  /** Let a blocked visitor read and write again */
   unblockInboxVisitor: {
     input: {
       params: {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
-import { chatScene } from '../fixtures/visitor.ts';
+import { chatScene, expectRefused } from '../fixtures/visitor.ts';
 import type { ChatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -62,19 +62,22 @@ test('of two agents who reply at once to what both have seen, one is told of the
   });
 });
 
-test('who is blocked while they begin anew has no session left, and no deadlock keeps anybody', async () => {
+test('who is blocked while they begin anew has no session that counts, and no deadlock keeps anybody', async () => {
   const before = await deadlocks();
   await rounds(12, async (index) => {
     const visitor = await scene.visitor(`blocked ${index}`);
     const link = await scene.mint(`blocked ${index}`);
     await scene.close(visitor.conversationId);
-    await settled([
+    const begun = await Promise.allSettled([
       visitor.api.call('beginVisitorConversation', {}),
       hub.client().call('openVisitorSession', { body: { siteKey: scene.siteKey, token: link.token } }),
       scene.workspace.session.call('blockInboxVisitor', { params: ofTenant(visitor.visitorId) }),
     ]);
-    const left = await hub.database.query('SELECT id FROM chat_sessions WHERE visitor_id = $1', [visitor.visitorId]);
-    expect(left).toEqual([]);
+    const tokens = begun.flatMap((each) =>
+      each.status === 'fulfilled' && 'token' in each.value ? [each.value.token] : [],
+    );
+    for (const token of [visitor.token, ...tokens])
+      await expectRefused(hub.client(token).call('getVisitorConversation'), 403, 'visitor_blocked');
   });
   expect(await deadlocks()).toBe(before);
 });

@@ -116,14 +116,47 @@ describe('a link token', () => {
     expect(await count()).toEqual(before);
   });
 
-  test('of a blocked visitor, and of a workspace that lost its entitlement, is refused; so is the session that there was', async () => {
+  test('of a visitor whom an agent blocked is refused as that, as are their sessions, until they are unblocked', async () => {
+    const own = await chatScene(hub);
+    await own.set({ allowAnonymous: true });
+    const { token } = await own.mint('bob');
+    const nobody = await open(own.siteKey, { name: 'Nobody' });
+    const known = await own.visitor('bob');
+    const visitors = [
+      known,
+      { ...known, token: nobody.token, visitorId: nobody.visitorId, api: hub.client(nobody.token) },
+    ];
+    const params = ({ visitorId: id }: TestVisitor) => ({ tenantId: own.tenantId, id });
+    for (const visitor of visitors) {
+      await own.workspace.session.call('blockInboxVisitor', { params: params(visitor) });
+      for (const call of [
+        () => visitor.api.call('getVisitorConversation'),
+        () => visitor.api.call('listVisitorMessages', { query: {} }),
+        () => visitor.api.call('renewVisitorSession', {}),
+        () => visitor.api.call('beginVisitorConversation'),
+        () => write(visitor, 'hello'),
+      ])
+        await expectRefused(call(), 403, 'visitor_blocked');
+    }
+    await expectRefused(open(own.siteKey, { token }), 403, 'visitor_blocked');
+    await hub.database.query(
+      `UPDATE chat_sessions SET expires_at = now() - interval '1 second' WHERE visitor_id = $1`,
+      [known.visitorId],
+    );
+    await expectRefused(known.api.call('renewVisitorSession', {}), 403, 'visitor_blocked');
+    for (const visitor of visitors)
+      await own.workspace.session.call('unblockInboxVisitor', { params: params(visitor) });
+    expect(await open(own.siteKey, { token })).toMatchObject({ visitorId: known.visitorId });
+    expect(await hub.client(nobody.token).call('getVisitorConversation')).toMatchObject({
+      id: nobody.conversation.id,
+    });
+    await expectRefused(known.api.call('getVisitorConversation'), 401, 'chat_token_expired');
+  });
+
+  test('of a workspace that lost its entitlement is refused; so is the session that there was', async () => {
     const own = await chatScene(hub);
     const { token } = await own.mint('bob');
     const visitor = await own.visitor('bob');
-    await hub.database.query('UPDATE chat_visitors SET blocked_at = now() WHERE id = $1', [visitor.visitorId]);
-    await expectRefused(open(own.siteKey, { token }), 403, 'visitor_blocked');
-    await expectRefused(visitor.api.call('getVisitorConversation'), 403, 'visitor_blocked');
-    await hub.database.query('UPDATE chat_visitors SET blocked_at = NULL WHERE id = $1', [visitor.visitorId]);
     await entitle(own.tenantId, false);
     await expectRefused(open(own.siteKey, { token }), 403, 'product_not_entitled');
     await expectRefused(write(visitor, 'hello'), 403, 'product_not_entitled');

@@ -185,6 +185,22 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
+  test('who is blocked is told so, at once and whenever they come again by their link', async () => {
+    const { token, conversationId } = await scene.mint();
+    const params = { tenantId: scene.tenantId, id: conversationId };
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await page.goto(pageOf(token));
+    await field(page).waitFor();
+    const { visitor } = await scene.workspace.session.call('getInboxConversation', { params });
+    const id = visitor?.id as string;
+    await scene.workspace.session.call('blockInboxVisitor', { params: { ...params, id } });
+    await page.locator('[data-problem=blocked]').waitFor();
+    await page.goto(pageOf(token));
+    await page.locator('[data-problem=blocked]').waitFor();
+    expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('This chat is closed to you');
+  });
+
   test('visitor and agent talk live, with read marks and who is there', async () => {
     const { token, conversationId } = await scene.mint();
     await using tab = await openTab(browser);
@@ -762,7 +778,13 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       expect(visitors).toHaveLength(1);
       // Nothing is said of a link to somebody who had none.
       const [{ id }] = visitors as [{ id: string }];
-      await scene.workspace.session.call('blockInboxVisitor', { params: { tenantId: scene.tenantId, id } });
+      const [{ conversationId }] = (await hub.database.query(
+        'SELECT id AS "conversationId" FROM chat_conversations WHERE visitor_id = $1',
+        [id],
+      )) as [{ conversationId: string }];
+      await scene.workspace.session.call('revokeInboxLinks', {
+        params: { tenantId: scene.tenantId, id: conversationId },
+      });
       await page.locator('[data-problem=over]').waitFor();
       expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('Dieser Chat ist beendet');
       expect(tab.complaints).toEqual([]);

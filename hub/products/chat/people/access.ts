@@ -1,13 +1,19 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** Ends all links and sessions of a visitor, and answers their conversations: whoever is connected to one is to be told. */
+/** The conversations of a visitor: whoever is connected to one is to be told when the visitor's rights change. */
+export async function findConversations(tx: Transaction, tenantId: string, visitorId: string): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(
+    'find_conversations_of_visitor',
+    'SELECT id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id = $2',
+    [tenantId, visitorId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Ends all links and sessions of a visitor, and answers their conversations. */
 export async function endAccess(tx: Transaction, tenantId: string, visitorId: string): Promise<string[]> {
   const [conversations] = await Promise.all([
-    tx.query<{ id: string }>(
-      'find_conversations_of_visitor',
-      'SELECT id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id = $2',
-      [tenantId, visitorId],
-    ),
+    findConversations(tx, tenantId, visitorId),
     tx.query('end_links_of_visitor', 'DELETE FROM chat_links WHERE tenant_id = $1 AND visitor_id = $2', [
       tenantId,
       visitorId,
@@ -17,5 +23,5 @@ export async function endAccess(tx: Transaction, tenantId: string, visitorId: st
       visitorId,
     ]),
   ]);
-  return conversations.rows.map(({ id }) => id);
+  return conversations;
 }

@@ -19,7 +19,7 @@ import {
   presentInboxVisitor,
 } from '../inbox/index.ts';
 import type { InboxConversationRow, InboxVisitorRow } from '../inbox/index.ts';
-import { endAccess } from './access.ts';
+import { findConversations } from './access.ts';
 
 type Patch = z.output<typeof resource.updateInboxVisitor.body>;
 
@@ -127,7 +127,10 @@ export class Visitors {
     return presentInboxVisitor(row);
   }
 
-  /** Ends all links and sessions of a visitor; none begins until they are unblocked. @throws AppError `not_found`. */
+  /**
+   * Bars a visitor: their links and sessions open nothing while they are blocked, and none begins. They are kept, so that whoever comes by one is told why,
+   * and count again for the rest of their time once the visitor is unblocked. @throws AppError `not_found`.
+   */
   async block(tenantId: string, id: string, actor: string): Promise<InboxVisitor> {
     const { row, conversations } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<InboxVisitorRow>(
@@ -138,9 +141,11 @@ export class Visitors {
       );
       const [blocked] = rows;
       if (blocked === undefined) throw notFound('visitor', id);
-      // Behind the lock of the visitor, which whoever mints a link holds, too.
-      const [ended] = await Promise.all([endAccess(tx, tenantId, id), this.#audit(tx, tenantId, id, actor, 'blocked')]);
-      return { row: blocked, conversations: ended };
+      const [found] = await Promise.all([
+        findConversations(tx, tenantId, id),
+        this.#audit(tx, tenantId, id, actor, 'blocked'),
+      ]);
+      return { row: blocked, conversations: found };
     });
     this.#tellAccess(tenantId, conversations);
     return presentInboxVisitor(row);

@@ -100,15 +100,15 @@ export class VisitorEntry {
     return { ended: true as const };
   }
 
-  /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`. */
+  /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`, `visitor_blocked`. */
   async begin({ tenantId, sessionId, visitorId, conversationId, environment }: VisitorIdentity) {
     const { db } = this.#deps;
     const { answer, committed } = await db.workspace(tenantId, async (tx) => {
       const [, locked, session, present, found] = await Promise.all([
         holdConversation(tx, conversationId),
-        tx.query<VisitorRow & { is_barred: boolean }>(
+        tx.query<VisitorRow & { is_blocked: boolean; is_erased: boolean }>(
           'lock_visitor',
-          `SELECT ${visitorColumns}, blocked_at IS NOT NULL OR erased_at IS NOT NULL AS is_barred FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
+          `SELECT ${visitorColumns}, blocked_at IS NOT NULL AS is_blocked, erased_at IS NOT NULL AS is_erased FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
           [visitorId],
         ),
         // Looked for once both are ours: whoever blocked the visitor or revoked the session at the same moment has committed by then.
@@ -127,7 +127,8 @@ export class VisitorEntry {
         ),
       ]);
       const [visitor] = locked.rows;
-      if (visitor === undefined || visitor.is_barred || session.rowCount === 0) throw tokenInvalid();
+      if (visitor === undefined || visitor.is_erased || session.rowCount === 0) throw tokenInvalid();
+      if (visitor.is_blocked) throw visitorBlocked();
       if (present.rows[0]?.status !== 'closed')
         throw new AppError('conflict', 'This conversation is not closed; go on in it.');
       const [open] = found.rows;
@@ -156,22 +157,24 @@ export class VisitorEntry {
       [hashOf(token)],
     );
     if (link === undefined || link.site_key !== siteKey) throw tokenInvalid();
-    if (link.is_over) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
     if (link.is_blocked) throw visitorBlocked();
+    if (link.is_over) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
     assertEntitled(link);
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
     return db.workspace(tenantId, async (tx) => {
       // In this order whoever blocks or erases the visitor takes them, too.
-      const [, , { rowCount }] = await Promise.all([
+      const [, seen, { rowCount }] = await Promise.all([
         holdConversation(tx, conversationId),
-        tx.query(
+        tx.query<{ is_blocked: boolean }>(
           'see_visitor',
-          'UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1',
+          `UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1
+           RETURNING blocked_at IS NOT NULL AND erased_at IS NULL AS is_blocked`,
           [visitorId, keepAddresses ? address : withoutLastPart(address)],
         ),
         tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
       ]);
+      if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
       return this.#session(tx, tenantId, visitorId, conversationId);
     });

@@ -42,8 +42,8 @@ export class VisitorSessions {
       [hashOf(token)],
     );
     if (row === undefined) throw tokenInvalid();
-    if (row.is_over) throw sessionOver();
     if (row.is_blocked) throw visitorBlocked();
+    if (row.is_over) throw sessionOver();
     if (!row.entitlements.conversations_suite) throw notEntitled();
     return {
       sessionId: row.id,
@@ -73,7 +73,7 @@ export class VisitorSessions {
     return new Map(
       rows.map((row) => [
         row.id,
-        row.is_gone ? tokenInvalid() : row.is_over ? sessionOver() : row.is_blocked ? visitorBlocked() : notEntitled(),
+        row.is_gone ? tokenInvalid() : row.is_blocked ? visitorBlocked() : row.is_over ? sessionOver() : notEntitled(),
       ]),
     );
   }
