@@ -809,6 +809,7 @@ export interface CreatedApiToken {
   lastUsedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+  tenantId: string;
   key: string;
 }
 

@@ -96,6 +96,14 @@ describe('API keys', () => {
     expect(contains('::/0', '10.1.2.3')).toBe(false);
   });
 
+  test('name their workspace where they are made', async () => {
+    const created = await workspace.session.call('createApiToken', {
+      params: { tenantId: workspace.tenantId },
+      body: { name: 'x', product: 'chat', permissions: ['chat:read'] },
+    });
+    expect(created).toMatchObject({ tenantId: workspace.tenantId, name: 'x' });
+  });
+
   test.each(products)('of %s say what they are and may do, and nothing more', async (product) => {
     const { id, key } = await workspace.createKey({ product, environment: 'test' });
     const own = await hub.client(key).call('readToken', {});

@@ -51,6 +51,14 @@ test('on a hub that never started, whatever needs a workspace says where the fir
   expect(await cli('link')).toEqual(
     refusal(/There is no workspace "demo"; make it with: npm run outrigger -- workspace create --name "demo"/),
   );
+  const token = await cli('token', 'create', '--product', 'chat', '--workspace', 'ours', '--json');
+  const [{ id }] = (await database.query<{ id: string }>("SELECT id FROM tenants WHERE name = 'ours'")) as [
+    { id: string },
+  ];
+  expect(JSON.parse(token.stdout)).toMatchObject({
+    tenantId: id,
+    key: expect.stringMatching(/^key_live_/) as string,
+  });
   expect(await cli('link', '--workspace', 'ours')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('/sign-in?code=') as string,

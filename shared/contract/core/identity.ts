@@ -206,7 +206,7 @@ export const identity = defineResource({
         ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
       }),
     ),
-    response: named('CreatedApiToken', apiToken.extend({ key: z.string() })),
+    response: named('CreatedApiToken', apiToken.extend({ tenantId: id, key: z.string() })),
   },
   listApiTokens: {
     tag: 'API tokens',

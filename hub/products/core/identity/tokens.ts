@@ -96,7 +96,7 @@ export class Tokens {
       });
       return created;
     });
-    return { ...presentToken(row), key };
+    return { ...presentToken(row), tenantId, key };
   }
 
   list(tenantId: string, query: ListQuery) {
