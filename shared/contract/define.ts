@@ -109,6 +109,8 @@ interface OperationShape {
   binaryResponse?: string;
   /** What the data of each event of a stream holds. */
   streamedEvent?: z.ZodType;
+  /** Whether the events of a stream have ids, after which `Last-Event-ID` goes on. */
+  resumable?: boolean;
   /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */

@@ -60,6 +60,7 @@ const live = {
   method: 'GET',
   response: z.unknown(),
   binaryResponse: 'text/event-stream',
+  resumable: true,
   holdSeconds: 600,
 } as const;
 const liveDescription = (what: string) =>

@@ -161,6 +161,7 @@ export const chatStreams = defineResource({
     }),
     binaryResponse: 'text/event-stream',
     streamedEvent: visitorFrame,
+    resumable: true,
     response: z.any(),
     holdSeconds: 600,
   },
@@ -169,6 +170,8 @@ export const chatStreams = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/chat/events',
     summary: 'Follow the inbox as server-sent events, where WebSockets are blocked',
+    description:
+      'Each event is a frame of the live protocol, named by its `type`. They have no ids, and what was missed is not told again: whoever comes back looks at the lists, and `sync` names what changed in the last 45 seconds.',
     params: inWorkspace,
     binaryResponse: 'text/event-stream',
     streamedEvent: agentFrame,

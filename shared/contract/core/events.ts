@@ -93,6 +93,7 @@ export const events = defineResource({
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
     streamedEvent: workspaceEvent,
+    resumable: true,
     holdSeconds: 600,
   },
 });

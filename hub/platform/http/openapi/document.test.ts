@@ -117,6 +117,19 @@ describe('the OpenAPI document', () => {
       expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
   });
 
+  test('promises to go on after an event of those streams alone whose events have ids', () => {
+    const promised = Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter((described) => /"Last-Event-ID"|`Last-Event-ID`, /.test(JSON.stringify(described)))
+      .map(({ operationId }) => operationId);
+    expect(promised.toSorted()).toEqual([
+      'streamAutomationLogs',
+      'streamAutomationMessages',
+      'streamVisitorEvents',
+      'streamWorkspaceEvents',
+    ]);
+  });
+
   test('refers to nothing that is not there', () => {
     const missing: string[] = [];
     visit(document, ({ $ref }) => {

@@ -134,8 +134,7 @@ function requestOf(operation: Operation, components: SchemaComponents): Json | n
 function answerOf(operation: Operation, components: SchemaComponents): Json {
   if (operation.binaryResponse !== undefined && operation.streamedEvent !== undefined)
     return {
-      description:
-        'The events, each as the lines `event:` with its type, `id:` for `Last-Event-ID`, and `data:` with JSON as shown here',
+      description: `The events, each as the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON as shown here`,
       content: { [operation.binaryResponse]: { schema: components.describe(operation.streamedEvent, 'output') } },
     };
   if (operation.binaryResponse !== undefined)

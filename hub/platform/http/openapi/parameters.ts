@@ -72,7 +72,7 @@ export function parametersOf(operation: Operation): Json[] {
     ...parametersIn('query', operation.query),
     ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === undefined ? [] : [ifMatch]),
-    ...(operation.streamedEvent === undefined ? [] : [lastEventId]),
+    ...(operation.resumable === true ? [lastEventId] : []),
   ];
   return parameters.map((parameter) => {
     const shared = sharedParameterNames.get(JSON.stringify(parameter));
