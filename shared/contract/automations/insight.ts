@@ -60,16 +60,20 @@ export const onboarding = named(
     complete: z.boolean(),
     steps: z.array(
       z.object({
-        id: z.string(),
+        id: z.string().meta({ example: 'workflow' }),
         title: z.string(),
         done: z.boolean(),
         why: z.string(),
         request: z
-          .object({ method: z.string(), path: z.string(), body: jsonObject.nullable() })
+          .object({
+            method: z.string().meta({ example: 'POST' }),
+            path: z.string().meta({ example: '/v1/automations/workflows' }),
+            body: jsonObject.nullable(),
+          })
           .describe('What does it'),
       }),
     ),
-    next: z.string().nullable().describe('Id of the first step that is not done'),
+    next: z.string().nullable().meta({ example: 'workflow' }).describe('Id of the first step that is not done'),
     counts: z.object({
       workflows: z.int(),
       nodesOnline: z.int(),

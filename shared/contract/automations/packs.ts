@@ -54,7 +54,11 @@ export const packManifest = z.strictObject({
     properties: z
       .record(text(1, 60).regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must be a name of letters, digits and _'), inputProperty)
       .default({}),
-    required: z.array(text(1, 60)).max(50).default([]),
+    required: z
+      .array(text(1, 60))
+      .max(50)
+      .default([])
+      .meta({ example: ['url'] }),
   }),
   skills: z.array(text(1, 100)).max(50).describe('Every skill that its graph uses'),
   hosts: z
@@ -83,7 +87,9 @@ export type PackManifest = z.output<typeof packManifest>;
 const grants = named(
   'PackGrants',
   z.object({
-    skills: z.array(z.object({ id: z.string(), title: z.string(), effect: z.string() })),
+    skills: z.array(
+      z.object({ id: z.string().meta({ example: 'memory.write' }), title: z.string(), effect: z.string() }),
+    ),
     hosts: z.array(z.string()),
     secrets: z.array(z.string()),
     nodePowers: z.array(z.enum(nodePowers)),
@@ -98,7 +104,10 @@ const pack = named(
 );
 export type Pack = z.output<typeof pack>;
 
-const problem = z.object({ path: z.string(), message: z.string() });
+const problem = z.object({
+  path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }),
+  message: z.string(),
+});
 const packParams = z.strictObject({ packId });
 
 export const packs = defineResource({
@@ -155,7 +164,7 @@ export const packs = defineResource({
       manifest: jsonObject.describe('JSON Schema of a pack'),
       skills: z.array(
         z.object({
-          id: z.string(),
+          id: z.string().meta({ example: 'memory.write' }),
           title: z.string(),
           summary: z.string(),
           requires: z.array(z.string()),
@@ -180,7 +189,13 @@ export const packs = defineResource({
       valid: z.boolean(),
       errors: z.array(problem),
       grants: grants.nullable(),
-      published: z.object({ id, packId: z.string(), version: z.string() }).nullable(),
+      published: z
+        .object({
+          id,
+          packId: z.string().meta({ example: 'site-uptime-watch' }),
+          version: z.string().meta({ example: '1.0.0' }),
+        })
+        .nullable(),
     }),
     errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
   },

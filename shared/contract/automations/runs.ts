@@ -56,7 +56,7 @@ const runSummaryShape = {
   waitsFor: runWait
     .nullable()
     .describe('Why it does not go on now; null while a worker has it or is about to, and once it has ended'),
-  trigger: z.object({ type: z.string() }).catchall(jsonValue),
+  trigger: z.object({ type: z.string().meta({ example: 'schedule' }) }).catchall(jsonValue),
   attempt: z.int(),
   environment: z.enum(['live', 'test']),
   parentRunId: id.nullable().describe('The run whose step waits for this one'),

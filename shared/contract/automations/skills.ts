@@ -15,7 +15,7 @@ const manage = {
 const skill = named(
   'Skill',
   z.object({
-    id: z.string(),
+    id: z.string().meta({ example: 'memory.write' }),
     title: z.string(),
     summary: z.string(),
     requires: z.array(z.string()).describe('What the workspace must be entitled to'),

@@ -14,7 +14,11 @@ export const system = defineResource({
     summary: 'Whether this process lives',
     description: 'Asks nothing else: neither database nor queue.',
     errors: ['request_timeout'],
-    response: z.object({ status: z.literal('ok'), version: z.string(), uptimeSeconds: z.number() }),
+    response: z.object({
+      status: z.literal('ok'),
+      version: z.string().meta({ example: '0.1.0' }),
+      uptimeSeconds: z.number(),
+    }),
   },
   readReadiness: {
     tag,

@@ -84,7 +84,7 @@ export const nodeCommand = named(
   'NodeCommand',
   z.object({
     id,
-    type: z.string(),
+    type: z.string().meta({ example: 'node.ping' }),
     status: z.enum(nodeCommandStatuses),
     runId: id,
     stepIndex: z.int(),
@@ -121,7 +121,7 @@ export const polledCommand = named(
   'Command',
   z.object({
     id,
-    type: z.string(),
+    type: z.string().meta({ example: 'node.ping' }),
     input: z.record(z.string(), z.unknown()),
     expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
     endsInMs: z.int().min(0).describe('The same as a time from now on, whatever the clock of the device says'),

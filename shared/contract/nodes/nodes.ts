@@ -211,7 +211,7 @@ export const nodes = defineResource({
     multipart: true,
     response: z.object({
       id,
-      status: z.string(),
+      status: z.string().meta({ example: 'succeeded' }),
       recorded: z.boolean().describe('False when the command had ended before: nothing changed'),
     }),
     errors: ['storage_full', 'checksum_mismatch'],

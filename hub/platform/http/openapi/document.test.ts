@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../../../shared/contract/api.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { openApiDocument } from './document.ts';
+import { Examples } from './examples.ts';
 
 const source = readFileSync(new URL('openapi.json', import.meta.url), 'utf8');
 
@@ -67,6 +68,21 @@ describe('the OpenAPI document', () => {
         expect(operation.response.safeParse(exampleIn(responses['200'])).error?.issues).toBeUndefined();
     },
   );
+
+  test('has no example that shows the name of a field as if that were its value, and cannot be written with one', () => {
+    const echoes: string[] = [];
+    const look = (value: unknown, name: string): void => {
+      if (Array.isArray(value)) for (const item of value) look(item, name.replace(/s$/, ''));
+      else if (typeof value === 'object' && value !== null)
+        for (const [key, item] of Object.entries(value)) look(item, key);
+      else if (value === name && name !== '') echoes.push(name);
+    };
+    for (const { requestBody, responses } of described)
+      for (const body of [requestBody, responses['200']])
+        for (const { example } of Object.values(body?.content ?? {})) look(example, '');
+    expect(echoes).toEqual([]);
+    expect(() => new Examples(() => undefined).of({ type: 'string' }, 'ofTomorrow')).toThrow('"ofTomorrow"');
+  });
 
   test('names its schemas, and says each once', () => {
     expect(Object.keys(document.components.schemas)).toEqual(

@@ -59,6 +59,54 @@ const byName: Record<string, unknown> = {
   requestId: '01980000-0000-7000-8000-000000000003',
   error: null,
   statusCode: 404,
+  agentName: 'Grace',
+  approvalsRequiredFor: ['campaign.send'],
+  awayMessage: 'We are back on Monday at nine.',
+  baseUrl: 'https://models.example.com/v1',
+  body: '{"eventId":"01980000-0000-7000-8000-000000000004","event":"message.created"}',
+  clientId: 'reply-1',
+  colour: '#0b2545',
+  comment: 'Quick and kind.',
+  contentType: 'image/png',
+  conversationName: 'Ada Lovelace',
+  disabledReason: null,
+  display_name: 'Ada Lovelace',
+  effect: 'Writes a value into the memory of the workspace.',
+  errorCode: null,
+  eventId: '01980000-0000-7000-8000-000000000004',
+  externalId: 'customer-42',
+  external_id: 'customer-42',
+  greeting: 'Hello! How can we help?',
+  host: 'api.example.com',
+  id: 'save',
+  installedVersion: '1.0.0',
+  ipAllowlist: ['203.0.113.0/24'],
+  lastAddress: '203.0.113.0',
+  lastError: null,
+  mount: '/',
+  outputText: 'customer:42 is written',
+  phone: '+49 30 1234567',
+  publisher: 'outrigger',
+  requestHash: 'ab'.repeat(32),
+  requires: ['automations'],
+  response: 'ok',
+  secrets: ['apiKey'],
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+  secretHint: 'whsec_…GKYo=',
+  secretsSet: ['botToken'],
+  senderId: null,
+  senderName: 'Ada Lovelace',
+  senderType: 'visitor',
+  shortcut: 'hours',
+  siteKey: 'wgt_0PcYxEJ8kq3Zt5mWvB7dRn2s',
+  skill: 'memory.write',
+  source: 'website',
+  type: 'skill',
+  url: 'https://example.com/hooks/outrigger',
+  visitorName: 'Ada Lovelace',
+  visitorToken: 'cvt_qJ4T8zFh1n0RkVYw6sLxGm3uB9eKc2dPa7iOyXtN5vE',
+  why: 'A workflow is what everything else serves.',
+  workflowName: 'Invoice reminder',
 };
 
 const at = '2026-01-31T09:00:00.000Z';
@@ -92,7 +140,10 @@ interface SchemaNode {
   maximum?: number;
 }
 
-/** Makes examples of schemas: what a schema says of itself (`example`), else what its name suggests, within its bounds. */
+/**
+ * Makes examples of schemas: what a schema says of itself (`example`), else what its name suggests, within its bounds.
+ * @throws Error that names a text of which nothing is known, rather than show its name as if that were a value.
+ */
 export class Examples {
   readonly #find: (reference: string) => Json | undefined;
 
@@ -140,7 +191,7 @@ function fits(
   return type === undefined;
 }
 
-function plain({ type, format, minLength = 0, minimum = 0, maximum = Infinity }: SchemaNode, name: string): unknown {
+function plain({ type, format, minimum = 0, maximum = Infinity }: SchemaNode, name: string): unknown {
   switch (format) {
     case 'uuid':
       return idOf(name);
@@ -156,7 +207,7 @@ function plain({ type, format, minLength = 0, minimum = 0, maximum = Infinity }:
   }
   switch (type) {
     case 'string':
-      return (name === '' ? 'text' : name).padEnd(minLength, 'x');
+      throw new Error(`examples.ts has no example for texts called "${name}"`);
     case 'integer':
     case 'number':
       return Math.min(Math.max(1, minimum), maximum);
