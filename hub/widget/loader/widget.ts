@@ -178,7 +178,7 @@ export class Widget {
       if (this.#frame !== null) this.#frame.inert = true;
       this.#options.tell('error', {
         code: 'frame_refused',
-        message: `The chat did not open in this page. Add ${location.origin} to allowedOrigins in the settings of the chat, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+        message: `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
       });
     }, delayMs);
   }
