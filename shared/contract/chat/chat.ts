@@ -37,7 +37,7 @@ export const chat = defineResource({
     permission: 'chat:write',
     summary: 'Mint a hosted chat link for a person',
     description:
-      'The same `externalId` is the same person: their open or pending conversation with the newest message is used again, else a new one begins. The link lasts 24 hours and opens that conversation alone; give it to nobody but this person.',
+      'The same `externalId` is the same person: their open or pending conversation with the newest message is used again, else a new one begins. The link lasts 24 hours and opens that conversation alone; give it to nobody but this person. Whoever may mint links can read by them what is written, also without `chat:read`.',
     body: z.strictObject({
       ...knownVisitor,
       name: conversationName
