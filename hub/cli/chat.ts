@@ -10,7 +10,7 @@ import { agentOf } from './chat-agent.ts';
 import type { AsAgent } from './chat-agent.ts';
 import { follow } from './chat-follow.ts';
 import { messageLines } from './chat-lines.ts';
-import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
+import { actor, ArgumentError, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, table } from './terminal.ts';
 
@@ -25,6 +25,14 @@ const rowOf = (conversation: InboxConversation) => ({
   unread: String(conversation.unreadCount),
   last: visibleLine(conversation.lastMessage?.content ?? '').slice(0, 50),
 });
+
+/** A site as a browser names it; people copy it with a slash. @throws ArgumentError */
+function originOf(given: string): string {
+  const origin = given.replace(/\/$/, '');
+  const { error } = peopleContract.putChatSettings.body.safeParse({ allowedOrigins: [origin] });
+  if (error !== undefined) throw new ArgumentError(`--allow ${given}: ${error.issues[0]?.message ?? ''}`);
+  return origin;
+}
 
 /** Conversations on a terminal: listed, followed, answered. */
 export function addChatCommands(program: Command): void {
@@ -103,7 +111,11 @@ export function addChatCommands(program: Command): void {
   chat
     .command('site')
     .description('print the lines that put the chat on a site, and allow sites to show it')
-    .option('--allow <origin...>', 'sites that may show it besides, such as https://www.example.com')
+    .option(
+      '--allow <origin...>',
+      'sites that may show it besides, such as https://www.example.com',
+      (given, others: string[] | undefined) => [...(others ?? []), originOf(given)],
+    )
     .option('--anonymous', 'let visitors without a token begin a conversation')
     .addOption(workspace())
     .addOption(json())

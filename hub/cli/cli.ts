@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { visibleText } from '../../shared/visible-text.ts';
 import { addChatCommands } from './chat.ts';
-import { explain } from './context.ts';
+import { ArgumentError, explain } from './context.ts';
 import { addInstallationCommands } from './installation.ts';
 import { addNodeCommands } from './nodes.ts';
 import { addPeopleCommands } from './people.ts';
@@ -44,6 +44,6 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
     process.stderr.write(`outrigger: ${visibleText(explain(error))}\n`);
-    process.exitCode = 1;
+    process.exitCode = error instanceof ArgumentError ? 2 : 1;
   }
 }

@@ -69,7 +69,14 @@ export interface Common {
   workspace: string;
 }
 
-/** What was given, as the API would take it. @throws AppError `validation_failed` that names each field. */
+/** What was given can't be taken: the command is to be put otherwise. */
+export class ArgumentError extends AppError {
+  constructor(message: string) {
+    super('validation_failed', message);
+  }
+}
+
+/** What was given, as the API would take it. @throws ArgumentError that names each field. */
 export function checked<Output>(
   schema: {
     safeParse(
@@ -82,10 +89,7 @@ export function checked<Output>(
 ): Output {
   const parsed = schema.safeParse(given);
   if (!parsed.success)
-    throw new AppError(
-      'validation_failed',
-      parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '),
-    );
+    throw new ArgumentError(parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; '));
   return parsed.data;
 }
 

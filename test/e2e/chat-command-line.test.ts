@@ -138,20 +138,34 @@ test('the lines for a site are printed, and sites are allowed one after the othe
   expect((await chat('site')).stdout).toMatch(
     /^<script async src="http:\/\/\S+\/widget\.js" data-site-key="wgt_\S+"><\/script>\n\nMay be shown by: no site yet/,
   );
-  await chat('site', '--allow', 'https://a.example.org');
+  await chat('site', '--allow', 'https://a.example.org/');
   expect((await chat('site', '--allow', 'https://b.example.org')).stdout).toContain(
     'May be shown by: https://a.example.org, https://b.example.org\n',
   );
   expect(await chat('site', '--allow', 'https://b.example.org/shop')).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^outrigger: allowedOrigins\.2 must be an origin such as/) as string,
+    code: 2,
+    stderr: expect.stringMatching(
+      /^outrigger: --allow https:\/\/b\.example\.org\/shop: must be an origin such as/,
+    ) as string,
   });
 });
 
 test('what can not be done is said in one line', async () => {
-  expect(await chat('show', 'nonsense')).toMatchObject({ code: 1, stderr: 'outrigger: id must be a UUID\n' });
+  expect(await chat('show', 'nonsense')).toMatchObject({ code: 2, stderr: 'outrigger: id must be a UUID\n' });
   expect(await chat('list', '--as', 'nobody@example.org')).toMatchObject({
     code: 1,
     stderr: 'outrigger: nobody@example.org is no member of the workspace ours\n',
   });
+});
+
+test('a member acts and is assigned to whoever else came to the workspace since', async () => {
+  await database.query(
+    `INSERT INTO users (id, tenant_id, email, password_hash, role)
+     SELECT gen_random_uuid(), id, 'member' || n || '@example.org', '', 'agent' FROM tenants, generate_series(1, 120) AS n WHERE name = 'ours'`,
+  );
+  const { conversationId } = JSON.parse((await chat('link', 'customer-3', '--json')).stdout) as {
+    conversationId: string;
+  };
+  expect(await chat('assign', conversationId, 'ann@example.org', '--as', 'ann@example.org')).toMatchObject({ code: 0 });
+  expect(await chat('assign', conversationId, 'member7@example.org')).toMatchObject({ code: 0 });
 });

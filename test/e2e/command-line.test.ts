@@ -37,8 +37,8 @@ function cli(...args: string[]): Promise<Ended> {
   });
 }
 
-const refusal = (pattern: RegExp): Ended => ({
-  code: 1,
+const refusal = (pattern: RegExp, code = 1): Ended => ({
+  code,
   stdout: '',
   stderr: expect.stringMatching(new RegExp(`^outrigger: ${pattern.source}.*\\n$`)) as string,
 });
@@ -67,9 +67,9 @@ test('on a hub that never started, whatever needs a workspace says where the fir
 
 test('what can not be taken is refused as the API would, in one line that names it', async () => {
   await writeFile(join(folder, 'file'), '');
-  expect(await cli('token', 'revoke', 'nope', '--workspace', 'ours')).toEqual(refusal(/id must be/));
-  expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/));
-  expect(await cli('node', 'pair', '--name', '', '--workspace', 'ours')).toEqual(refusal(/name must/));
+  expect(await cli('token', 'revoke', 'nope', '--workspace', 'ours')).toEqual(refusal(/id must be/, 2));
+  expect(await cli('workspace', 'create', '--name', '')).toEqual(refusal(/workspaceName must/, 2));
+  expect(await cli('node', 'pair', '--name', '', '--workspace', 'ours')).toEqual(refusal(/name must/, 2));
   expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(
     refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/),
   );

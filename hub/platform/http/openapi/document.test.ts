@@ -136,7 +136,7 @@ describe('the OpenAPI document', () => {
   test('promises to go on after an event of those streams alone whose events have ids', () => {
     const promised = Object.values(document.paths)
       .flatMap((methods) => Object.values(methods))
-      .filter((described) => /"Last-Event-ID"|`Last-Event-ID`, /.test(JSON.stringify(described)))
+      .filter((operation) => /"Last-Event-ID"|`Last-Event-ID`, /.test(JSON.stringify(operation)))
       .map(({ operationId }) => operationId);
     expect(promised.toSorted()).toEqual([
       'streamAutomationLogs',

@@ -11,7 +11,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { sessions, signInAddresses, signInCodes, users } from './schema.ts';
-import { insertUser, listMembers, listTokensOf } from './store.ts';
+import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
 import { namingTaken } from './taken.ts';
 import { presentToken } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
@@ -47,6 +47,12 @@ export class Members {
         return { id: user.id, email, role, createdAt: user.createdAt.toISOString() };
       }),
     );
+  }
+
+  /** The id of who has an address, or of who was there first, admins before others; null where there is none. */
+  async find(tenantId: string, email?: string): Promise<string | null> {
+    const [found] = await this.#deps.db.read(tenantId, (tx) => findMember(tx, tenantId, email?.toLowerCase()));
+    return found?.id ?? null;
   }
 
   /** The people of a workspace, newest first; when each last signed in is for admins. */

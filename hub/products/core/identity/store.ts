@@ -58,6 +58,14 @@ export async function findAdmin(tx: Transaction, tenantId: string): Promise<User
 }
 
 /** The people of a workspace, newest first, and when each last signed in, as far as their sessions and addresses tell. */
+export const findMember = (tx: Transaction, tenantId: string, email: string | undefined) =>
+  tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.tenantId, tenantId), email === undefined ? undefined : eq(users.email, email)))
+    .orderBy(sql`${users.role} <> 'admin'`, users.id)
+    .limit(1);
+
 export async function listMembers(tx: Transaction, tenantId: string, limit: number, before: string | undefined) {
   return tx
     .select({
