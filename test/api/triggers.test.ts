@@ -284,6 +284,42 @@ describe('events of Live Chat', () => {
     for (const id of [all.id, widget.id]) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
   });
 
+  test('are followed by no filter on a field that they never have: it is refused with those that there are', async () => {
+    const { api } = await hub.workspace();
+    const follow = (type: 'message.created' | 'conversation.assigned', path: string) =>
+      api
+        .call('createAutomationWorkflow', {
+          body: {
+            name: path,
+            stepsJson: log,
+            triggerJson: { type: 'event', event: { type, filter: { [path]: 'x' } } },
+          },
+        })
+        .then(
+          () => 'taken',
+          (error: unknown) => error as { code: string; message: string },
+        );
+    for (const path of ['message.senderType', 'visitor.attributes.plan.name', 'actor', 'conversation.source'])
+      expect(await follow('message.created', path)).toBe('taken');
+    for (const path of ['assignee', 'assignee.email'])
+      expect(await follow('conversation.assigned', path)).toBe('taken');
+    expect(await follow('message.created', 'message.senderTyp')).toMatchObject({
+      code: 'workflow_invalid',
+      message: expect.stringMatching(
+        /^triggerJson\.event\.filter\.message\.senderTyp is no field of message\.created; there are .*message\.senderType/,
+      ) as string,
+    });
+    for (const path of ['assignee.id', 'messages', 'tenantId.x', 'message.content.text'])
+      expect(await follow('message.created', path), path).toMatchObject({ code: 'workflow_invalid' });
+    const taken = await api.call('createAutomationWorkflow', { body: { name: 'taken', stepsJson: log } });
+    await expect(
+      api.call('updateAutomationWorkflow', {
+        params: { id: taken.id },
+        body: { triggerJson: { type: 'event', event: { type: 'message.created', filter: { mesage: 1 } } } },
+      }),
+    ).rejects.toMatchObject({ code: 'workflow_invalid' });
+  });
+
   test('carry the depth of what caused them, and end a loop at 8', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', {

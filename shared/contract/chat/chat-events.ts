@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonValue } from '../../json.ts';
+import { conversation, message, visitor } from './shapes.ts';
 
 /** The events of Live Chat, which webhooks and event triggers can follow. `visitor.created` is accepted and not emitted yet. */
 export const chatEventTypes = [
@@ -43,3 +44,27 @@ export const chatEventPayloadOf = (type: ChatEventType) =>
     (payload) => needs[type] === undefined || payload[needs[type]] !== undefined,
     `a ${type} event needs ${needs[type] ?? 'nothing more'}`,
   );
+
+const objects = {
+  conversation: Object.keys(conversation.shape),
+  visitor: Object.keys(visitor.shape),
+  message: Object.keys(message.shape),
+  assignee: ['id', 'email'],
+  csat: ['score', 'comment'],
+};
+const plainFields = ['tenantId', 'sequence', 'environment', 'actor'];
+/** What these hold is the workspace's and the visitors' own. */
+const openFields = ['visitor.attributes', 'message.attachments'];
+
+/** The fields among which a path that no event of a type ever has could have been meant; null for one that it may have. */
+export function eventFieldsInstead(type: ChatEventType, path: string): string[] | null {
+  const own = Object.entries(objects).filter(([name]) => ['conversation', 'visitor', needs[type]].includes(name));
+  const [first = '', second, ...deeper] = path.split('.');
+  const fields = own.find(([name]) => name === first)?.[1];
+  if (fields === undefined)
+    return plainFields.includes(path) ? null : [...plainFields, ...own.map(([name]) => `${name}.…`)];
+  const isKnown =
+    second === undefined ||
+    (fields.includes(second) && (deeper.length === 0 || openFields.includes(`${first}.${second}`)));
+  return isKnown ? null : fields.map((name) => `${first}.${name}`);
+}

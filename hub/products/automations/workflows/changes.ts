@@ -8,7 +8,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
-import { assertValid, contentOf, joinToken, openTrigger } from './content.ts';
+import { assertFilter, assertValid, contentOf, joinToken, openTrigger } from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
@@ -34,6 +34,7 @@ export async function createWorkflow(
   caller: RunCaller,
   origin: WorkflowRow['origin'],
 ): Promise<WorkflowRow> {
+  assertFilter(body.triggerJson);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
   const content = contentOf(
     deps.secrets,
@@ -84,6 +85,7 @@ export async function changeWorkflow(
     );
   if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
   if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
+  if (body.triggerJson !== undefined) assertFilter(body.triggerJson);
   const trigger = body.triggerJson ?? openTrigger(deps.secrets, before.trigger);
   const limits = body.limits === undefined ? before.limits : body.limits;
   // A schedule that goes on as it was keeps its next fire; every other one begins now.

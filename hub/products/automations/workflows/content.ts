@@ -1,6 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { Workflow, WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
+import { eventFieldsInstead } from '../../../../shared/contract/chat/chat-events.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
@@ -27,6 +28,17 @@ export async function assertValid(
   const entitlements: Record<Entitlement, boolean> = await readEntitlements(tx, tenantId);
   validateSteps(steps, entitlements);
   await assertReferences(tx, tenantId, steps, ownId);
+}
+
+/** Refuses a filter of an event trigger that would never let one through. @throws AppError `workflow_invalid` with the fields that there are. */
+export function assertFilter(trigger: Trigger): void {
+  if (trigger.type !== 'event') return;
+  const { type, filter } = trigger.event;
+  for (const path of Object.keys(filter ?? {})) {
+    const instead = eventFieldsInstead(type, path);
+    if (instead !== null)
+      throw invalid(`triggerJson.event.filter.${path}`, `is no field of ${type}; there are ${instead.join(', ')}`);
+  }
 }
 
 /** @throws AppError `workflow_invalid` for a schedule that never fires. */
