@@ -521,7 +521,8 @@ export interface ChatMessagePage {
 
 export interface ChatPageSettings {
   title: string;
-  greeting: string;
+  /** Null: the page's own, in the visitor's language */
+  greeting: string | null;
   colour: string;
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
   allowAnonymous: boolean;
@@ -558,8 +559,8 @@ export interface ChatSession {
 export interface ChatSettings {
   /** What the page and the widget are headed with */
   title: string;
-  /** Shown above an empty conversation; empty for none */
-  greeting: string;
+  /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
+  greeting: string | null;
   /** Of the launcher and of what the visitor wrote */
   colour: string;
   /** Null for the visitor's own language where the page speaks it, else English */
@@ -607,8 +608,8 @@ export interface ChatSettings {
 export interface ChatSettingsPatch {
   /** What the page and the widget are headed with */
   title?: string;
-  /** Shown above an empty conversation; empty for none */
-  greeting?: string;
+  /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
+  greeting?: string | null;
   /** Of the launcher and of what the visitor wrote */
   colour?: string;
   /** Null for the visitor's own language where the page speaks it, else English */

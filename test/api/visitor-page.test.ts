@@ -37,7 +37,7 @@ describe('the page of a site key', () => {
     const page = await hub.client().call('getChatPage', { query: { siteKey: own.siteKey } });
     expect(page).toEqual({
       title: 'Ask us',
-      greeting: '',
+      greeting: null,
       colour: '#112233',
       locale: null,
       allowAnonymous: false,

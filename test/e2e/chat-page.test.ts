@@ -185,6 +185,22 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(tab.complaints).toEqual([]);
   });
 
+  test('a new conversation is no blank page: it begins with a word in the visitor’s language, or of the workspace', async () => {
+    const { token } = await scene.mint();
+    for (const [greeting, locale, shown] of [
+      [undefined, 'de', ['Wie können wir helfen?']],
+      ['Ahoy', 'de', ['Ahoy']],
+      ['', 'de', []],
+    ] as const) {
+      await scene.set(greeting === undefined ? {} : { greeting });
+      await using tab = await openTab(browser, { locale });
+      await tab.page.goto(pageOf(token));
+      await tab.page.locator('.log[aria-busy=false]').waitFor();
+      await expect.poll(() => tab.page.locator('.greeting').allTextContents()).toEqual(shown);
+    }
+    await scene.set({});
+  });
+
   test('who is blocked is told so, at once and whenever they come again by their link', async () => {
     const { token, conversationId } = await scene.mint();
     const params = { tenantId: scene.tenantId, id: conversationId };

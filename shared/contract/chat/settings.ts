@@ -36,7 +36,9 @@ export type ChatLocale = (typeof chatLocales)[number];
 
 const settings = {
   title: chatText(1, 60).describe('What the page and the widget are headed with'),
-  greeting: chatText(0, 500).describe('Shown above an empty conversation; empty for none'),
+  greeting: chatText(0, 500)
+    .nullable()
+    .describe("Shown above what is written; null for `How can we help?` in the visitor's language, empty for none"),
   colour: z
     .string()
     .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #0b5fff')
@@ -125,7 +127,7 @@ export const shownChatSettings = named(
 
 export const defaultChatSettings: ChatSettings = {
   title: 'Chat with us',
-  greeting: '',
+  greeting: null,
   colour: '#0b5fff',
   locale: null,
   allowedOrigins: [],

@@ -29,7 +29,7 @@ const pageSettings = named(
   'ChatPageSettings',
   z.object({
     title: z.string(),
-    greeting: z.string(),
+    greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
     colour: z.string(),
     locale: z.enum(chatLocales).nullable(),
     allowAnonymous: z.boolean(),

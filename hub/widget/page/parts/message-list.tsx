@@ -72,7 +72,7 @@ export function MessageList({ chat, state }: PartProps) {
           )}
           {!hasOlder && isLoaded && settings !== null && settings.greeting !== '' && (
             <p class="greeting" dir="auto">
-              {settings.greeting}
+              {settings.greeting ?? words.question}
             </p>
           )}
           {chunks.map((chunk, at) => (

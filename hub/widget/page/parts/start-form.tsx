@@ -58,7 +58,7 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
   return (
     <main class="start">
       <form onSubmit={(event) => void begin(event)}>
-        {greeting !== '' && (
+        {greeting !== null && greeting !== '' && (
           <p class="greeting" dir="auto">
             {greeting}
           </p>
