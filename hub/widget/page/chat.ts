@@ -285,7 +285,7 @@ export class Chat {
     this.#end();
     if (problem === 'needed') tellHost(tokenRequired);
     if (problem === 'expired') kept.set('session', null);
-    else if (problem !== 'unreachable') kept.wipe();
+    else if (problem !== 'unreachable' && problem !== 'blocked') kept.wipe();
     store.set({ phase: 'problem', problem, conversation: null, chunks: [], outgoing: [], hasOlder: false });
     store.set({ unread: 0, typing: null, partial: '' });
   }
