@@ -167,7 +167,7 @@ export class CompanionApp {
   /** Ends what runs and lets nothing begin, also where no companion answers or the one that runs hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
-    this.#write('pause');
+    void this.#write('pause');
     this.#keeper.call('change', { change: 'pause' }, askMs).catch(() => undefined);
   }
 
@@ -231,13 +231,13 @@ export class CompanionApp {
   }
 
   /** The file counts, whoever reads it next. */
-  #write(change: 'pause' | 'resume'): void {
+  async #write(change: 'pause' | 'resume'): Promise<void> {
     try {
       // The companion finds it changed already, and so tells nobody.
       const audit = new AuditLog(this.#folder.audit, (line) =>
         this.#window.send({ event: 'command', entry: historyEntryOf(line, { has: () => false }) }),
       );
-      changeSettings(this.#folder, { change }, Date.now(), audit);
+      await changeSettings(this.#folder, { change }, Date.now(), audit);
     } catch (error) {
       this.#log.write(`could not ${change} in the file`, (error as Error).message);
     }

@@ -57,7 +57,7 @@ async function pauseWithoutApp(): Promise<boolean> {
   const told = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
   // At once: it holds also where the one that runs hangs.
   try {
-    changeSettings(folder, { change: 'pause' });
+    await changeSettings(folder, { change: 'pause' });
   } catch (error) {
     if ((await told) !== null) return true;
     process.stderr.write(`outrigger-companion: ${(error as Error).message}\n`);

@@ -144,9 +144,12 @@ export class DataFolder {
     }
   }
 
-  /** Changes the settings; of several programs that do so at once, one after the other. */
-  changeSettings(change: (settings: LocalSettings) => void): LocalSettings {
-    using _lock = lockFile(join(this.path, 'settings.lock'));
+  /**
+   * Changes the settings; of several programs that do so at once, one after the other.
+   * @throws CompanionError where it is not its turn in time, or the folder can't be written; nothing is changed then.
+   */
+  async changeSettings(change: (settings: LocalSettings) => void): Promise<LocalSettings> {
+    using _lock = await this.#takeTurn();
     const settings = this.readSettings();
     change(settings);
     this.#write('settings.json', localSettings.parse(settings));
@@ -167,8 +170,8 @@ export class DataFolder {
    * Puts a file that can't be read beside under another name, so that it begins anew.
    * @returns where it lies then. @throws CompanionError where nothing is wrong with it, or it can't be moved.
    */
-  setAside(file: OwnFile): string {
-    using _lock = lockFile(join(this.path, 'settings.lock'));
+  async setAside(file: OwnFile): Promise<string> {
+    using _lock = await this.#takeTurn();
     const path = join(this.path, `${file}.json`);
     if (!this.#isBroken(file)) throw new CompanionError(`Nothing is wrong with ${path}.`);
     const aside = `${path}.broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
@@ -181,6 +184,23 @@ export class DataFolder {
       );
     }
     return aside;
+  }
+
+  async #takeTurn(): Promise<Disposable> {
+    const path = join(this.path, 'settings.lock');
+    let lock: Disposable | null;
+    try {
+      lock = await lockFile(path);
+    } catch (error) {
+      throw new CompanionError(
+        `${path} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        { cause: error },
+      );
+    }
+    if (lock !== null) return lock;
+    throw new CompanionError(
+      `Another program is changing the settings in ${this.path} and does not come to its end, so nothing was changed; try again, and if it stays so, remove ${path}.`,
+    );
   }
 
   #isBroken(file: OwnFile): boolean {

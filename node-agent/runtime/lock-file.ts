@@ -1,55 +1,102 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
 const lookMs = 5;
-/** Whoever holds it for so long has died with it: nobody does more under it than write a file. */
-const staleMs = 5_000;
+/** One that names nobody after so long was left by a process that ended before it had written its number. */
+const graceMs = 1_000;
+/** Whoever holds it for so long is another process with the number of a dead one: nobody does more under it than write a file. */
+const longestMs = 10_000;
 
-const pause = new Int32Array(new SharedArrayBuffer(4));
-
-/** A lock among processes, held for a moment; `isHeld` is false where it could not be had in time. */
-export type HeldLock = Disposable & { isHeld: boolean };
-
-/** Holds a lock until it is disposed; whoever waits for it does nothing else. */
-export function lockFile(path: string): HeldLock {
-  const deadline = performance.now() + waitMs;
-  for (;;) {
-    const lock = tryLock(path);
-    if (lock !== 'taken') return lock;
-    if (performance.now() > deadline) return notHeld;
-    Atomics.wait(pause, 0, 0, lookMs);
-  }
+/** What stands in a lock, and what tells this lock from a later one of the same path. */
+interface Holder {
+  text: string;
+  pid: number;
+  ageMs: number;
+  stamp: string;
 }
 
-/** The same for work that takes turns with other work of this process. */
-export async function lockFileSoon(path: string): Promise<HeldLock> {
+/**
+ * Holds a lock among processes until it is disposed, at once where nobody has it; that of a process that is gone counts for nothing.
+ * @returns null where another process held it all the time that it was waited for. @throws the error of a file system that takes no lock.
+ */
+export async function lockFile(path: string): Promise<Disposable | null> {
   const deadline = performance.now() + waitMs;
-  for (;;) {
-    const lock = tryLock(path);
-    if (lock !== 'taken') return lock;
-    if (performance.now() > deadline) return notHeld;
+  const text = `${process.pid} ${randomUUID()}`;
+  while (!create(path, text)) {
+    const holder = readHolder(path);
+    if (holder !== null && isGone(holder) && takeAway(path, holder)) continue;
+    if (performance.now() > deadline) return null;
     await delay(lookMs);
   }
+  return {
+    [Symbol.dispose]: () => {
+      if (readHolder(path)?.text === text) rmSync(path, { force: true });
+    },
+  };
 }
 
-const notHeld: HeldLock = { isHeld: false, [Symbol.dispose]: () => undefined };
-
-function tryLock(path: string): HeldLock | 'taken' {
+/** False where there is one already. */
+function create(path: string, text: string): boolean {
+  let handle: number;
   try {
-    closeSync(openSync(path, 'wx', 0o600));
-    return { isHeld: true, [Symbol.dispose]: () => rmSync(path, { force: true }) };
+    handle = openSync(path, 'wx', 0o600);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return notHeld;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // Windows says the latter two of a file that is being removed.
+    if (code === 'EEXIST' || (process.platform === 'win32' && ['EPERM', 'EACCES'].includes(code))) return false;
+    throw error;
   }
-  if (isStale(path)) rmSync(path, { force: true });
-  return 'taken';
+  try {
+    writeSync(handle, text);
+    return true;
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(handle);
+  }
 }
 
-function isStale(path: string): boolean {
+function readHolder(path: string): Holder | null {
+  let handle: number | undefined;
   try {
-    return Date.now() - statSync(path).mtimeMs > staleMs;
+    handle = openSync(path, 'r');
+    const { ino, mtimeMs } = fstatSync(handle);
+    const text = readFileSync(handle, 'utf8');
+    return { text, pid: Number.parseInt(text, 10), ageMs: Date.now() - mtimeMs, stamp: `${ino} ${mtimeMs} ${text}` };
   } catch {
+    return null;
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+function isGone({ pid, ageMs }: Holder): boolean {
+  if (!(pid > 0)) return ageMs > graceMs;
+  if (ageMs > longestMs) return true;
+  try {
+    process.kill(pid, 0);
     return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+/** Of several that find the same dead one's lock, one alone removes it, and answers true: the others would remove the lock of whoever came next. */
+function takeAway(path: string, { stamp }: Holder): boolean {
+  const right = `${path}.${createHash('sha256').update(stamp).digest('hex').slice(0, 16)}`;
+  if (!create(right, '')) {
+    // Its own was left in the middle of this.
+    const madeAt = statSync(right, { throwIfNoEntry: false })?.mtimeMs;
+    if (madeAt !== undefined && Date.now() - madeAt > graceMs) rmSync(right, { force: true });
+    return false;
+  }
+  try {
+    if (readHolder(path)?.stamp === stamp) rmSync(path, { force: true });
+    return true;
+  } finally {
+    rmSync(right, { force: true });
   }
 }

@@ -14,14 +14,14 @@ const inMinutes = (minutes: number | undefined, now: number) =>
   minutes === undefined ? null : new Date(now + minutes * 60_000).toISOString();
 
 /** Carries out one wish of the owner, whole or not at all. @throws CompanionError that says what is wrong with it. */
-export function changeSettings(
+export async function changeSettings(
   folder: DataFolder,
   change: OwnerChange,
   now = Date.now(),
   audit = new AuditLog(folder.audit),
-): LocalSettings {
+): Promise<LocalSettings> {
   let before = '';
-  const settings = folder.changeSettings((current) => {
+  const settings = await folder.changeSettings((current) => {
     before = JSON.stringify(current);
     apply(current, change, now);
   });

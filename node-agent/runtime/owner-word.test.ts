@@ -97,7 +97,7 @@ describe('a pattern of a program', () => {
 
 describe('the word of an owner', () => {
   test('that does not come in time is no', async () => {
-    changeSettings(data, { change: 'ask', ask: true });
+    await changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(50, () => undefined);
     await expect(
       assertOwnerAllows(asked(['echo']), { folder: data, prompts, signal: never, onAnswer: () => undefined }),
@@ -136,7 +136,7 @@ describe('the word of an owner', () => {
     const program = join(folder, 'tool');
     copyFileSync('/bin/echo', program);
     chmodSync(program, 0o755);
-    changeSettings(data, { change: 'ask', ask: true });
+    await changeSettings(data, { change: 'ask', ask: true });
     const prompts = new Prompts(20_000, () => undefined);
     const ask = () =>
       assertOwnerAllows(asked([program, 'x']), { folder: data, prompts, signal: never, onAnswer: () => undefined });

@@ -86,7 +86,7 @@ export async function assertOwnerAllows(
     );
     onAnswer(answer, commandLine(input.argv));
     if (answer === '30_minutes' || answer === 'always' || answer === 'never')
-      remember(folder, answer, input.argv, facts.exact);
+      await remember(folder, answer, input.argv, facts.exact);
     if (answer === 'deny' || answer === 'never')
       throw denied('The owner of this machine was asked, and said no.', 'owner_said_no');
   }
@@ -114,13 +114,18 @@ export async function refusalOf(type: string, input: unknown, { system }: LocalS
 const lookDeadlineMs = 5_000;
 const refusedForGood = 'The owner of this machine refuses this program for good.';
 
-function remember(folder: DataFolder, answer: '30_minutes' | 'always' | 'never', argv: string[], exact: string): void {
+async function remember(
+  folder: DataFolder,
+  answer: '30_minutes' | 'always' | 'never',
+  argv: string[],
+  exact: string,
+): Promise<void> {
   const now = Date.now();
   const until = answer === '30_minutes' ? new Date(now + halfAnHourMs).toISOString() : null;
   // Too long to be shown in a list, it still is decided by its hash.
   const pattern = commandLine(argv).slice(0, 2_000);
   try {
-    folder.changeSettings((settings) =>
+    await folder.changeSettings((settings) =>
       addRule(settings, { decision: answer === 'never' ? 'deny' : 'allow', pattern, exact, until }, now),
     );
   } catch (error) {

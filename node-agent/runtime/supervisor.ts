@@ -173,7 +173,7 @@ export class Supervisor {
         return { contentType: kept.contentType, base64: kept.bytes.toString('base64') };
       },
       change: async (change) => {
-        changeSettings(folder, change, Date.now(), this.#audit);
+        await changeSettings(folder, change, Date.now(), this.#audit);
         if (change.change === 'keep_pictures' && !change.keep) this.#pictures.clear();
         this.#companion?.settingsChanged();
         this.#changed();
@@ -190,7 +190,7 @@ export class Supervisor {
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets)),
       setAside: async ({ file }) => {
         // A pairing that is changed at the moment is whole when it is done.
-        const aside = await this.#changePairing(false, async () => folder.setAside(file));
+        const aside = await this.#changePairing(false, () => folder.setAside(file));
         this.#audit.note('owner.change', `set aside ${aside}`);
         this.#companion?.settingsChanged();
         this.#changed();

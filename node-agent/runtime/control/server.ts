@@ -14,7 +14,7 @@ import type {
 import { describeIssue } from '../../../shared/companion/issue-words.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
-import { lockFileSoon } from '../lock-file.ts';
+import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
@@ -78,8 +78,8 @@ export class ControlServer implements AsyncDisposable {
   /** Null when somebody listens there. */
   static async #take(folder: DataFolder, handlers: ControlHandlers, at: ControlPath): Promise<ControlServer | null> {
     // Of two that find the socket of a dead one, only one takes it away.
-    using lock = await lockFileSoon(join(folder.path, 'control.lock'));
-    if (!lock.isHeld)
+    using lock = await lockFile(join(folder.path, 'control.lock'));
+    if (lock === null)
       throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at);

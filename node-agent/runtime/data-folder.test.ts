@@ -1,0 +1,54 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CompanionError, DataFolder } from './data-folder.ts';
+
+let data: DataFolder;
+beforeEach(() => {
+  data = new DataFolder(mkdtempSync(join(tmpdir(), 'outrigger-settings-')));
+});
+afterEach(() => rmSync(data.path, { recursive: true, force: true }));
+
+const leave = (text: string) => writeFileSync(join(data.path, 'settings.lock'), text);
+const share = (name: string) => data.changeSettings((settings) => void settings.sharedFolders.push(`/${name}`));
+const isLocked = () => readdirSync(data.path).some((name) => name.includes('.lock'));
+
+describe('a change of the settings', () => {
+  test('of each of several processes is kept, also where one that is gone has left its lock', async () => {
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    leave(`${pid} left`);
+    const program = `
+      import { DataFolder } from ${JSON.stringify(resolve('node-agent/runtime/data-folder.ts'))};
+      const data = new DataFolder(${JSON.stringify(data.path)});
+      for (let turn = 0; turn < 10; turn += 1)
+        await data.changeSettings((settings) => void settings.sharedFolders.push('/' + process.pid + '/' + turn));`;
+    await Promise.all(
+      [1, 2, 3, 4].map(() => promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])),
+    );
+    expect(new Set(data.readSettings().sharedFolders).size).toBe(40);
+    expect(isLocked()).toBe(false);
+  });
+
+  test('goes on where a process ended before it wrote whose the lock is', async () => {
+    leave('');
+    await share('a');
+    expect(data.readSettings().sharedFolders).toEqual(['/a']);
+    expect(isLocked()).toBe(false);
+  });
+
+  test('is refused in words, and nothing is changed, where another one does not come to its end', async () => {
+    leave(`${process.ppid} busy`);
+    let beats = 0;
+    const heart = setInterval(() => (beats += 1), 5);
+    const refused = await share('a').catch((error: unknown) => error);
+    clearInterval(heart);
+    expect(refused).toBeInstanceOf(CompanionError);
+    expect((refused as Error).message).toContain('so nothing was changed; try again');
+    expect(data.readSettings().sharedFolders).toEqual([]);
+    // Whoever waits for it does other work meanwhile.
+    expect(beats).toBeGreaterThan(1);
+  });
+});
