@@ -154,7 +154,6 @@ export class CompanionApp {
   /** What a second start asked for. */
   again(asked: AppArguments): void {
     if (asked.link !== null) this.open(asked.link);
-    else if (asked.pause) this.pause('a second start');
     else if (!asked.hidden) this.#window.show();
   }
 

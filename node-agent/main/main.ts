@@ -52,10 +52,9 @@ declareWindowScheme();
 await delay(asked.waitMs);
 await chooseKeyStore();
 
-/** Without an app that runs: the file says it to each companion, and whichever runs is told besides; false where neither worked. */
-async function pauseWithoutApp(): Promise<boolean> {
+/** Pauses by itself, whether an app starts, runs or hangs: the file says it to each companion, and whichever runs is told besides; false where neither worked. */
+async function pause(): Promise<boolean> {
   const told = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
-  // At once: it holds also where the one that runs hangs.
   try {
     await changeSettings(folder, { change: 'pause' });
   } catch (error) {
@@ -69,15 +68,18 @@ async function pauseWithoutApp(): Promise<boolean> {
 
 function live(): void {
   let its: CompanionApp | undefined;
-  const links: string[] = [];
+  // What is asked of it while it starts.
+  const asks: ((its: CompanionApp) => void)[] = [];
+  const ask = (what: (its: CompanionApp) => void) => {
+    if (its === undefined) asks.push(what);
+    else what(its);
+  };
   guardEveryPage((event, detail) => log.write(event, detail));
-  app.on('second-instance', (_event, _words, _folder, other) => its?.again(readSecondStart(other)));
+  app.on('second-instance', (_event, _words, _folder, other) => ask((one) => one.again(readSecondStart(other))));
   // macOS hands links over so, also before the app is ready.
   app.on('open-url', (event, url) => {
     event.preventDefault();
-    if (!isPairingLink(url)) return;
-    if (its === undefined) links.push(url);
-    else its.open(url);
+    if (isPairingLink(url)) ask((one) => one.open(url));
   });
   // The companion works on without a window.
   app.on('window-all-closed', () => undefined);
@@ -99,7 +101,7 @@ function live(): void {
     lockDefaultSession();
     void registerLinks(ownAppImage(folder.path), (event, detail) => log.write(event, detail));
     its = await CompanionApp.start({ folder, log, distFolder: import.meta.dirname, asked });
-    for (const link of links) its.open(link);
+    for (const what of asks.splice(0)) what(its);
   });
 }
 
@@ -107,10 +109,9 @@ if (asked.unpair) {
   // Without a screen Electron ends as soon as this file has been read; with one it is ready only then.
   const over = leaveHub(folder);
   if (!hasScreen()) await over;
-} else if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
-else if (asked.pause) {
-  app.exit((await pauseWithoutApp()) ? 0 : 1);
-} else {
+} else if (asked.pause) app.exit((await pause()) ? 0 : 1);
+else if (!app.requestSingleInstanceLock({ ...asked })) app.exit(0);
+else {
   const instead = settleUpdate(folder.path);
   if (instead === null) live();
   else {

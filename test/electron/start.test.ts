@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,8 @@ import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { processesWith } from '../fixtures/companion.ts';
-import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
+import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
+import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
@@ -25,6 +27,14 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     await app?.[Symbol.asyncDispose]();
     await desktop?.[Symbol.asyncDispose]();
   });
+
+  const isThere = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
 
   const minimise = () =>
     app.electron.evaluate(({ BrowserWindow }) => {
@@ -65,6 +75,54 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
       .poll(() => readFile(join(other.dataFolder, 'settings.json'), 'utf8').catch(() => ''), { timeout: 3_000 })
       .toContain('"paused": true');
     expect(hasAnswered).toBe(false);
+  });
+
+  test('with --pause needs no word of the app that runs', async () => {
+    await using other = await startApp(desktop);
+    const companion = (await other.companion()) as { pid: number };
+    const main = await other.electron.evaluate(() => process.pid);
+    process.kill(main, 'SIGSTOP');
+    onTestFinished(() => {
+      for (const pid of [main, companion.pid]) if (isThere(pid)) process.kill(pid, 'SIGKILL');
+    });
+    expect(await other.again('--pause')).toBe(0);
+    expect(await readFile(join(other.dataFolder, 'settings.json'), 'utf8')).toContain('"paused": true');
+    // Chromium ends one that does not answer another start.
+    expect(isThere(main)).toBe(true);
+  });
+
+  test('while it starts is heard once it has', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-app-'));
+    const dataFolder = join(home, 'data');
+    const isReachedAt = async () => {
+      const at = await readlink(join(dataFolder, 'app/SingletonSocket')).catch(() => null);
+      const sockets = await readFile('/proc/net/unix', 'utf8');
+      return at === null ? 0 : sockets.split('\n').filter((line) => line.endsWith(` ${at}`)).length;
+    };
+    try {
+      const starting = startApp(desktop, { dataFolder });
+      await until(
+        async () => (await isReachedAt()) === 1,
+        () => 'nothing started',
+      );
+      const main = Number((await readlink(join(dataFolder, 'app/SingletonLock'))).split('-').at(-1));
+      process.kill(main, 'SIGSTOP');
+      const second = spawn(
+        electronPath as string,
+        [...electronArguments(), 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'],
+        { env: { ...desktop.env, OUTRIGGER_COMPANION_HOME: dataFolder }, stdio: 'ignore' },
+      );
+      await until(
+        async () => (await isReachedAt()) === 2,
+        () => 'the second start did not come',
+      );
+      process.kill(main, 'SIGCONT');
+      await using other = await starting;
+      await expect.poll(async () => (await other.appState()).pairingLink?.hub).toBe('https://a.example');
+      await expect.poll(() => second.exitCode).toBe(0);
+    } finally {
+      await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
   });
 
   test('with --pause while none runs leaves its word for the next one', async () => {
@@ -153,14 +211,6 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
   test('tells the shortcut that pauses, where the desktop honours one', async () => {
     expect((await app.appState()).pauseShortcut).toBe('Control+Alt+Shift+P');
   });
-
-  const isThere = (pid: number) => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
 
   test('that is asked to quit ends its companion with it', async () => {
     await using other = await startApp(desktop);
