@@ -19,6 +19,8 @@ interface TrayActions {
   quit: () => void;
 }
 
+const name = 'Outrigger Companion';
+
 /** Whether the desktop shows trays. */
 export async function desktopHasTray(): Promise<boolean> {
   return process.platform !== 'linux' || (await hasOwnerOnBus('org.kde.StatusNotifierWatcher'));
@@ -29,7 +31,7 @@ export class CompanionTray {
   readonly #tray: Tray;
   readonly #pictures: string;
   readonly #actions: TrayActions;
-  #shown = '';
+  #shown: TrayState | null = null;
 
   constructor(pictures: string, actions: TrayActions, state: TrayState) {
     this.#pictures = pictures;
@@ -40,17 +42,19 @@ export class CompanionTray {
   }
 
   show(state: TrayState): void {
-    // Each change of a menu is a message to the desktop.
-    const text = JSON.stringify(state);
-    if (text === this.#shown) return;
-    this.#shown = text;
+    // Each change is a message to the desktop.
+    const shown = this.#shown;
+    this.#shown = state;
+    if (state.mark !== shown?.mark) this.#tray.setImage(icon(this.#pictures, state.mark));
+    const isNew = state.isPaused !== shown?.isPaused;
+    // On Linux a new tooltip is a new menu, and a click in one that stands open does nothing once another took its place; so there its picture alone says
+    // how it stands, and the words change with what can be clicked.
+    if (process.platform !== 'linux') this.#tray.setToolTip(`${name}: ${state.line}`);
+    else if (isNew) this.#tray.setToolTip(state.isPaused ? `${name}: ${state.line}` : name);
+    if (!isNew) return;
     const { open, pause, resume, quit } = this.#actions;
-    this.#tray.setImage(icon(this.#pictures, state.mark));
-    this.#tray.setToolTip(`Outrigger Companion: ${state.line}`);
     this.#tray.setContextMenu(
       Menu.buildFromTemplate([
-        { label: state.line, enabled: false },
-        { type: 'separator' },
         state.isPaused ? { label: 'Resume', click: resume } : { label: 'Pause', click: pause },
         { label: 'Open', click: open },
         { type: 'separator' },

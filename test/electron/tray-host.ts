@@ -33,8 +33,12 @@ export interface TrayHost extends Disposable {
   item(): Promise<void>;
   count(): number;
   toolTip(): Promise<string>;
+  /** What tells its picture from others. */
+  picture(): Promise<string>;
   menu(): Promise<MenuLine[]>;
   click(label: string): Promise<void>;
+  /** Clicks what stands in a menu that was opened before. */
+  clickLine(line: MenuLine): Promise<void>;
   /** A click on the item itself. */
   activate(): Promise<void>;
 }
@@ -116,6 +120,16 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
       };
     });
   };
+  const clickLine = async ({ id }: MenuLine) => {
+    await call({
+      destination: there().service,
+      path: await menuPath(),
+      interface: menuInterface,
+      member: 'Event',
+      signature: 'isvu',
+      body: [id, 'clicked', ['i', 0], 0],
+    });
+  };
   return {
     count: () => items.length,
     async item() {
@@ -125,19 +139,14 @@ export async function startTrayHost(busAddress: string): Promise<TrayHost> {
       );
     },
     toolTip: async () => JSON.stringify(await property('ToolTip')),
+    picture: async () => JSON.stringify(await property('IconPixmap')),
     menu,
     async click(label) {
       const line = (await menu()).find((one) => one.label === label);
       if (line === undefined) throw new Error(`the menu has no "${label}"`);
-      await call({
-        destination: there().service,
-        path: await menuPath(),
-        interface: menuInterface,
-        member: 'Event',
-        signature: 'isvu',
-        body: [line.id, 'clicked', ['i', 0], 0],
-      });
+      await clickLine(line);
     },
+    clickLine,
     async activate() {
       const { service, path } = there();
       await call({ destination: service, path, interface: item, member: 'Activate', signature: 'ii', body: [0, 0] });
