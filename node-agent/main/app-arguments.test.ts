@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readArguments, readSecondStart } from './app-arguments.ts';
+import { readArguments, readSecondStart, wordsToGoOn } from './app-arguments.ts';
 
 test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
   expect(readArguments([], {})).toEqual({
@@ -30,6 +30,21 @@ test('a start is read from its words, whatever Chromium and a desktop add to the
     pause: true,
     unpair: false,
   });
+});
+
+test('what goes on in the place of a start has its words, and nothing that was asked once', () => {
+  const words = [
+    '--no-sandbox',
+    '--data-folder',
+    '/d',
+    '--hidden',
+    '--pause',
+    '--wait-ms=10',
+    'outrigger://pair?hub=x',
+  ];
+  expect(wordsToGoOn(words)).toEqual(['--no-sandbox', '--data-folder', '/d', '--hidden']);
+  expect(wordsToGoOn(words, false)).toEqual(['--no-sandbox', '--data-folder', '/d']);
+  expect(wordsToGoOn(['--data-folder=/d'], true)).toEqual(['--data-folder=/d', '--hidden']);
 });
 
 test('a wait is never longer than a restart wants', () => {

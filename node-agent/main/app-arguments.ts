@@ -27,6 +27,12 @@ export const readSecondStart = (said: unknown): AppArguments =>
 export const isRefusedAsRoot = (words: readonly string[]): boolean =>
   words.includes('--as-root') && !words.includes('--pause') && !words.includes('--unpair');
 
+/** The words of this start for one that goes on in its place, with its window or without; what was asked once is not among them. */
+export const wordsToGoOn = (words: readonly string[], isHidden = words.includes('--hidden')): string[] => [
+  ...words.filter((word) => !/^(--wait-ms=|--pause$|--hidden$|outrigger:)/i.test(word)),
+  ...(isHidden ? ['--hidden'] : []),
+];
+
 /** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
 export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
   const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);

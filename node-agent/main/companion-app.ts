@@ -7,6 +7,7 @@ import { CompanionError } from '../runtime/data-folder.ts';
 import type { DataFolder } from '../runtime/data-folder.ts';
 import { historyEntryOf } from '../runtime/history.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
+import { wordsToGoOn } from './app-arguments.ts';
 import type { AppArguments } from './app-arguments.ts';
 import { createCallHandlers } from './app-handlers.ts';
 import type { AppLog } from './app-log.ts';
@@ -183,6 +184,7 @@ export class CompanionApp {
   }
 
   async #followUpdates(): Promise<void> {
+    const words = () => wordsToGoOn(process.argv.slice(1), !this.#window.isVisible);
     this.#updater = await openUpdater(this.#folder.path, {
       onChange: () => this.#publish(),
       whenIdle: (signal) =>
@@ -195,9 +197,10 @@ export class CompanionApp {
         await this.#keeper.stop();
         app.releaseSingleInstanceLock();
       },
+      words,
       leave: (program) => {
         this.#log.write('the app leaves for another version', program ?? '');
-        if (program !== null) startInstead(program);
+        if (program !== null) startInstead(program, words());
         app.exit(0);
       },
     });

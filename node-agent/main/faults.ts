@@ -1,11 +1,17 @@
 import { app } from 'electron';
+import { wordsToGoOn } from './app-arguments.ts';
+import { ownAppImage, startInstead } from './installation.ts';
 import { nextDelay } from './restart-policy.ts';
 
 /**
  * A fault of the main process is written down, and the app starts anew, ever later when it comes again. The new process waits, so that it is not this
  * one, which can't be trusted any more, that decides when.
  */
-export function restartOnFault(waitedMs: number, log: (event: string, detail?: string) => void): void {
+export function restartOnFault(
+  dataFolder: string,
+  waitedMs: number,
+  log: (event: string, detail?: string) => void,
+): void {
   const startedAt = performance.now();
   let isOver = false;
   const end = (what: string, error: unknown) => {
@@ -16,8 +22,14 @@ export function restartOnFault(waitedMs: number, log: (event: string, detail?: s
       `${what}, the app starts again in ${waitMs} ms`,
       error instanceof Error ? (error.stack ?? error.message) : String(error),
     );
-    const words = process.argv.slice(1).filter((word) => !/^(--wait-ms=|--pause$|outrigger:)/i.test(word));
-    app.relaunch({ args: [...words, `--wait-ms=${waitMs}`] });
+    const args = [...wordsToGoOn(process.argv.slice(1)), `--wait-ms=${waitMs}`];
+    // The program that runs lies in what an AppImage is mounted as, which goes with this process.
+    const image = ownAppImage(dataFolder);
+    if (image === null) app.relaunch({ args });
+    else {
+      app.releaseSingleInstanceLock();
+      startInstead(image, args);
+    }
     app.exit(1);
   };
   process.on('uncaughtException', (error) => end('a fault of the app', error));

@@ -24,8 +24,8 @@ function readInstallation(dataFolder: string): Installation {
 }
 
 /** Starts a program that outlives this one. */
-export function startInstead(program: string): void {
-  spawn(program, [], { detached: true, stdio: 'ignore' })
+export function startInstead(program: string, words: readonly string[]): void {
+  spawn(program, words, { detached: true, stdio: 'ignore' })
     .once('error', () => undefined)
     .unref();
 }

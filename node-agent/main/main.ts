@@ -4,7 +4,7 @@ import { app, Menu } from 'electron';
 import { askCompanion } from '../runtime/control/client.ts';
 import { DataFolder } from '../runtime/data-folder.ts';
 import { changeSettings } from '../runtime/owner-changes.ts';
-import { isRefusedAsRoot, readArguments, readSecondStart } from './app-arguments.ts';
+import { isRefusedAsRoot, readArguments, readSecondStart, wordsToGoOn } from './app-arguments.ts';
 import { AppLog } from './app-log.ts';
 import { commandWords, runCommandLine } from './command-line.ts';
 import { CompanionApp } from './companion-app.ts';
@@ -47,7 +47,7 @@ const folder = new DataFolder(asked.dataFolder ?? undefined);
 const log = new AppLog(join(folder.path, 'logs'));
 app.setPath('userData', join(folder.path, 'app'));
 app.setPath('crashDumps', join(folder.path, 'app', 'crashes'));
-restartOnFault(asked.waitMs, (event, detail) => log.write(event, detail));
+restartOnFault(folder.path, asked.waitMs, (event, detail) => log.write(event, detail));
 declareWindowScheme();
 await delay(asked.waitMs);
 await chooseKeyStore();
@@ -117,7 +117,7 @@ else {
   else {
     log.write('an update did not work, and was taken back');
     app.releaseSingleInstanceLock();
-    startInstead(instead);
+    startInstead(instead, wordsToGoOn(process.argv.slice(1)));
     app.exit(0);
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,6 +10,22 @@ import { electronArguments, electronPath, needsElectron } from '../fixtures/elec
 import { freePort } from '../fixtures/free-port.ts';
 import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
+
+/** Evaluates in the main process of a program that was started with `--inspect`. */
+async function evaluateInMain(port: number, expression: string): Promise<void> {
+  const [main] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
+  const socket = new WebSocket(main?.webSocketDebuggerUrl as string);
+  const heard = (event: 'open' | 'message') =>
+    new Promise((done, fail) => {
+      socket.addEventListener(event, done, { once: true });
+      socket.addEventListener('error', fail, { once: true });
+    });
+  await heard('open');
+  const answer = heard('message');
+  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
+  await answer;
+  socket.close();
+}
 
 const canRename = electronPath !== null && process.platform === 'linux';
 
@@ -48,6 +64,33 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     const port = await freePort();
     await start('driven', [`--remote-debugging-port=${port}`, '--remote-allow-origins=*']);
     await expect(fetch(`http://127.0.0.1:${port}/json/version`)).rejects.toThrow('fetch failed');
+  });
+
+  test('that is an AppImage is started by it again after a fault, as it was started before', async () => {
+    const image = join(home, 'Companion.AppImage');
+    const starts = join(home, 'starts');
+    // What an AppImage does, but for the file system that goes with the process.
+    await writeFile(
+      image,
+      `#!/bin/sh\nprintf '%s|' "$@" >>'${starts}'\necho >>'${starts}'\nAPPIMAGE='${image}' APPDIR='${home}/app' exec '${program}' "$@"\n`,
+      { mode: 0o755 },
+    );
+    const port = await freePort();
+    const dataFolder = join(home, 'faulty');
+    const words = [...electronArguments(), `--data-folder=${dataFolder}`, '--hidden'];
+    spawn(image, [`--inspect=127.0.0.1:${port}`, ...words, 'outrigger://pair?hub=https://a.example&code=ABCD-EFGH'], {
+      env: desktop.env,
+      stdio: 'ignore',
+    });
+    const pid = async () => (await askCompanion(new DataFolder(dataFolder), 'state', {}).catch(() => null))?.pid;
+    await expect.poll(pid).toEqual(expect.any(Number));
+    const first = await pid();
+    await evaluateInMain(port, `setTimeout(() => { throw new Error('planted'); }, 10); 0`);
+    await expect.poll(async () => (await readFile(starts, 'utf8')).split('\n').length).toBe(3);
+    expect((await readFile(starts, 'utf8')).split('\n')[1]).toBe(
+      `${[`--inspect=127.0.0.1:${port}`, ...words, '--wait-ms=1000'].join('|')}|`,
+    );
+    await expect.poll(async () => ![undefined, first].includes(await pid())).toBe(true);
   });
 
   test('makes an AppImage the one that opens pairing links', async () => {

@@ -17,6 +17,7 @@ const port: UpdatePort = {
     calls.push('stands aside');
     return Promise.resolve();
   },
+  words: () => [],
   leave: () => calls.push('leaves'),
 };
 beforeEach(() => {

@@ -55,6 +55,7 @@ function create(change: Partial<FeedUpdaterOptions> & { idle?: FeedUpdaterOption
         isAside = true;
         return Promise.resolve();
       },
+      words: () => ['--data-folder=/a hub', '--hidden'],
       leave: (program) => left.push(program),
     },
     ...options,
@@ -96,9 +97,10 @@ describe('a signed update', () => {
     expect(readFileSync(path, 'utf8')).toBe(older);
   });
 
-  test('is applied when nothing runs: the new program starts, and only then the old one leaves', async () => {
+  test('is applied when nothing runs: the new program starts as the old one was started, and only then the old one leaves', async () => {
     // What a new version does when it has come up: it says so.
-    const confirming = `#!/bin/sh\nrm '${join(home, 'state/update-pending.json')}'\nsleep 5\n`;
+    const saysIt = `[ "$*" = '--data-folder=/a hub --hidden' ] && rm '${join(home, 'state/update-pending.json')}'`;
+    const confirming = `#!/bin/sh\n${saysIt}\nsleep 5\n`;
     server.publish(Buffer.from(confirming), privateKey);
     await create({ idle: () => Promise.resolve() }).check();
     await expect.poll(() => left).toEqual([null]);

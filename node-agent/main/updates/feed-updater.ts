@@ -83,12 +83,13 @@ export class FeedUpdater implements Updater {
       await image.replace(file, feed, this.#options.current);
       this.#ready = null;
       await rm(file, { force: true });
-      await this.#options.port.standAside();
-      const isUp = await startAndWatch(image.path, () => !image.isPending, this.#options.startDeadlineMs ?? 60_000);
-      if (isUp) this.#options.port.leave(null);
+      const { port, startDeadlineMs = 60_000 } = this.#options;
+      await port.standAside();
+      const isUp = await startAndWatch(image.path, port.words(), () => !image.isPending, startDeadlineMs);
+      if (isUp) port.leave(null);
       else {
         image.takeBack(feed.version);
-        this.#options.port.leave(image.path);
+        port.leave(image.path);
       }
     } catch (error) {
       this.#ready = null;

@@ -7,8 +7,13 @@ const lookEveryMs = 200;
  * Starts a program that is to outlive this one, and answers whether it came up in time. One that ended before, or did not come up, is ended with all that it
  * started in its own process group.
  */
-export async function startAndWatch(program: string, isUp: () => boolean, deadlineMs: number): Promise<boolean> {
-  const child = spawn(program, [], { detached: true, stdio: 'ignore' });
+export async function startAndWatch(
+  program: string,
+  words: readonly string[],
+  isUp: () => boolean,
+  deadlineMs: number,
+): Promise<boolean> {
+  const child = spawn(program, words, { detached: true, stdio: 'ignore' });
   let hasEnded = false;
   child.once('error', () => {
     hasEnded = true;

@@ -20,7 +20,9 @@ export interface UpdatePort {
   whenIdle(signal: AbortSignal): Promise<void>;
   /** Makes room for another start of the app: the runtime is stopped, and the single-instance lock given back. */
   standAside(): Promise<void>;
-  /** Ends the app, and starts a program in its place when one is named. */
+  /** With which words a program goes on in the place of this one. */
+  words(): string[];
+  /** Ends the app, and starts a program in its place, with those words, when one is named. */
   leave(program: string | null): void;
 }
 
