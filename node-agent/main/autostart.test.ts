@@ -13,6 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { desktopAutostart, loginItemAutostart } from './autostart.ts';
+import type { LoginItems } from './autostart.ts';
+
+const usual = { dataFolder: '/home/ada/.outrigger-companion', suffix: '' };
+const second = { dataFolder: '/home/ada/second 100% hub', suffix: '-01234567' };
 
 let home: string;
 beforeEach(() => {
@@ -31,7 +35,10 @@ const hasGio = (() => {
 
 describe('start at login on a Linux desktop', () => {
   test('is an entry in the autostart folder of the user, which is gone when it is switched off', () => {
-    const autostart = desktopAutostart('/opt/Outrigger Companion/outrigger-companion', { configHome: undefined, home });
+    const autostart = desktopAutostart('/opt/Outrigger Companion/outrigger-companion', usual, {
+      configHome: undefined,
+      home,
+    });
     expect(autostart.isOn()).toBe(false);
     autostart.set(false);
     autostart.set(true);
@@ -43,17 +50,29 @@ describe('start at login on a Linux desktop', () => {
     expect(readdirSync(join(home, '.config/autostart'))).toEqual([]);
   });
 
+  test('is one of its own for each data folder', () => {
+    const [one, other] = [usual, second].map((its) => desktopAutostart('/x', its, { configHome: undefined, home }));
+    one?.set(true);
+    expect(other?.isOn()).toBe(false);
+    other?.set(true);
+    one?.set(false);
+    expect(other?.isOn()).toBe(true);
+    expect(readFileSync(join(home, '.config/autostart/outrigger-companion-01234567.desktop'), 'utf8')).toContain(
+      'Exec="/x" "--data-folder=/home/ada/second 100%% hub" "--hidden"\n',
+    );
+  });
+
   test('keeps to XDG_CONFIG_HOME, unless that is no absolute path', () => {
-    desktopAutostart('/x', { configHome: join(home, 'settings'), home }).set(true);
+    desktopAutostart('/x', usual, { configHome: join(home, 'settings'), home }).set(true);
     expect(existsSync(join(home, 'settings/autostart/outrigger-companion.desktop'))).toBe(true);
-    desktopAutostart('/x', { configHome: 'settings', home }).set(true);
+    desktopAutostart('/x', usual, { configHome: 'settings', home }).set(true);
     expect(existsSync(join(home, '.config/autostart/outrigger-companion.desktop'))).toBe(true);
   });
 
   test.each([['Hidden=true'], ['X-GNOME-Autostart-enabled=false']])(
     'counts as off when the desktop wrote %s',
     (line) => {
-      const autostart = desktopAutostart('/x', { configHome: undefined, home });
+      const autostart = desktopAutostart('/x', usual, { configHome: undefined, home });
       autostart.set(true);
       const path = join(home, '.config/autostart/outrigger-companion.desktop');
       writeFileSync(path, readFileSync(path, 'utf8').replace('X-GNOME-Autostart-enabled=true', line));
@@ -63,7 +82,7 @@ describe('start at login on a Linux desktop', () => {
 
   test('says what is wrong when the folder can not be made', () => {
     writeFileSync(join(home, 'file'), '');
-    const autostart = desktopAutostart('/x', { configHome: join(home, 'file'), home });
+    const autostart = desktopAutostart('/x', usual, { configHome: join(home, 'file'), home });
     expect(() => autostart.set(true)).toThrow(/can't be written \((EEXIST|ENOTDIR)\)/);
   });
 
@@ -74,7 +93,7 @@ describe('start at login on a Linux desktop', () => {
     const report = join(home, 'report');
     writeFileSync(program, `#!/bin/sh\nprintf '%s|' "$0" "$@" >'${report}.new'\nmv '${report}.new' '${report}'\n`);
     chmodSync(program, 0o755);
-    desktopAutostart(program, { configHome: undefined, home }).set(true);
+    desktopAutostart(program, usual, { configHome: undefined, home }).set(true);
     execFileSync('gio', ['launch', join(home, '.config/autostart/outrigger-companion.desktop')], { stdio: 'ignore' });
     await expect.poll(() => existsSync(report)).toBe(true);
     expect(readFileSync(report, 'utf8')).toBe(`${program}|--hidden|`);
@@ -84,7 +103,7 @@ describe('start at login on a Linux desktop', () => {
 test('start at login on macOS and Windows asks the system, for a start without a window', () => {
   const calls: unknown[] = [];
   let openAtLogin = false;
-  const autostart = loginItemAutostart({
+  const items: LoginItems = {
     getLoginItemSettings: (options) => {
       calls.push(options);
       return { openAtLogin };
@@ -93,9 +112,16 @@ test('start at login on macOS and Windows asks the system, for a start without a
       ({ openAtLogin } = settings);
       calls.push(settings);
     },
-  });
+  };
+  const autostart = loginItemAutostart(items, usual);
   expect(autostart.isOn()).toBe(false);
   autostart.set(true);
   expect(autostart.isOn()).toBe(true);
   expect(calls).toEqual([{ args: ['--hidden'] }, { openAtLogin: true, args: ['--hidden'] }, { args: ['--hidden'] }]);
+  loginItemAutostart(items, second).set(true);
+  expect(calls.at(-1)).toEqual({
+    openAtLogin: true,
+    args: ['--data-folder=/home/ada/second 100% hub', '--hidden'],
+    name: 'outrigger-companion-01234567',
+  });
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { execLine } from './desktop-entry.ts';
 
 /** Whether the app starts when its user signs in. */
 export interface Autostart {
@@ -11,22 +12,31 @@ export interface Autostart {
 /** The login items of macOS and Windows, as Electron's `app` offers them. */
 export interface LoginItems {
   getLoginItemSettings(options?: { args?: string[] }): { openAtLogin: boolean };
-  setLoginItemSettings(settings: { openAtLogin: boolean; args?: string[] }): void;
+  setLoginItemSettings(settings: { openAtLogin: boolean; args?: string[]; name?: string }): void;
 }
 
-/** What a start at login adds, so that no window opens by itself. */
-const hiddenArgument = '--hidden';
+/** Which companion of this user it is that starts. */
+export interface AutostartOf {
+  dataFolder: string;
+  /** What tells its entry from those of others of this user; empty for the usual one. */
+  suffix: string;
+}
+
+/** What a start at login adds, so that no window opens by itself and each hub has its own. */
+const wordsFor = ({ dataFolder, suffix }: AutostartOf) => [
+  ...(suffix === '' ? [] : [`--data-folder=${dataFolder}`]),
+  '--hidden',
+];
 
 /** Start at login by the system's own list of login items. */
-export function loginItemAutostart(items: LoginItems): Autostart {
-  const args = [hiddenArgument];
+export function loginItemAutostart(items: LoginItems, its: AutostartOf): Autostart {
+  const args = wordsFor(its);
+  const name = its.suffix === '' ? {} : { name: `outrigger-companion${its.suffix}` };
   return {
     isOn: () => items.getLoginItemSettings({ args }).openAtLogin,
-    set: (on) => items.setLoginItemSettings({ openAtLogin: on, args }),
+    set: (on) => items.setLoginItemSettings({ openAtLogin: on, args, ...name }),
   };
 }
-
-const fileName = 'outrigger-companion.desktop';
 
 /**
  * Start at login by an entry in the autostart folder of the desktop (XDG).
@@ -34,12 +44,13 @@ const fileName = 'outrigger-companion.desktop';
  */
 export function desktopAutostart(
   program: string,
+  its: AutostartOf,
   { configHome, home }: { configHome: string | undefined; home: string },
 ): Autostart {
   // A relative XDG_CONFIG_HOME is to be ignored, its specification says.
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(home, '.config');
   const folder = join(config, 'autostart');
-  const path = join(folder, fileName);
+  const path = join(folder, `outrigger-companion${its.suffix}.desktop`);
   return {
     isOn: () => {
       try {
@@ -58,7 +69,7 @@ export function desktopAutostart(
         }
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         const aside = `${path}.new-${process.pid}`;
-        writeFileSync(aside, autostartEntry(program), { mode: 0o644, flush: true });
+        writeFileSync(aside, autostartEntry(execLine(program, wordsFor(its))), { mode: 0o644, flush: true });
         renameSync(aside, path);
       } catch (error) {
         throw new Error(
@@ -70,31 +81,14 @@ export function desktopAutostart(
   };
 }
 
-/** The entry for a program, with its path quoted as the Desktop Entry Specification asks. */
-export function autostartEntry(program: string): string {
+function autostartEntry(exec: string): string {
   return `[Desktop Entry]
 Type=Application
 Name=Outrigger Companion
 Comment=Lets workflows of your hub use this machine, within what you allow
-Exec=${startOf(program).map(quoteExec).join(' ')} ${hiddenArgument}
+Exec=${exec}
 Icon=outrigger-companion
 Terminal=false
 X-GNOME-Autostart-enabled=true
 `;
-}
-
-/** GLib looks for the first word before it undoes `%%`, and would not find a program with a `%` in its path; so there a shell is first. */
-const startOf = (program: string) => (program.includes('%') ? ['/bin/sh', '-c', 'exec "$0" "$@"', program] : [program]);
-
-/**
- * A word of an `Exec` line: in double quotes with `"`, backtick, `$` and backslash escaped, `%` doubled as field codes begin with it, and all backslashes
- * doubled once more, since the value itself is a string with escapes.
- */
-function quoteExec(word: string): string {
-  if (/[\n\r\t\0]/.test(word))
-    throw new Error(
-      `${JSON.stringify(word)} can't be started at login: its path has a line break or tab; rename its folder.`,
-    );
-  const quoted = `"${word.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%')}"`;
-  return quoted.replaceAll('\\', '\\\\');
 }

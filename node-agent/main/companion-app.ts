@@ -16,7 +16,7 @@ import { AppError, createCallRouter } from './call-router.ts';
 import { CompanionWindow } from './companion-window.ts';
 import { createHostHandlers, readOffer } from './host-handlers.ts';
 import { whenIdle } from './idle.ts';
-import { findAutostart, openUpdater, startInstead } from './installation.ts';
+import { findAutostart, openUpdater, pauseCommandOf, startInstead } from './installation.ts';
 import { readPairingLink } from './pairing-link.ts';
 import { PromptNotice } from './prompt-notice.ts';
 import { Recorder } from './recorder.ts';
@@ -141,6 +141,7 @@ export class CompanionApp {
       hasTray: this.#tray !== null,
       startAtLogin: this.#autostart?.isOn() ?? null,
       pauseShortcut: this.#shortcut,
+      pauseCommand: pauseCommandOf(this.#folder.path),
       pairingLink: this.#link,
       update: this.#updater?.state ?? {
         by: 'nobody',

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app } from 'electron';
+import { folderSuffix } from '../runtime/data-folder.ts';
+import { commandLine } from '../runtime/program-rules.ts';
 import { desktopAutostart, loginItemAutostart } from './autostart.ts';
 import type { Autostart } from './autostart.ts';
 import { createUpdater, runningAppImage } from './updates/create-updater.ts';
@@ -44,11 +46,20 @@ export const ownAppImage = (dataFolder: string): string | null =>
 export const openUpdater = (dataFolder: string, port: UpdatePort): Promise<Updater> =>
   createUpdater(readInstallation(dataFolder), port, loadElectronUpdater);
 
+/** The command line that pauses the companion of a data folder. */
+export const pauseCommandOf = (dataFolder: string): string =>
+  commandLine([
+    'outrigger-companion',
+    ...(folderSuffix(dataFolder) === '' ? [] : ['--data-folder', dataFolder]),
+    'pause',
+  ]);
+
 /** Whether and how it starts at login; null where what runs are sources, which have no place of their own. */
 export function findAutostart(dataFolder: string): Autostart | null {
   if (!app.isPackaged) return null;
-  if (process.platform !== 'linux') return loginItemAutostart(app);
-  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, {
+  const its = { dataFolder, suffix: folderSuffix(dataFolder) };
+  if (process.platform !== 'linux') return loginItemAutostart(app, its);
+  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, its, {
     configHome: process.env['XDG_CONFIG_HOME'],
     home: homedir(),
   });

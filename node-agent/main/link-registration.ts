@@ -3,16 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app } from 'electron';
+import { execLine } from './desktop-entry.ts';
 import { pairingScheme } from './pairing-link.ts';
 
 const deadlineMs = 5_000;
 const desktopFile = 'outrigger-companion-link.desktop';
-
-/** A word of an `Exec` line: quoted, and its backslashes doubled once more, since the value itself is a string with escapes. */
-function quoted(word: string): string {
-  if (/[\n\r\t\0]/.test(word)) throw new Error('the path of the AppImage has a line break or tab; rename its folder');
-  return `"${word.replaceAll(/["\\`$]/g, String.raw`\$&`).replaceAll('%', '%%')}"`.replaceAll('\\', '\\\\');
-}
 
 /** The entry by which a desktop finds an AppImage for links; it names the file that the person started. */
 function desktopEntry(program: string): string {
@@ -20,7 +15,7 @@ function desktopEntry(program: string): string {
     '[Desktop Entry]',
     'Type=Application',
     'Name=Outrigger Companion',
-    `Exec=${quoted(program)} %u`,
+    `Exec=${execLine(program)} %u`,
     'NoDisplay=true',
     'Terminal=false',
     `MimeType=x-scheme-handler/${pairingScheme};`,

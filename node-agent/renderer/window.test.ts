@@ -237,6 +237,13 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => page.evaluate('scrollY')).toBe(0);
   });
 
+  test('names the command that pauses this companion, and no other, where it has no shortcut', async () => {
+    companion.app.pauseShortcut = null;
+    await using opened = await host.open(companion);
+    await show(opened.page, 'Settings');
+    await opened.page.getByText('outrigger-companion --data-folder "/home/ada/second hub" pause').waitFor();
+  });
+
   test('draws nothing anew for a state that says what was known', async () => {
     companion.history = Array.from({ length: 60 }, () => anEntry());
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -53,12 +53,18 @@ export type Pairing = z.output<typeof pairing>;
 /** The same, with its secret. */
 export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { deviceSecret: string };
 
+const usualPath = () => join(homedir(), '.outrigger-companion');
+
+/** What tells the names of what belongs to a data folder, such as its service, from those of this user's other ones; empty for the usual one. */
+export const folderSuffix = (path: string): string =>
+  path === usualPath() ? '' : `-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
+
 /** Everything that the companion keeps on this machine, readable by its owner alone. */
 export class DataFolder {
   readonly path: string;
 
   constructor(path?: string) {
-    this.path = resolve(path ?? join(homedir(), '.outrigger-companion'));
+    this.path = resolve(path ?? usualPath());
     try {
       mkdirSync(this.path, { recursive: true, mode: 0o700 });
       chmodSync(this.path, 0o700);

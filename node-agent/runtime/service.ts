@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { CompanionError } from './data-folder.ts';
+import { CompanionError, folderSuffix } from './data-folder.ts';
 
 /** A companion without a window that the user's systemd starts at login, and again when it fails. */
 
@@ -38,9 +37,7 @@ const startOf = (words: string[]) =>
 
 /** The unit of this program for a data folder; one that is not the usual one has a name of its own, so that each hub has its service. */
 export function describeUnit(folder: string, program: readonly string[], environment: NodeJS.ProcessEnv): Unit {
-  const usual = join(homedir(), '.outrigger-companion');
-  const suffix = folder === usual ? '' : `-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`;
-  const name = `outrigger-companion${suffix}.service`;
+  const name = `outrigger-companion${folderSuffix(folder)}.service`;
   const configHome = environment['XDG_CONFIG_HOME'];
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(homedir(), '.config');
   // A desktop gives its programs the address of its display only once it is up.

@@ -48,6 +48,8 @@ export const appState = z.object({
   startAtLogin: z.boolean().nullable().describe("Null where this installation can't"),
   /** The global shortcut that pauses, as Electron writes it; null where the desktop takes none. */
   pauseShortcut: z.string().nullable(),
+  /** The command line that pauses this companion. */
+  pauseCommand: z.string(),
   pairingLink: pairingLink.nullable(),
   update: updateState,
 });

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { execLine } from '../../node-agent/main/desktop-entry.ts';
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import { processesWith } from '../fixtures/companion.ts';
@@ -95,13 +96,14 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
 
   test('makes an AppImage the one that opens pairing links', async () => {
     const data = join(home, 'share');
+    const image = join(home, 'My $(apps)', 'Companion 100%.AppImage');
     await start('linked', [], {
-      APPIMAGE: `${home}/My $(apps)/Companion 100%.AppImage`,
+      APPIMAGE: image,
       APPDIR: `${home}/app`,
       XDG_DATA_HOME: data,
     });
     const path = join(data, 'applications', 'outrigger-companion-link.desktop');
     await expect.poll(() => readFile(path, 'utf8').catch(() => '')).toContain('MimeType=x-scheme-handler/outrigger;');
-    expect(await readFile(path, 'utf8')).toContain(`Exec="${home}/My \\\\$(apps)/Companion 100%%.AppImage" %u`);
+    expect(await readFile(path, 'utf8')).toContain(`Exec=${execLine(image)} %u`);
   });
 });

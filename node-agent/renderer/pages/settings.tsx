@@ -143,7 +143,7 @@ export function SettingsPage() {
   const version = useCompanionState((state) => state.version);
   const action = useAction();
   if (app === null) return null;
-  const { startAtLogin, pauseShortcut } = app;
+  const { startAtLogin, pauseShortcut, pauseCommand } = app;
   return (
     <>
       <div className="page-head">
@@ -172,9 +172,17 @@ export function SettingsPage() {
         <Row
           title="Pause from anywhere"
           about={
-            pauseShortcut === null
-              ? 'This desktop takes no shortcut; outrigger-companion pause does the same.'
-              : 'Works while other windows are in front.'
+            pauseShortcut === null ? (
+              <>
+                This desktop takes no shortcut, or another program has it;{' '}
+                <code>
+                  <Line text={pauseCommand} />
+                </code>{' '}
+                does the same.
+              </>
+            ) : (
+              'Works while other windows are in front.'
+            )
           }
         >
           {pauseShortcut !== null && (
