@@ -89,7 +89,8 @@ export class CompanionWindow {
   /** Brings it to where it is seen, and takes no key from what the person types elsewhere. */
   showAside(): void {
     if (this.#window.isFocused()) return;
-    if (!this.#window.isVisible()) this.#window.showInactive();
+    if (this.#window.isMinimized()) this.#window.restore();
+    else if (!this.#window.isVisible()) this.#window.showInactive();
     this.#window.flashFrame(true);
   }
 

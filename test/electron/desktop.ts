@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,9 +13,12 @@ export interface TestDesktop extends AsyncDisposable {
   home: string;
   /** Starts the key store of GNOME on the bus, unlocked. */
   startKeyStore(): Promise<void>;
+  /** Starts a window manager: without one nothing minimises a window. */
+  startWindowManager(): Promise<void>;
 }
 
 export const hasDesktop = findTool('Xvfb') !== null && findTool('dbus-daemon') !== null;
+export const hasWindowManager = findTool('openbox') !== null && findTool('xprop') !== null;
 export const hasKeyStore = findTool('gnome-keyring-daemon') !== null;
 
 /** Starts a program, and answers the first line that it prints. */
@@ -69,6 +72,13 @@ export async function startDesktop(): Promise<TestDesktop> {
       await until(
         () => hasOwnerOnBus('org.freedesktop.secrets', bus),
         () => 'no key store',
+      );
+    },
+    async startWindowManager() {
+      children.push(spawn('openbox', [], { env, stdio: 'ignore' }));
+      await until(
+        () => spawnSync('xprop', ['-root', '_NET_SUPPORTING_WM_CHECK'], { env }).stdout.includes('window id'),
+        () => 'no window manager',
       );
     },
     async [Symbol.asyncDispose]() {

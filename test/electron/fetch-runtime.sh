@@ -14,6 +14,8 @@ wanted=(
   "dbus-run-session dbus a private bus, for tray and key store"
   "gnome-keyring-daemon gnome-keyring a key store"
   "Xvfb xvfb a virtual screen"
+  "openbox openbox a window manager"
+  "xprop x11-utils to ask whether it is there"
 )
 libraries=(libgtk-3-0 libnss3 libasound2 libgbm1 libsecret-1-0)
 

@@ -8,13 +8,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
 import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { aPrompt } from '../fixtures/companion-stand-in.ts';
 import { processesWith } from '../fixtures/companion.ts';
 import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
-import { hasDesktop, startDesktop } from './desktop.ts';
+import { hasDesktop, hasWindowManager, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
+import { startOwnerCompanion } from './owner-companion.ts';
 
 describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${needsElectron}`, () => {
   let desktop: TestDesktop;
@@ -207,6 +209,24 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     });
     expect({ isDestroyed, isVisible }).toEqual({ isDestroyed: false, isVisible: true });
   });
+
+  test.skipIf(!hasWindowManager)(
+    'without a tray shows a prompt also where the window was made small (needs openbox)',
+    async () => {
+      await using managed = await startDesktop();
+      await managed.startWindowManager();
+      const dataFolder = join(managed.home, 'data');
+      await using companion = await startOwnerCompanion(dataFolder);
+      await using asking = await startApp(managed, { dataFolder });
+      await expect.poll(() => asking.isVisible()).toBe(true);
+      await asking.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close());
+      await expect.poll(() => asking.isVisible()).toBe(false);
+      companion.tell((state) => {
+        state.prompts = [aPrompt()];
+      });
+      await expect.poll(() => asking.isVisible()).toBe(true);
+    },
+  );
 
   test('tells the shortcut that pauses, where the desktop honours one', async () => {
     expect((await app.appState()).pauseShortcut).toBe('Control+Alt+Shift+P');
