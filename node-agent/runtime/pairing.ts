@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ControlMethods } from '../../shared/companion/control.ts';
+import { AuditLog } from './audit.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder, Pairing } from './data-folder.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
@@ -32,10 +33,11 @@ export async function pair(
   folder: DataFolder,
   secrets: DeviceSecrets,
   request: PairRequest,
+  audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string; hub: string }> {
   const hub = hubAddress(request.hub, request.insecure);
-  const paired = request.force ? null : folder.readPairing();
-  if (paired !== null)
+  const paired = request.force ? readable(folder) : folder.readPairing();
+  if (paired !== null && !request.force)
     throw new CompanionError(`This machine is paired with ${paired.hub} already; unpair it first, or use --force.`);
   secrets.assertUsable(request.secretInFile);
   const { body } = await new HubClient(hub, null).call(
@@ -51,6 +53,8 @@ export async function pair(
     pairedAt: new Date().toISOString(),
   };
   await secrets.keep(folder, identity, request.secretInFile);
+  const place = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
+  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`);
   return { nodeId: body.nodeId, hub };
 }
 
@@ -58,6 +62,7 @@ export async function pair(
 export async function unpair(
   folder: DataFolder,
   secrets: DeviceSecrets,
+  audit = new AuditLog(folder.audit),
 ): Promise<{ nodeId: string | null; hubKnows: boolean }> {
   const pairing = readable(folder);
   if (pairing === null) {
@@ -78,6 +83,10 @@ export async function unpair(
     hubKnows = error instanceof HubError && error.isRevocation;
   }
   folder.removePairing();
+  audit.note(
+    'owner.change',
+    `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be told'}`,
+  );
   return { nodeId: pairing.nodeId, hubKnows };
 }
 

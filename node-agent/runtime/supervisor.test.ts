@@ -7,9 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
-import { askCompanion } from './control/client.ts';
+import { AuditLog } from './audit.ts';
+import { askCompanion, ControlClient } from './control/client.ts';
 import { DataFolder } from './data-folder.ts';
+import { DeviceSecrets } from './device-secrets.ts';
 import type { HostPort } from './host-port.ts';
+import { pair, unpair } from './pairing.ts';
 import { Supervisor } from './supervisor.ts';
 
 let folder: string;
@@ -20,9 +23,9 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets. */
+/** A hub that pairs everybody, and hands out what it is given; `commands` is what the next poll gets, `nodes` as whom it pairs. */
 async function startHub() {
-  const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[] };
+  const hub = { url: '', polls: 0, results: [] as string[], commands: [] as object[], nodes: [] as string[] };
   const server = createServer((request, response) => {
     const url = request.url ?? '';
     request.resume();
@@ -31,7 +34,8 @@ async function startHub() {
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(body));
       };
-      if (url.endsWith('/claim')) answer({ nodeId: randomUUID(), deviceSecret: randomUUID(), hub: {} });
+      if (url.endsWith('/claim'))
+        answer({ nodeId: hub.nodes.shift() ?? randomUUID(), deviceSecret: randomUUID(), hub: {} });
       else if (url.endsWith('/result')) {
         hub.results.push(url.split('/').at(-2) as string);
         answer({ id: url.split('/').at(-2) });
@@ -107,6 +111,38 @@ test('a machine that is paired anew works for the new hub alone, and one that is
   await new Promise((done) => setTimeout(done, 1_500));
   expect(second.polls).toBe(left);
   expect((await state())?.connection.isUp).toBe(false);
+});
+
+test('what its owner pairs it with stands in their log, and is told to whoever listens, also where no companion runs', async () => {
+  const [first, second] = [await startHub(), await startHub()];
+  const [one, other, third] = [randomUUID(), randomUUID(), randomUUID()];
+  const claim = (hub: string, force: boolean) =>
+    pair(data, new DeviceSecrets(null), { code: 'ABCD-EFGH', hub, force, insecure: false, secretInFile: true });
+  first.nodes.push(one, third);
+  second.nodes.push(other);
+  await claim(first.url, false);
+  await claim(second.url, true);
+  await unpair(data, new DeviceSecrets(null));
+  void start();
+  await answers();
+  const heard: string[] = [];
+  using listener = (await ControlClient.open(data, AbortSignal.timeout(10_000))) as ControlClient;
+  await listener.subscribe((event) => event.event === 'command' && heard.push(event.entry.summary));
+  await pairWith(first.url);
+  await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
+  const ofCompanion = [
+    `pair with ${first.url} as node ${third}`,
+    `unpair from ${first.url} as node ${third}, which could not be told`,
+  ];
+  expect(new AuditLog(data.audit).read(10).map(({ type, summary }) => `${type} ${summary}`)).toEqual(
+    [
+      `pair with ${first.url} as node ${one}`,
+      `pair with ${second.url} as node ${other}, in the place of ${first.url} as node ${one}`,
+      `unpair from ${second.url} as node ${other}, which could not be told`,
+      ...ofCompanion,
+    ].map((summary) => `owner.change ${summary}`),
+  );
+  await expect.poll(() => heard).toEqual(ofCompanion);
 });
 
 test('more than was asked for is not taken, whatever a hub sends', async () => {

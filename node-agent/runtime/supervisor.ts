@@ -184,10 +184,10 @@ export class Supervisor {
         return this.#state();
       },
       pair: async (request) => {
-        await this.#changePairing(request.force, () => pair(folder, this.#secrets, request));
+        await this.#changePairing(request.force, () => pair(folder, this.#secrets, request, this.#audit));
         return this.#state();
       },
-      unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets)),
+      unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets, this.#audit)),
       setAside: async ({ file }) => {
         // A pairing that is changed at the moment is whole when it is done.
         const aside = await this.#changePairing(false, () => folder.setAside(file));
