@@ -77,9 +77,8 @@ export class CompanionApp {
         if (event.event !== 'state') return;
         this.#showInTray();
         this.#notice.see(event.state.prompts);
-        const { paused, capture } = event.state.settings;
         // Nothing is seen or heard any more, not only not sent.
-        if (paused || !(capture.screen || capture.camera || capture.audio)) this.#recorder.close();
+        this.#recorder.follow(event.state.settings);
       },
       log: note,
     });

@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { BrowserWindow, ipcMain, session, systemPreferences } from 'electron';
 import type { WebContents } from 'electron';
+import { recorderAnswer } from '../../shared/companion/recorder.ts';
+import type { RecorderAnswer, RecorderAsk, RecorderRequest } from '../../shared/companion/recorder.ts';
+import { isAllowed, nextEnd } from '../../shared/companion/settings.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { AppError } from './call-router.ts';
 import { lockSession } from './guards.ts';
 import { recorderAddress } from './window-files.ts';
@@ -13,16 +17,12 @@ const idleMs = 30_000;
 /** A screen that may be seen is kept so long after its last picture, because the desktop asks the person for each anew. */
 const screenIdleMs = 10 * 60_000;
 
-interface Taken {
-  id: number;
-  bytes?: ArrayBuffer | null;
-  problem?: string;
-}
+const longestTimerMs = 2 ** 31 - 1;
 
-type Asked =
-  | { kind: 'camera'; device: string | null }
-  | { kind: 'audio'; device: string | null; seconds: number }
-  | { kind: 'screen'; source: string | null; contentType: string; quality: number };
+interface Waiting {
+  kind: RecorderAsk['kind'];
+  hear: (answer: RecorderAnswer) => void;
+}
 
 /**
  * Takes pictures of cameras and records microphones in a page of ours that nobody sees: the only one that may, in a session of its own. It is there
@@ -30,18 +30,21 @@ type Asked =
  */
 export class Recorder {
   readonly #distFolder: string;
-  readonly #waiting = new Map<number, (taken: Taken) => void>();
+  readonly #waiting = new Map<number, Waiting>();
   #page: Promise<BrowserWindow> | undefined;
   #contents: WebContents | undefined;
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
   #seesScreen = false;
   #isServed = false;
+  #closes = 0;
+  #nextEnd: NodeJS.Timeout | undefined;
 
   constructor(distFolder: string) {
     this.#distFolder = distFolder;
-    ipcMain.on('recorder:taken', ({ sender }, taken: Taken) => {
-      if (sender === this.#contents) this.#waiting.get(taken.id)?.(taken);
+    ipcMain.on('recorder:taken', ({ sender }, message: unknown) => {
+      const answer = recorderAnswer.safeParse(message);
+      if (sender === this.#contents && answer.success) this.#waiting.get(answer.data.id)?.hear(answer.data);
     });
   }
 
@@ -62,24 +65,41 @@ export class Recorder {
     const form = { kind: 'screen', contentType: `image/${format}`, quality } as const;
     const picture = await this.#take({ ...form, source: null }, 0);
     this.#seesScreen = true;
-    return picture ?? given(await this.#take({ ...form, source: await choose() }, 0));
+    if (picture !== null) return picture;
+    const closes = this.#closes;
+    const source = await choose();
+    // While the person chose, it may have been denied.
+    if (closes !== this.#closes) throw new AppError('capture_failed', 'It was ended.');
+    return given(await this.#take({ ...form, source }, 0));
   }
 
-  async #take(asked: Asked, lastsMs: number): Promise<Buffer | null> {
+  /** Ends at once what is seen or heard and may not be, by these settings of the owner and whenever what they allow for a time is over. */
+  follow(settings: LocalSettings): void {
+    clearTimeout(this.#nextEnd);
+    const now = Date.now();
+    const mayNot = (kind: RecorderAsk['kind']) => settings.paused || !isAllowed(settings, kind, now);
+    const used = [...this.#waiting.values()].map(({ kind }) => kind);
+    if ([...used, ...(this.#seesScreen ? (['screen'] as const) : [])].some(mayNot)) this.close();
+    const end = nextEnd(settings, now);
+    if (end !== null)
+      this.#nextEnd = setTimeout(() => this.follow(settings), Math.min(end - now, longestTimerMs)).unref();
+  }
+
+  async #take(asked: RecorderAsk, lastsMs: number): Promise<Buffer | null> {
     clearTimeout(this.#idle);
     this.#page ??= this.#open();
     const page = await this.#page;
     const id = this.#nextId;
     this.#nextId += 1;
-    const taken = Promise.withResolvers<Taken>();
-    this.#waiting.set(id, taken.resolve);
+    const taken = Promise.withResolvers<RecorderAnswer>();
+    this.#waiting.set(id, { kind: asked.kind, hear: taken.resolve });
     const deadline = setTimeout(() => taken.resolve({ id, problem: 'It did not answer in time.' }), lastsMs + extraMs);
     try {
-      page.webContents.send('recorder:take', { id, ...asked });
-      const { bytes, problem } = await taken.promise;
-      if (bytes === undefined)
-        throw new AppError('capture_failed', `The ${asked.kind} gave nothing: ${problem ?? 'unknown'}`);
-      return bytes === null ? null : Buffer.from(bytes);
+      page.webContents.send('recorder:take', { id, ...asked } satisfies RecorderRequest);
+      const answer = await taken.promise;
+      if ('problem' in answer)
+        throw new AppError('capture_failed', `The ${asked.kind} gave nothing: ${answer.problem}`);
+      return answer.bytes === null ? null : Buffer.from(answer.bytes);
     } finally {
       clearTimeout(deadline);
       this.#waiting.delete(id);
@@ -92,7 +112,8 @@ export class Recorder {
   close(): void {
     clearTimeout(this.#idle);
     void this.#page?.then((page) => page.destroy()).catch(() => undefined);
-    for (const [id, resolve] of this.#waiting) resolve({ id, problem: 'It was ended.' });
+    this.#closes += 1;
+    for (const [id, { hear }] of this.#waiting) hear({ id, problem: 'It was ended.' });
     this.#page = undefined;
     this.#contents = undefined;
     this.#seesScreen = false;

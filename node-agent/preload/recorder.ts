@@ -1,4 +1,5 @@
 import { ipcRenderer } from 'electron';
+import type { RecorderAnswer, RecorderRequest } from '../../shared/companion/recorder.ts';
 
 /**
  * Records in the app's own name, for systems where only an app may: it runs beside an empty page that nobody sees, and answers one request of the main
@@ -7,12 +8,6 @@ import { ipcRenderer } from 'electron';
 
 const sampleRate = 16_000;
 const warmUpFrames = 15;
-
-type MediaRequest =
-  | { id: number; kind: 'camera'; device: string | null }
-  | { id: number; kind: 'audio'; device: string | null; seconds: number }
-  /** A source that was just chosen, or null for the one that is still seen. */
-  | { id: number; kind: 'screen'; source: string | null; contentType: string; quality: number };
 
 /** Kept from picture to picture: where the desktop asks a person, it asks once for each stream. */
 let seen: MediaStream | undefined;
@@ -131,16 +126,17 @@ function toWav(samples: Float32Array): ArrayBuffer {
   return view.buffer as ArrayBuffer;
 }
 
-function take(request: MediaRequest): Promise<ArrayBuffer | null> {
+function take(request: RecorderRequest): Promise<ArrayBuffer | null> {
   if (request.kind === 'camera') return takePicture(request.device);
   if (request.kind === 'audio') return recordSound(request.device, request.seconds);
   return takeScreen(request.source, { type: request.contentType, quality: request.quality / 100 });
 }
 
-ipcRenderer.on('recorder:take', (_event, request: MediaRequest) => {
+ipcRenderer.on('recorder:take', (_event, request: RecorderRequest) => {
+  const { id } = request;
+  const answer = (said: RecorderAnswer) => ipcRenderer.send('recorder:taken', said);
   take(request).then(
-    (bytes) => ipcRenderer.send('recorder:taken', { id: request.id, bytes }),
-    (error: Error) =>
-      ipcRenderer.send('recorder:taken', { id: request.id, problem: `${error.name}: ${error.message}` }),
+    (bytes) => answer({ id, bytes }),
+    (error: Error) => answer({ id, problem: `${error.name}: ${error.message}` }),
   );
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
@@ -78,6 +79,27 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
     expect(await pages()).toBe(2);
     await streaming.call('change', { change: 'pause' });
+    await expect.poll(pages).toBe(1);
+  });
+
+  test('ends with what allows the screen, for good or for a time, also while the camera is allowed', async () => {
+    await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
+    const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
+    const seen = async () => {
+      await streaming.call('change', { change: 'allow', power: 'screen' });
+      await streaming.call('test', { parts: ['screen'] });
+      expect(await pages()).toBe(2);
+    };
+    await streaming.call('change', { change: 'allow', power: 'camera' });
+    await seen();
+    await streaming.call('change', { change: 'deny', power: 'screen' });
+    await expect.poll(pages).toBe(1);
+    await seen();
+    // Nobody can wish for less than a minute.
+    await new DataFolder(streaming.dataFolder).changeSettings((settings) => {
+      settings.until.screen = new Date(Date.now() + 1_000).toISOString();
+    });
+    await streaming.call('change', { change: 'keep_pictures', keep: false });
     await expect.poll(pages).toBe(1);
   });
 
