@@ -241,7 +241,8 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     companion.app.pauseShortcut = null;
     await using opened = await host.open(companion);
     await show(opened.page, 'Settings');
-    await opened.page.getByText('outrigger-companion --data-folder "/home/ada/second hub" pause').waitFor();
+    const command = opened.page.getByText('outrigger-companion --data-folder "/home/ada/second hub" pause');
+    await expect.poll(() => command.isVisible()).toBe(true);
   });
 
   test('draws nothing anew for a state that says what was known', async () => {

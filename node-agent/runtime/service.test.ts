@@ -15,6 +15,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { inheritedEnv } from '../../test/fixtures/processes.ts';
+import { appImageOf } from './running-app-image.ts';
 import { describeUnit } from './service.ts';
 
 const hasAnalyze = (() => {
@@ -71,6 +72,15 @@ describe('the service of a companion', () => {
       });
       expect(said).toBe('');
     }
+  });
+
+  test('starts the AppImage that the program runs from, and none that only started it', () => {
+    const image = { APPIMAGE: '/apps/Companion.AppImage', APPDIR: '/tmp/.mount_one/' };
+    expect(appImageOf('/tmp/.mount_one/outrigger-companion', image)).toBe('/apps/Companion.AppImage');
+    expect(appImageOf('/opt/outrigger/outrigger-companion', image)).toBeNull();
+    expect(appImageOf('/tmp/.mount_one_other/outrigger-companion', image)).toBeNull();
+    expect(appImageOf('/opt/outrigger/outrigger-companion', {})).toBeNull();
+    expect(appImageOf('/opt/outrigger/outrigger-companion', { ...image, APPDIR: '' })).toBeNull();
   });
 
   test('is installed, told of and removed, and the machine stays paired', async () => {

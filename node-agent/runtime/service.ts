@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { CompanionError, folderSuffix } from './data-folder.ts';
+import { appImageOf } from './running-app-image.ts';
 
 /** A companion without a window that the user's systemd starts at login, and again when it fails. */
 
@@ -14,7 +15,7 @@ const deadlineMs = 20_000;
 export const serviceProgram =
   process.versions['electron'] === undefined
     ? [process.execPath, fileURLToPath(new URL('../outrigger-companion.js', import.meta.url))]
-    : [process.env['APPIMAGE'] ?? process.execPath];
+    : [appImageOf(process.execPath, process.env) ?? process.execPath];
 
 interface Unit {
   name: string;

@@ -135,6 +135,17 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     expect(loudest).toBeGreaterThan(1_000);
   });
 
+  test('is nothing that its page says and that is no answer', async () => {
+    const { run } = await capture('node.capture_camera');
+    expect(run.status).toBe('succeeded');
+    await app.electron.evaluate(({ ipcMain, webContents }) => {
+      for (const sender of webContents.getAllWebContents())
+        for (const said of [null, 'text', { id: 0, bytes: 'text' }, { bytes: null }])
+          ipcMain.emit('recorder:taken', { sender }, said);
+    });
+    expect((await app.companion())?.connection.isUp).toBe(true);
+  });
+
   test('stays with the page that records: the window itself is permitted nothing', async () => {
     const outcome = await app.page.evaluate(() =>
       navigator.mediaDevices.getUserMedia({ audio: true }).then(

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { appImageOf } from '../../runtime/running-app-image.ts';
 import { AppImage } from './app-image.ts';
 import { updateFeedUrl, updateKeys } from './build-values.ts';
 import { FeedUpdater } from './feed-updater.ts';
@@ -25,10 +26,8 @@ export interface Installation {
 
 /** The AppImage that runs, or null; it is settled before anything else of a start, and after the single-instance lock. */
 export function runningAppImage({ appImage, appDir, resources, isPackaged, folder }: Installation): AppImage | null {
-  if (!isPackaged || !appImage || !appDir) return null;
-  // Whatever another AppImage starts inherits its variables, and must not replace it.
-  const isInside = resources.startsWith(`${appDir.replace(/\/+$/, '')}/`);
-  return isInside ? new AppImage(appImage, folder) : null;
+  const path = isPackaged ? appImageOf(resources, { APPIMAGE: appImage, APPDIR: appDir }) : null;
+  return path === null ? null : new AppImage(path, folder);
 }
 
 /** How this installation is updated, which depends on who installed it. */
