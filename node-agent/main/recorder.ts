@@ -36,6 +36,8 @@ export class Recorder {
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
   #seesScreen = false;
+  /** The screen that the person chose: Chromium restores what the desktop granted for it as long as the app runs, and asks nobody again. */
+  #chosen: string | null = null;
   #isServed = false;
   #closes = 0;
   #nextEnd: NodeJS.Timeout | undefined;
@@ -45,6 +47,9 @@ export class Recorder {
     ipcMain.on('recorder:taken', ({ sender }, message: unknown) => {
       const answer = recorderAnswer.safeParse(message);
       if (sender === this.#contents && answer.success) this.#waiting.get(answer.data.id)?.hear(answer.data);
+    });
+    ipcMain.on('recorder:screen-ended', ({ sender }) => {
+      if (sender === this.#contents) this.#chosen = null;
     });
   }
 
@@ -60,17 +65,20 @@ export class Recorder {
     return given(await this.#take({ kind: 'audio', device, seconds }, seconds * 1000));
   }
 
-  /** @param choose Has a person choose a screen, where none is seen already. @throws AppError when the person or the system refuses. */
+  /** Goes on with the screen that was chosen before, be it that it was not seen meanwhile; not where the person ended that. @param choose Has a person choose a screen, where none is seen already. @throws AppError when the person or the system refuses. */
   async takeScreen(format: 'png' | 'jpeg', quality: number, choose: () => Promise<string>): Promise<Buffer> {
     const form = { kind: 'screen', contentType: `image/${format}`, quality } as const;
     const picture = await this.#take({ ...form, source: null }, 0);
     this.#seesScreen = true;
     if (picture !== null) return picture;
     const closes = this.#closes;
-    const source = await choose();
+    const source = this.#chosen ?? (await choose());
     // While the person chose, it may have been denied.
     if (closes !== this.#closes) throw new AppError('capture_failed', 'It was ended.');
-    return given(await this.#take({ ...form, source }, 0));
+    this.#chosen = null;
+    const first = given(await this.#take({ ...form, source }, 0));
+    this.#chosen = source;
+    return first;
   }
 
   /** Ends at once what is seen or heard and may not be, by these settings of the owner and whenever what they allow for a time is over. */
@@ -78,6 +86,7 @@ export class Recorder {
     clearTimeout(this.#nextEnd);
     const now = Date.now();
     const mayNot = (kind: RecorderAsk['kind']) => settings.paused || !isAllowed(settings, kind, now);
+    if (!isAllowed(settings, 'screen', now)) this.#chosen = null;
     const used = [...this.#waiting.values()].map(({ kind }) => kind);
     if ([...used, ...(this.#seesScreen ? (['screen'] as const) : [])].some(mayNot)) this.close();
     const end = nextEnd(settings, now);

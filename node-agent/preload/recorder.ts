@@ -62,6 +62,8 @@ async function takeScreen(source: string | null, form: ImageEncodeOptions): Prom
       mandatory: { chromeMediaSource: 'desktop', chromeMediaSourceId: source, maxFrameRate: 5 },
     };
     seen = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
+    for (const track of seen.getTracks())
+      track.addEventListener('ended', () => ipcRenderer.send('recorder:screen-ended'));
   }
   // The person may have ended it, by a click on what the desktop shows meanwhile.
   if (seen?.getVideoTracks()[0]?.readyState !== 'live') return null;

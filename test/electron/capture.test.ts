@@ -103,6 +103,43 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
     await expect.poll(pages).toBe(1);
   });
 
+  test('is a screen that its person chooses once for as long as the app runs, and anew once they ended or denied it', async () => {
+    await using streaming = await startApp(desktop, { env: { OUTRIGGER_APP_CAPTURE: 'stream' } });
+    const pages = () => streaming.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length);
+    const choices = () => streaming.electron.evaluate(() => (globalThis as unknown as { choices: number }).choices);
+    await streaming.electron.evaluate(({ desktopCapturer }) => {
+      const its = globalThis as unknown as { choices: number };
+      its.choices = 0;
+      const choose = desktopCapturer.getSources.bind(desktopCapturer);
+      desktopCapturer.getSources = (options) => {
+        its.choices += 1;
+        return choose(options);
+      };
+    });
+    const look = () => streaming.call('test', { parts: ['screen'] });
+    await streaming.call('change', { change: 'allow', power: 'screen' });
+    await look();
+    await streaming.call('change', { change: 'pause' });
+    await expect.poll(pages).toBe(1);
+    await streaming.call('change', { change: 'resume' });
+    await look();
+    expect(await pages()).toBe(2);
+    expect(await choices()).toBe(1);
+    await streaming.electron.evaluate(({ ipcMain, webContents }) => {
+      for (const sender of webContents.getAllWebContents()) ipcMain.emit('recorder:screen-ended', { sender });
+    });
+    await streaming.call('change', { change: 'pause' });
+    await expect.poll(pages).toBe(1);
+    await streaming.call('change', { change: 'resume' });
+    await look();
+    expect(await choices()).toBe(2);
+    await streaming.call('change', { change: 'deny', power: 'screen' });
+    await expect.poll(pages).toBe(1);
+    await streaming.call('change', { change: 'allow', power: 'screen' });
+    await look();
+    expect(await choices()).toBe(3);
+  });
+
   test('is a picture of the camera that shows something', async () => {
     const { run, bytes } = await capture('node.capture_camera');
     expect(run.stepsResultJson[0]?.output).toMatchObject({ contentType: 'image/jpeg' });
