@@ -38,7 +38,8 @@ export interface WindowData {
   timesShown: number;
 }
 
-const historyLimit = 1_000;
+/** So many entries the window keeps, the newest ones. */
+export const historyLimit = 1_000;
 const firstRetryMs = 500;
 const longestRetryMs = 5_000;
 

@@ -245,6 +245,14 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await expect.poll(() => command.isVisible()).toBe(true);
   });
 
+  test('says where its list does not go back a whole day', async () => {
+    companion.history = Array.from({ length: 1_000 }, () => anEntry());
+    await using opened = await host.open(companion);
+    await show(opened.page, 'Activity');
+    const note = opened.page.getByText('More happened in the last 24 hours than the newest 1,000');
+    await expect.poll(() => note.isVisible()).toBe(true);
+  });
+
   test('draws nothing anew for a state that says what was known', async () => {
     companion.history = Array.from({ length: 60 }, () => anEntry());
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import { CommandRow } from '../command-row.tsx';
 import { useNow, useSelected } from '../companion-context.tsx';
+import { historyLimit } from '../companion-store.ts';
 import { Button, Empty, Section } from '../controls.tsx';
 import { describeOutcome, isOwnDoing } from '../outcome-words.ts';
 import type { PastEntry } from '../outcome-words.ts';
@@ -69,6 +70,12 @@ export function ActivityPage() {
         <Button onClick={() => setShown(shown + shownAtOnce)}>
           Show {count(Math.min(shownAtOnce, chosen.length - shown))} more
         </Button>
+      )}
+      {recent.length >= historyLimit && (
+        <p className="hint">
+          More happened in the last 24 hours than the newest {count(historyLimit)} listed here; all of it:{' '}
+          <code>outrigger-companion audit --limit {historyLimit * 10}</code>
+        </p>
       )}
     </>
   );
