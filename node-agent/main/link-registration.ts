@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { app } from 'electron';
@@ -23,6 +23,8 @@ function desktopEntry(program: string): string {
   ].join('\n');
 }
 
+const entryFolder = () => join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'applications');
+
 /** Makes the system open pairing links with this app. An AppImage, which nothing installed, says so to the desktop itself. */
 export async function registerLinks(
   image: string | null,
@@ -33,7 +35,7 @@ export async function registerLinks(
       if (app.isPackaged && !app.setAsDefaultProtocolClient(pairingScheme)) log('links are not registered');
       return;
     }
-    const folder = join(process.env['XDG_DATA_HOME'] || join(homedir(), '.local', 'share'), 'applications');
+    const folder = entryFolder();
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, desktopFile), desktopEntry(image));
     await new Promise<void>((done, fail) =>
@@ -47,4 +49,10 @@ export async function registerLinks(
   } catch (error) {
     log('links are not registered', (error as Error).message);
   }
+}
+
+/** Takes back what `registerLinks` left with the system; what a package installed goes with that. */
+export async function forgetLinks(image: string | null): Promise<void> {
+  if (image !== null) await rm(join(entryFolder(), desktopFile), { force: true });
+  else if (process.platform !== 'linux' && app.isPackaged) app.removeAsDefaultProtocolClient(pairingScheme);
 }

@@ -5,7 +5,9 @@ import type { DataFolder } from '../runtime/data-folder.ts';
 import { DeviceSecrets } from '../runtime/device-secrets.ts';
 import type { HostPort } from '../runtime/host-port.ts';
 import { unpair } from '../runtime/pairing.ts';
+import { findAutostart, ownAppImage } from './installation.ts';
 import { keyStoreName, seal, unseal } from './key-store.ts';
+import { forgetLinks } from './link-registration.ts';
 
 const runningDeadlineMs = 30_000;
 
@@ -42,12 +44,17 @@ async function keyStoreHost(): Promise<HostPort | null> {
   };
 }
 
-/** Forgets the hub of a data folder, as whoever uninstalls the app wants it, says what became of it, and ends the process. An app that runs is asked to do it. */
+/**
+ * Forgets the hub of a data folder, and takes back what starts the app, as whoever uninstalls it wants it, says what became of it, and ends the process.
+ * An app that runs is asked to forget.
+ */
 export async function leaveHub(folder: DataFolder): Promise<never> {
   try {
     if (!hasScreen() && folder.readPairing()?.sealedSecret !== undefined && (await leavesWithoutScreen()))
       process.exit(0);
     process.stdout.write(`${await forget(folder)}\n`);
+    findAutostart(folder.path)?.set(false);
+    await forgetLinks(ownAppImage(folder.path));
     process.exit(0);
   } catch (error) {
     process.stderr.write(`outrigger-companion: ${(error as Error).message}\n`);

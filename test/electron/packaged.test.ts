@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { execLine } from '../../node-agent/main/desktop-entry.ts';
 import { askCompanion } from '../../node-agent/runtime/control/client.ts';
-import { DataFolder } from '../../node-agent/runtime/data-folder.ts';
+import { DataFolder, folderSuffix } from '../../node-agent/runtime/data-folder.ts';
 import { processesWith } from '../fixtures/companion.ts';
 import { electronArguments, electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { freePort } from '../fixtures/free-port.ts';
@@ -105,5 +106,29 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
     const path = join(data, 'applications', 'outrigger-companion-link.desktop');
     await expect.poll(() => readFile(path, 'utf8').catch(() => '')).toContain('MimeType=x-scheme-handler/outrigger;');
     expect(await readFile(path, 'utf8')).toContain(`Exec=${execLine(image)} %u`);
+  });
+
+  test('leaves nothing that starts it after --unpair', async () => {
+    const data = join(home, 'left');
+    const dataFolder = join(home, 'leaving');
+    const link = join(data, 'applications', 'outrigger-companion-link.desktop');
+    const login = join(data, 'autostart', `outrigger-companion${folderSuffix(dataFolder)}.desktop`);
+    const another = join(data, 'autostart', 'outrigger-companion.desktop');
+    for (const path of [link, login, another]) {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, '[Desktop Entry]\n');
+    }
+    const leaving = spawn(program, [...electronArguments(), '--unpair', `--data-folder=${dataFolder}`], {
+      env: {
+        ...desktop.env,
+        APPIMAGE: join(home, 'Companion.AppImage'),
+        APPDIR: join(home, 'app'),
+        XDG_DATA_HOME: data,
+        XDG_CONFIG_HOME: data,
+      },
+      stdio: 'ignore',
+    });
+    await expect.poll(() => leaving.exitCode).toBe(0);
+    expect([link, login, another].map((path) => existsSync(path))).toEqual([false, false, true]);
   });
 });
