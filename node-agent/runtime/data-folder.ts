@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -84,6 +84,12 @@ export class DataFolder {
 
   get temporary(): string {
     return join(this.path, 'temporary');
+  }
+
+  /** For its owner alone, as it begins: removes what a killed process left in the middle of something. */
+  emptyTemporary(): void {
+    for (const name of readdirSync(this.temporary))
+      rmSync(join(this.temporary, name), { recursive: true, force: true });
   }
 
   get audit(): string {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands, isCommandType } from '../../shared/commands/catalog.ts';
 import type { CommandType } from '../../shared/commands/catalog.ts';
@@ -85,9 +85,6 @@ export class Dispatcher implements AsyncDisposable {
       ...systemHandlers(guard),
       ...browserHandlers(this.#browser),
     };
-    // What a killed process left in the middle of a command.
-    for (const name of readdirSync(folder.temporary))
-      rmSync(join(folder.temporary, name), { recursive: true, force: true });
   }
 
   /** Commands being carried out now. */

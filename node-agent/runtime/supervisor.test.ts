@@ -145,6 +145,22 @@ test('what its owner pairs it with stands in their log, and is told to whoever l
   await expect.poll(() => heard).toEqual(ofCompanion);
 });
 
+test('what a killed process left is removed once, and not what is under way when the machine is paired anew', async () => {
+  const hub = await startHub();
+  const [left, underWay] = ['command-left', 'test-under-way'].map((name) => join(data.temporary, name)) as [
+    string,
+    string,
+  ];
+  mkdirSync(left);
+  void start();
+  await answers();
+  expect(existsSync(left)).toBe(false);
+  mkdirSync(underWay);
+  await pairWith(hub.url);
+  await expect.poll(() => hub.polls).toBeGreaterThan(0);
+  expect(existsSync(underWay)).toBe(true);
+});
+
 test('more than was asked for is not taken, whatever a hub sends', async () => {
   const hub = await startHub();
   void start();

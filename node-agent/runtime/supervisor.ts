@@ -86,6 +86,7 @@ export class Supervisor {
     using _permissions = this.#permissions;
     await using _control = await ControlServer.listen(folder, this.#handlers());
     using _pictures = this.#pictures;
+    folder.emptyTemporary();
     try {
       while (!signal.aborted) await this.#work();
     } finally {
