@@ -14,19 +14,21 @@ import { hasDesktop, startDesktop } from './desktop.ts';
 import type { TestDesktop } from './desktop.ts';
 
 /** Evaluates in the main process of a program that was started with `--inspect`. */
-async function evaluateInMain(port: number, expression: string): Promise<void> {
+async function evaluateInMain(port: number, expression: string): Promise<unknown> {
   const [main] = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as { webSocketDebuggerUrl: string }[];
   const socket = new WebSocket(main?.webSocketDebuggerUrl as string);
   const heard = (event: 'open' | 'message') =>
-    new Promise((done, fail) => {
+    new Promise<Event>((done, fail) => {
       socket.addEventListener(event, done, { once: true });
       socket.addEventListener('error', fail, { once: true });
     });
+  const params = { expression, awaitPromise: true, returnByValue: true, includeCommandLineAPI: true };
   await heard('open');
   const answer = heard('message');
-  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
-  await answer;
+  socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params }));
+  const { data } = (await answer) as MessageEvent<string>;
   socket.close();
+  return (JSON.parse(data) as { result: { result: { value: unknown } } }).result.result.value;
 }
 
 const canRename = electronPath !== null && process.platform === 'linux';
@@ -61,6 +63,17 @@ describe.skipIf(!canRename || !hasDesktop)(`the app as its user has it ${needsEl
       .toMatchObject({ dataFolder });
     return dataFolder;
   }
+
+  test('shows its window', async () => {
+    const port = await freePort();
+    await start('shown', [`--inspect=127.0.0.1:${port}`]);
+    const text = () =>
+      evaluateInMain(
+        port,
+        `require('electron').BrowserWindow.getAllWindows()[0]?.webContents.executeJavaScript('document.body.innerText')`,
+      );
+    await expect.poll(text).toContain('No hub can reach this machine.');
+  });
 
   test('can not be driven from outside', async () => {
     const port = await freePort();

@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { appId } from './app-id.ts';
+
+test('the app goes by the name that its packages have', () => {
+  expect(readFileSync(resolve('electron-builder.yml'), 'utf8')).toContain(`\nappId: ${appId}\n`);
+});
