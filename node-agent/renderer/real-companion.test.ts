@@ -142,6 +142,7 @@ describe.skipIf(browser === null)('the window before a real companion (needs Chr
           expect.stringMatching(/^You answered about a programallowed once: echo "two words"/),
           expect.stringMatching(/^You changed a settingask true/),
           expect.stringMatching(/^You changed a settingallow system/),
+          expect.stringMatching(/^You changed a settingpair with http/),
         ]);
       await page.getByRole('button', { name: 'Pause', exact: true }).click();
       await expect.poll(status).toContain('Paused');
