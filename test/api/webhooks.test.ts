@@ -203,6 +203,63 @@ describe('a webhook', () => {
     expect(audit.map(({ action }) => action)).toEqual(['webhook.deleted', 'webhook.updated', 'webhook.created']);
   });
 
+  test('is gone at once however much it has sent, which holds up no chat and goes batch by batch', async () => {
+    const { api, webhook, params, tenantId, conversation, write, deliveries } = await scene();
+    const id = await conversation();
+    await hub.database.query(
+      `WITH sent AS (
+         INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body, status, attempts)
+         SELECT gen_random_uuid(), $1, $2, gen_random_uuid(), 1, gen_random_uuid(), 'message.created', '{}', 'delivered', 1 FROM generate_series(1, 1200) RETURNING id
+       )
+       INSERT INTO webhook_attempts (delivery_id, attempt, tenant_id, started_at, response_ms, response) SELECT id, 1, $1, now(), 5, '' FROM sent`,
+      [tenantId, webhook.id],
+    );
+    const [held] = await deliveries();
+    const kept = async () =>
+      (
+        await hub.database.query<Record<string, number>>(
+          `SELECT (SELECT count(*)::int FROM webhooks WHERE id = $1) AS webhooks, (SELECT count(*)::int FROM webhook_deliveries WHERE webhook_id = $1) AS deliveries,
+             (SELECT count(*)::int FROM webhook_attempts WHERE tenant_id = $2) AS attempts`,
+          [webhook.id, tenantId],
+        )
+      )[0];
+    const other = new Client({ connectionString: hub.database.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query('BEGIN');
+    await other.query('SELECT FROM webhook_deliveries WHERE id = $1 FOR UPDATE', [held?.id]);
+    expect(await api.call('deleteWebhook', { params })).toEqual({ id: webhook.id, deleted: true });
+    await write(id);
+    expect((await api.call('listWebhooks', { params: { tenantId } })).data).toEqual([]);
+    const at = { ...params, deliveryId: held?.id as string };
+    const refused = [
+      api.call('updateWebhook', { params, body: { active: true } }),
+      api.call('rotateWebhookSecret', { params, body: {} }),
+      api.call('testWebhook', { params, body: {} }),
+      api.call('replayWebhook', { params, body: { since: new Date(0).toISOString() } }),
+      api.call('listWebhookDeliveries', { params, query: {} }),
+      api.call('getWebhookDelivery', { params: at }),
+      api.call('redeliverWebhookDelivery', { params: at }),
+    ];
+    await Promise.all(refused.map((call) => expect(call).rejects.toMatchObject({ status: 404 })));
+    // Nor does it count.
+    for (let count = 0; count < 20; count += 1)
+      await api.call('createWebhook', {
+        params: { tenantId },
+        body: { url: webhook.url, events: ['csat.submitted'] },
+      });
+    await hub.app.sweep();
+    expect(await kept()).toEqual({ webhooks: 1, deliveries: 1, attempts: 1 });
+    expect(
+      await hub.database.query('SELECT sealed_secret, sealed_previous_secret FROM webhooks WHERE id = $1', [
+        webhook.id,
+      ]),
+    ).toEqual([{ sealed_secret: '', sealed_previous_secret: null }]);
+    await other.query('COMMIT');
+    await hub.app.sweep();
+    expect(await kept()).toEqual({ webhooks: 0, deliveries: 0, attempts: 0 });
+  });
+
   test('is for keys that may manage them and for admins, of its own workspace alone', async () => {
     const { workspace, tenantId, params } = await scene();
     const stranger = await hub.workspace();

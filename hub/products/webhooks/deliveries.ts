@@ -91,7 +91,8 @@ export class Deliveries {
       const [{ rows }, attempts] = await Promise.all([
         tx.query<DeliveryRow & { body: string }>(
           'read_webhook_delivery',
-          `SELECT ${columns}, body FROM webhook_deliveries WHERE id = $1 AND webhook_id = $2`,
+          `SELECT ${columns}, body FROM webhook_deliveries
+           WHERE id = $1 AND webhook_id = $2 AND EXISTS (SELECT FROM webhooks WHERE id = $2 AND deleted_at IS NULL)`,
           [id, webhookId],
         ),
         tx.query<{
@@ -204,7 +205,7 @@ export class Deliveries {
   async #assertKnown(tx: Transaction, webhookId: string): Promise<{ active: boolean; environment: 'live' | 'test' }> {
     const { rows } = await tx.query<{ active: boolean; environment: 'live' | 'test' }>(
       'read_webhook_state',
-      'SELECT active, environment FROM webhooks WHERE id = $1',
+      'SELECT active, environment FROM webhooks WHERE id = $1 AND deleted_at IS NULL',
       [webhookId],
     );
     if (rows[0] === undefined) throw notFound('webhook', webhookId);

@@ -4,6 +4,7 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { removeDeletedWebhooks } from './deleted-webhooks.ts';
 import { Deliveries } from './deliveries.ts';
 import { repairLines } from './due-deliveries.ts';
 import { eraseDeliveries } from './erase.ts';
@@ -56,6 +57,7 @@ export function createWebhooks(
         everyMs: settings.webhooks.drainSeconds * 1000,
         run: (stopping) => repairLines(db, stopping),
       },
+      { name: 'deleted webhooks', everyMs: 5_000, run: (stopping) => removeDeletedWebhooks(db, stopping) },
       { name: 'mails of webhooks', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
     ],
     retention: webhooksRetention,

@@ -25,6 +25,8 @@ export const webhooks = pgTable(
     failures: integer('failures').notNull().default(0),
     /** When its admins are to be told that it was switched off; null when there is nothing to tell. */
     mailDueAt: instant('mail_due_at'),
+    /** Since when it counts as gone: it is off and has no secret; a task removes its deliveries, and then the row. */
+    deletedAt: instant('deleted_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -33,6 +35,9 @@ export const webhooks = pgTable(
     index('webhooks_mail')
       .on(table.mailDueAt)
       .where(sql`${table.mailDueAt} IS NOT NULL`),
+    index('webhooks_deleted')
+      .on(table.deletedAt)
+      .where(sql`${table.deletedAt} IS NOT NULL`),
     ...policies(),
   ],
 );

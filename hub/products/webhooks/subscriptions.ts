@@ -68,7 +68,7 @@ export class Subscriptions {
         await db.read(tenantId, (tx) =>
           tx.query<WebhookRow>(
             'list_webhooks',
-            `SELECT ${columns} FROM webhooks WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+            `SELECT ${columns} FROM webhooks WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
             [tenantId, before ?? null, limit],
           ),
         )
@@ -133,7 +133,7 @@ export class Subscriptions {
            active = coalesce($5::boolean, active), disabled_reason = CASE WHEN $5 THEN NULL ELSE disabled_reason END,
            failing_since = CASE WHEN $5 OR $2 <> url THEN NULL ELSE failing_since END, failures = CASE WHEN $5 OR $2 <> url THEN 0 ELSE failures END,
            mail_due_at = CASE WHEN $5 THEN NULL ELSE mail_due_at END, updated_at = now()
-         WHERE id = $1 RETURNING ${columns}`,
+         WHERE id = $1 AND deleted_at IS NULL RETURNING ${columns}`,
         [id, url, body.events ?? null, body.description ?? null, body.active ?? null],
       );
       return this.#audited(tx, tenantId, rows[0], actor, 'updated', { changed: Object.keys(body) }, id);
@@ -142,12 +142,13 @@ export class Subscriptions {
     return present(row);
   }
 
-  /** @throws AppError `not_found`. */
+  /** Whatever it has sent goes later, batch by batch: every event of the workspace waits for its row. @throws AppError `not_found`. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<WebhookRow>(
         'delete_webhook',
-        `DELETE FROM webhooks WHERE id = $1 RETURNING ${columns}`,
+        `UPDATE webhooks SET deleted_at = now(), active = false, sealed_secret = '', sealed_previous_secret = NULL, previous_until = NULL, mail_due_at = NULL
+         WHERE id = $1 AND deleted_at IS NULL RETURNING ${columns}`,
         [id],
       );
       await this.#audited(tx, tenantId, rows[0], actor, 'deleted', {}, id);
@@ -163,7 +164,8 @@ export class Subscriptions {
       const { rows } = await tx.query<WebhookRow>(
         'rotate_webhook_secret',
         `UPDATE webhooks SET sealed_previous_secret = CASE WHEN $4 > 0 THEN sealed_secret END, previous_until = now() + make_interval(hours => $4),
-           sealed_secret = $2, secret_hint = $3, updated_at = now() WHERE id = $1 RETURNING ${columns}`,
+           sealed_secret = $2, secret_hint = $3, updated_at = now()
+         WHERE id = $1 AND deleted_at IS NULL RETURNING ${columns}`,
         [id, secrets.seal(secretPurpose, secret), hintOf(secret), overlapHours],
       );
       return this.#audited(tx, tenantId, rows[0], actor, 'secret_rotated', { overlapHours }, id);

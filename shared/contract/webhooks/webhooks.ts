@@ -148,6 +148,8 @@ export const webhooks = defineResource({
     method: 'DELETE',
     path: '/tenants/{tenantId}/webhooks/{id}',
     summary: 'Delete a webhook with its deliveries',
+    description:
+      'At once nothing is sent to it, and nothing of it is shown. Its deliveries are removed from the database in the background.',
     params,
     response: deleted,
   },

@@ -62,7 +62,12 @@ const limits = {
     remedy: 'delete some that are over',
     rows: 'automation_sessions WHERE tenant_id = $1 ORDER BY id',
   },
-  webhook: { max: 20, name: 'webhooks', remedy: deleteSome, rows: 'webhooks WHERE tenant_id = $1 ORDER BY id' },
+  webhook: {
+    max: 20,
+    name: 'webhooks',
+    remedy: deleteSome,
+    rows: 'webhooks WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id',
+  },
   cannedReply: {
     max: maxCannedReplies,
     name: 'canned replies',
