@@ -836,6 +836,55 @@ describe('deliveries', () => {
     expect(history.map(({ attempt, response }) => [attempt, response])).toEqual([[1, 'answer 2']]);
   });
 
+  test('whose secret can not be read fail like others, say why, and take no room of their address', async () => {
+    const { api, params, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
+    await api.call('createWebhook', {
+      params: { tenantId },
+      body: { url: webhook.url, events: ['message.created'] },
+    });
+    await hub.database.query(`UPDATE webhooks SET sealed_secret = 'v1:damaged' WHERE id = $1`, [webhook.id]);
+    const ids = await Promise.all(Array.from({ length: 6 }, () => conversation()));
+    for (const id of ids) await write(id, id);
+    await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
+    await expect.poll(async () => (await deliveries({ status: 'failed' })).length).toBe(ids.length);
+    const [failed] = await deliveries();
+    expect(failed).toMatchObject({ attempts: 1, responseStatus: null, nextAttemptAt: expect.any(String) as string });
+    expect(failed?.lastError).toMatch(/SECRET_KEY.*rotate-secret/);
+    const { history } = await api.call('getWebhookDelivery', {
+      params: { ...params, deliveryId: failed?.id as string },
+    });
+    expect(history).toMatchObject([{ attempt: 1, error: failed?.lastError }]);
+    const { secret } = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 0 } });
+    await becomeDue();
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 10_000 }).toBe(6);
+    expect(await isSigned(receiver.received.at(-1) as never, secret)).toBe(true);
+  });
+
+  test('that could not be recorded give their place back at once, and come again', async () => {
+    const { webhook, receiver, conversation, write, deliveries } = await scene();
+    await hub.database.query(
+      `ALTER TABLE webhook_attempts ADD CONSTRAINT unwritable CHECK (response <> 'answer 203') NOT VALID`,
+    );
+    onTestFinished(async () => {
+      await hub.database.query('ALTER TABLE webhook_attempts DROP CONSTRAINT IF EXISTS unwritable');
+    });
+    answerWith(receiver, 203);
+    await write(await conversation());
+    await expect.poll(() => receiver.received.length).toBe(1);
+    const state = () =>
+      hub.database.query(
+        'SELECT lease, attempts, next_attempt_at > now() AS is_later FROM webhook_deliveries WHERE webhook_id = $1',
+        [webhook.id],
+      );
+    await expect.poll(state).toEqual([{ lease: null, attempts: 0, is_later: true }]);
+    expect(receiver.received.length).toBe(1);
+    await hub.database.query('ALTER TABLE webhook_attempts DROP CONSTRAINT unwritable');
+    await hub.database.query('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [
+      webhook.id,
+    ]);
+    await expect.poll(async () => (await deliveries())[0]?.status, { timeout: 10_000 }).toBe('delivered');
+  });
+
   test('that nobody let go are let go by the sweep', async () => {
     const { webhook, receiver, conversation, write } = await scene();
     answerWith(receiver, 200);

@@ -85,9 +85,20 @@ async function post(
   }
 }
 
+/** What came of an attempt that could not be made. */
+export const unmadeAttempt = (request: Pick<AttemptRequest, 'attempts'>, error: string): AttemptOutcome => ({
+  startedAt: new Date(),
+  responseMs: 0,
+  ...failed(request, null),
+  responseStatus: null,
+  error,
+  response: '',
+  endsWebhook: null,
+});
+
 /** When to try again: by the schedule, or later where the address asks for that. */
 function failed(
-  { attempts }: AttemptRequest,
+  { attempts }: Pick<AttemptRequest, 'attempts'>,
   retryAfter: number | null,
 ): Pick<AttemptOutcome, 'status' | 'retryAfterSeconds'> {
   const planned = retrySeconds[attempts];

@@ -97,13 +97,18 @@ export async function claimDeliveries(
   return rows;
 }
 
-/** Gives back what was leased and not attempted to its end. */
-export const giveBack = (db: Database, tenantId: string, { id, lease }: { id: string; lease: string }) =>
+/** Gives back what was leased and not recorded; it is due again after so many seconds. */
+export const giveBack = (
+  db: Database,
+  tenantId: string,
+  { id, lease }: { id: string; lease: string },
+  afterSeconds: number,
+) =>
   db.workspace(tenantId, (tx) =>
     tx.query(
       'give_back_webhook_delivery',
-      'UPDATE webhook_deliveries SET lease = NULL, next_attempt_at = now() WHERE id = $1 AND lease = $2',
-      [id, lease],
+      'UPDATE webhook_deliveries SET lease = NULL, next_attempt_at = now() + make_interval(secs => $3) WHERE id = $1 AND lease = $2',
+      [id, lease, afterSeconds],
     ),
   );
 

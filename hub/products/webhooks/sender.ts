@@ -9,7 +9,7 @@ import { logRecovery } from '../../platform/log-repeats.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { recordAudit } from '../core/audit/index.ts';
-import { attemptDelivery, attemptTimeoutMs } from './attempt.ts';
+import { attemptDelivery, attemptTimeoutMs, unmadeAttempt } from './attempt.ts';
 import {
   claimDeliveries,
   giveBack,
@@ -31,6 +31,8 @@ const maxOfWorkspace = 32;
 const lookMs = 2_000;
 /** Whoever has not recorded an attempt for so long counts as dead: two of them, with the old secret after the new one, and time to write it down. */
 const leaseSeconds = (2 * attemptTimeoutMs) / 1000 + 10;
+/** What could not be recorded is sent again only after so long: its address has had it, perhaps. */
+const unrecordedSeconds = 30;
 
 export interface SenderDependencies {
   db: Database;
@@ -166,36 +168,50 @@ export class WebhookSender implements AsyncDisposable {
   }
 
   async #deliver(tenantId: string, delivery: ClaimedDelivery): Promise<void> {
-    const { db, egress, logger, secrets } = this.#deps;
+    const { db, logger } = this.#deps;
     try {
-      const previous = delivery.sealed_previous_secret;
-      const outcome = await attemptDelivery(
-        egress,
-        {
-          url: delivery.url,
-          eventId: delivery.event_id,
-          body: delivery.body,
-          attempts: delivery.attempts,
-          secrets: {
-            secret: secrets.open(secretPurpose, delivery.sealed_secret),
-            previous: previous === null ? null : secrets.open(secretPurpose, previous),
-          },
-        },
-        this.#stop.signal,
-      );
+      const outcome = await this.#attempt(delivery);
       const isRecorded = await throughOutages(this.#stop.signal, () => this.#record(tenantId, delivery, outcome));
       if (isRecorded) this.#deps.onAttempt(outcome.status);
       logRecovery(logger, 'webhook deliveries');
     } catch (error) {
-      if (this.#stop.signal.aborted) {
-        await giveBack(db, tenantId, delivery).catch(() => undefined);
-        return;
-      }
-      // Its lease ends, and it is attempted again.
-      logger.warn(
-        { err: error, part: 'webhook deliveries', deliveryId: delivery.id },
-        'a delivery could not be attempted or recorded; it comes again',
+      const isStop = this.#stop.signal.aborted;
+      if (!isStop)
+        logger.warn(
+          { err: error, part: 'webhook deliveries', deliveryId: delivery.id },
+          'an attempt at a delivery could not be recorded; it is made again',
+        );
+      // Held to the end of its lease it would keep the others of its address waiting.
+      await giveBack(db, tenantId, delivery, isStop ? 0 : unrecordedSeconds).catch(() => undefined);
+    }
+  }
+
+  /** One that can't be made has failed like any other, so that it neither comes again for ever nor stays unseen. */
+  async #attempt(delivery: ClaimedDelivery): Promise<AttemptOutcome> {
+    const { egress, logger, secrets } = this.#deps;
+    const { sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = delivery;
+    const unmade = (err: unknown, error: string) => {
+      logger.warn({ err, deliveryId: delivery.id }, 'a delivery could not be attempted');
+      return unmadeAttempt(delivery, error);
+    };
+    let opened;
+    try {
+      opened = {
+        secret: secrets.open(secretPurpose, sealed),
+        previous: sealedPrevious === null ? null : secrets.open(secretPurpose, sealedPrevious),
+      };
+    } catch (error) {
+      return unmade(
+        error,
+        "The secret of this webhook can't be read with the SECRET_KEY of this hub; put the right SECRET_KEY back, or give the webhook a new secret with rotate-secret and overlapHours: 0.",
       );
+    }
+    try {
+      const { url, event_id: eventId, body, attempts } = delivery;
+      return await attemptDelivery(egress, { url, eventId, body, attempts, secrets: opened }, this.#stop.signal);
+    } catch (error) {
+      if (this.#stop.signal.aborted) throw error;
+      return unmade(error, 'The hub could not make this attempt; its log says why.');
     }
   }
 
