@@ -25,10 +25,10 @@ async function receiver(limits: Partial<IncomingLimits>) {
   await once(server, 'listening');
   const sockets: Socket[] = [];
   return {
-    /** Begins a file of so many bytes, and sends all but the missing ones; `said` is what came back. */
+    /** Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent; `said` is what came back. */
     begin(
       { tenantId = 'a', sentBy = 'visitor:a', address = '192.0.2.1' }: Partial<UploadOwner>,
-      bytes: number,
+      bytes: number | 'chunked',
       missing = 1,
     ) {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -37,7 +37,11 @@ async function receiver(limits: Partial<IncomingLimits>) {
       socket.on('error', () => undefined).on('data', (data) => (upload.said += data.toString()));
       const path = encodeURIComponent(JSON.stringify({ tenantId, sentBy, address }));
       socket.write(
-        `POST /${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes - missing)}`,
+        `POST /${path} HTTP/1.1\r\nHost: a\r\n${
+          bytes === 'chunked'
+            ? 'Transfer-Encoding: chunked\r\n\r\n'
+            : `Content-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes - missing)}`
+        }`,
       );
       return upload;
     },
@@ -73,6 +77,20 @@ test.each([
     await expect.poll(() => send(same, 900)).toContain('read 900 bytes');
   },
 );
+
+test.each([
+  ['the least rate', { rateStretchMs: 100, leastBytesPerSecond: 1_000 }],
+  ['the deadline', { deadlineMs: 300 }],
+])('%s holds also for whoever sends no more of a file and keeps its connection busy', async (_which, limits) => {
+  await using receiving = await receiver({ ...limits, maxPerSender: 1 });
+  const busy = receiving.begin({}, 'chunked');
+  busy.socket.write(`1f4\r\n${'x'.repeat(500)}\r\n1;`);
+  const trickle = setInterval(() => busy.socket.write('extension'), 20);
+  await expect.poll(() => busy.said).toContain('took too long to arrive');
+  clearInterval(trickle);
+  const next = receiving.begin({}, 1_000, 0);
+  await expect.poll(() => next.said).toContain('read 1000 bytes');
+});
 
 test('a file that comes slower than the least rate is given up, with all that was held for it', async () => {
   await using receiving = await receiver({ rateStretchMs: 100, leastBytesPerSecond: 1_000, maxPerSender: 1 });

@@ -30,7 +30,11 @@ export interface IncomingFile extends Disposable {
 }
 
 const tooLarge = () => new AppError('payload_too_large', `A file may have at most ${maxFileBytes / 1024 / 1024} MiB.`);
-const tooSlow = () => new AppError('request_timeout', 'The file took too long to arrive; send it again.');
+/** Its connection ends with the answer: whatever else comes of the file is nobody's. */
+const tooSlow = () =>
+  new AppError('request_timeout', 'The file took too long to arrive; send it again.', {
+    headers: { Connection: 'close' },
+  });
 
 /** Reads files as they are sent, in bounds: of each, of each sender, address and workspace, of all together, and of time. */
 export class IncomingFiles {
@@ -55,14 +59,18 @@ export class IncomingFiles {
     if (limitBytes > maxFileBytes) throw tooLarge();
     const share = this.#shares.begin(owner);
     try {
+      using minder = new FileMinder(this.#limits);
       const gathered = new GatheredBody(limitBytes);
-      const minder = this.#minder();
-      for await (const piece of readPieces(request, signal)) {
-        if (gathered.length + piece.length > limitBytes) throw tooLarge();
-        share.hold(gathered.heldWith(piece.length));
-        gathered.add(piece);
-        minder(piece.length);
-      }
+      const read = (async () => {
+        for await (const piece of readPieces(request, signal)) {
+          if (minder.isLate) return;
+          if (gathered.length + piece.length > limitBytes) throw tooLarge();
+          share.hold(gathered.heldWith(piece.length));
+          gathered.add(piece);
+          minder.count(piece.length);
+        }
+      })();
+      await Promise.race([read, minder.late]);
       if (gathered.length === 0)
         throw new AppError('validation_failed', 'The body is empty; it must be the file.', {
           details: [{ path: 'body', message: 'must be the file' }],
@@ -73,22 +81,38 @@ export class IncomingFiles {
       throw error;
     }
   }
+}
 
-  /** Minds the time of one file, as its bytes come. Without any, the server minds it. */
-  #minder(): (bytes: number) => void {
-    const { deadlineMs, rateStretchMs, leastBytesPerSecond } = this.#limits;
-    const endsAt = performance.now() + deadlineMs;
-    let stretchAt = performance.now();
-    let inStretch = 0;
-    return (bytes) => {
-      const now = performance.now();
-      inStretch += bytes;
-      if (now > endsAt) throw tooSlow();
-      const passedMs = now - stretchAt;
-      if (passedMs < rateStretchMs) return;
-      if (inStretch < (leastBytesPerSecond * passedMs) / 1000) throw tooSlow();
-      stretchAt = now;
-      inStretch = 0;
+/** Minds the time of one file by a clock of its own: whoever only keeps its connection busy sends no byte of it. */
+class FileMinder implements Disposable {
+  /** Rejects once the file is too late. */
+  readonly late: Promise<never>;
+  isLate = false;
+  #inStretch = 0;
+  readonly #stretches: NodeJS.Timeout;
+  readonly #deadline: NodeJS.Timeout;
+
+  constructor({ deadlineMs, rateStretchMs, leastBytesPerSecond }: IncomingLimits) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.late = promise;
+    const giveUp = () => {
+      this.isLate = true;
+      this[Symbol.dispose]();
+      reject(tooSlow());
     };
+    this.#deadline = setTimeout(giveUp, deadlineMs);
+    this.#stretches = setInterval(() => {
+      if (this.#inStretch < (leastBytesPerSecond * rateStretchMs) / 1000) giveUp();
+      this.#inStretch = 0;
+    }, rateStretchMs);
+  }
+
+  count(bytes: number): void {
+    this.#inStretch += bytes;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#deadline);
+    clearInterval(this.#stretches);
   }
 }
