@@ -281,7 +281,7 @@ describe('refused is', () => {
     const visitor = await own.visitor();
     const most = Buffer.alloc(700_000, 'a');
     expect((await sendFile(small, visitor.token, most)).status).toBe(200);
-    const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 300_000))));
+    const answers = await Promise.all([1, 2].map(() => sendFile(small, visitor.token, most.subarray(0, 200_000))));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
     // What goes with a conversation makes room again, before the sweep folded what is counted and after.
     const sweep = () => small.app.sweep();
@@ -303,6 +303,54 @@ describe('refused is', () => {
       [own.tenantId],
     );
     expect(rooms).toEqual([{ room: most.length, files: most.length }]);
+  });
+
+  test('what is more than the share of one visitor; others have theirs', async () => {
+    const own = await chatScene(hub);
+    const [greedy, many, other] = [await own.visitor(), await own.visitor(), await own.visitor()];
+    const spare = await own.visitor();
+    /** Files as if a visitor had sent them, into the conversation of another. */
+    const fill = ({ visitorId }: TestVisitor, count: number, bytes: number) =>
+      hub.database.query(
+        `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key)
+         SELECT gen_random_uuid(), $1::text::uuid, $2, $3, 'x', 'text/plain', $5, $1::text || '/' || gen_random_uuid() FROM generate_series(1, $4)`,
+        [own.tenantId, spare.conversationId, `visitor:${visitorId}`, count, bytes],
+      );
+    await fill(greedy, 1, 1024 ** 3 - 4);
+    await fill(many, 1_999, 1);
+    expect((await upload(greedy, Buffer.from('more!'))).body).toMatchObject({
+      code: 'storage_full',
+      message: expect.stringMatching(/^The files that you sent would be more than .* 1024 MiB/) as string,
+    });
+    for (const visitor of [greedy, many, other]) expect((await upload(visitor, Buffer.from('last'))).status).toBe(200);
+    for (const visitor of [greedy, many]) expect((await upload(visitor, Buffer.from('x'))).status).toBe(409);
+  });
+
+  test('what visitors would take of the room that is kept for agents', async () => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const asAgent = () =>
+      send(hub.url, 'POST', `/tenants/${own.tenantId}/chat/conversations/${visitor.conversationId}/files?name=a.txt`, {
+        headers: { authorization: `Bearer ${own.workspace.jwt}` },
+        raw: Buffer.from('of an agent'),
+      });
+    expect((await upload(visitor, Buffer.from('one'))).status).toBe(200);
+    const use = (part: number) =>
+      hub.database.query('UPDATE chat_file_room SET bytes = $2 WHERE tenant_id = $1', [
+        own.tenantId,
+        Math.floor(20 * 1024 ** 3 * part),
+      ]);
+    await use(0.9);
+    expect((await upload(visitor, Buffer.from('two'))).body).toMatchObject({
+      code: 'storage_full',
+      message: expect.stringContaining('room for files of visitors is full') as string,
+    });
+    expect((await asAgent()).status).toBe(200);
+    await use(1);
+    expect((await asAgent()).body).toMatchObject({
+      code: 'storage_full',
+      message: expect.stringContaining('ARTIFACTS_PER_WORKSPACE_MIB') as string,
+    });
   });
 
   test('is told from a few rows, however many files there are', async () => {

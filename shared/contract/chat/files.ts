@@ -35,6 +35,8 @@ export const chatFiles = defineResource({
     method: 'POST',
     path: '/widget/v1/files',
     summary: 'Send a file, for a message to come',
+    description:
+      'As agents send theirs. Of one visitor 2,000 files are kept, which take 1 GiB or 5 % of the room of the workspace, whichever is less; the last tenth of that room is for its agents.',
     query: z.strictObject({ name: chatText(1, 200) }),
     upload: true,
     bodyLimitBytes: maxFileBytes,

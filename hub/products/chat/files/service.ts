@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { maxFileBytes } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatAttachment } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
@@ -11,6 +12,11 @@ import type { FileJudge } from './judge.ts';
 
 /** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
 const maxLoose = 50;
+const mib = 1024 * 1024;
+/** What one visitor may keep: files at most, which are few enough to be added up, and of the room of a workspace this part, up to so many bytes, but at least some files. */
+const maxOfVisitor = { files: 2_000, part: 0.05, bytes: 1024 * mib, leastBytes: 5 * maxFileBytes };
+/** Beyond this part of the room of a workspace nothing of visitors is kept, so that they leave some to its agents. */
+const visitorsPart = 0.9;
 
 export interface ChatFilesDependencies {
   db: Database;
@@ -130,21 +136,38 @@ export class ChatFiles {
 
   async #assertRoom(tx: Transaction, { tenantId, conversationId, sentBy }: FileSender, bytes: number): Promise<void> {
     const { maxWorkspaceBytes } = this.#deps;
-    const { rows } = await tx.query<{ status: string; loose: number; used: string }>(
+    const isVisitor = sentBy.startsWith('visitor:');
+    const { rows } = await tx.query<{ status: string; loose: number; used: string; own_files: number; own: string }>(
       'chat_file_room',
-      `SELECT c.status, (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
+      `WITH own AS (SELECT bytes FROM chat_files WHERE tenant_id = $2 AND sent_by = $3 LIMIT $4)
+       SELECT c.status, (SELECT count(*)::int FROM own) AS own_files, (SELECT coalesce(sum(bytes), 0) FROM own) AS own,
+         (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
          (SELECT coalesce(sum(r.bytes), 0) FROM chat_file_room r WHERE r.tenant_id = $2) AS used
        FROM chat_conversations c WHERE c.tenant_id = $2 AND c.id = $1`,
-      [conversationId, tenantId],
+      [conversationId, tenantId, isVisitor ? sentBy : null, maxOfVisitor.files],
     );
     const [row] = rows;
     if (row === undefined) throw notFound('conversation', conversationId);
-    if (row.status === 'closed' && sentBy.startsWith('visitor:'))
+    if (row.status === 'closed' && isVisitor)
       throw new AppError('conversation_closed', `The conversation ${conversationId} is closed; begin a new one.`);
     if (row.loose >= maxLoose)
       throw new AppError(
         'storage_full',
         `${maxLoose} files of this conversation are in no message yet; send those first, or wait a day until they are removed.`,
+      );
+    const ownBytes = Math.max(
+      Math.min(maxOfVisitor.bytes, maxOfVisitor.part * maxWorkspaceBytes),
+      maxOfVisitor.leastBytes,
+    );
+    if (row.own_files >= maxOfVisitor.files || Number(row.own) + bytes > ownBytes)
+      throw new AppError(
+        'storage_full',
+        `The files that you sent would be more than the ${maxOfVisitor.files} files or the ${Math.floor(ownBytes / mib)} MiB that are kept of one visitor; send it in another way, such as a link to it.`,
+      );
+    if (isVisitor && Number(row.used) + bytes > visitorsPart * maxWorkspaceBytes)
+      throw new AppError(
+        'storage_full',
+        'The room for files of visitors is full here; send it in another way, such as a link to it, or ask for room to be made.',
       );
     if (Number(row.used) + bytes > maxWorkspaceBytes)
       throw new AppError(
