@@ -137,6 +137,7 @@ describe('a file', () => {
     ['../../etc/passwd', 'passwd.txt'],
     ['C:\\temp\\notes.md', 'notes.md'],
     ['a\u202Efdp.txt', 'afdp.txt'],
+    ['a\u061Cfdp\u{E0074}\u{E0078}\u{E007F}\u{180E}.txt', 'afdp.txt'],
     ['...', 'file.txt'],
     ['"; filename=x.html', '; filename=x.html.txt'],
     [`${'n'.repeat(199)}.`, `${'n'.repeat(196)}.txt`],
