@@ -17,6 +17,8 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   confirm: () => Promise<unknown>;
   /** Writes what an operation did that waited outside (`waitsOutside`): in one transaction with the answer under its `Idempotency-Key`, if it has one. */
   conclude: Conclude;
+  /** Finds out anew whether the caller still may; for what takes its time before it is done. @throws AppError 401, 403 or 404. */
+  recheck: () => Promise<unknown>;
   requestId: string;
   /** Aborts when the caller goes away and when the hub stops. */
   signal: AbortSignal;

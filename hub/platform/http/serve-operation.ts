@@ -142,11 +142,12 @@ async function carryOut(
   const lasts =
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
+  const recheck = () => authenticate(options.auth, operation, request, address, params as Record<string, string>);
   using stream = lasts
     ? options.streams.open(principal, {
         right: `${operation.id} ${address}`,
         isDownload: operation.binaryResponse !== 'text/event-stream',
-        check: () => authenticate(options.auth, operation, request, address, params as Record<string, string>),
+        check: recheck,
       })
     : undefined;
   const refused = stream?.signal ?? new AbortController().signal;
@@ -157,6 +158,7 @@ async function carryOut(
     principal,
     confirm,
     conclude: concludeAtOnce,
+    recheck,
     requestId,
     signal: AbortSignal.any([gone.signal, stopping, refused]),
     refused,

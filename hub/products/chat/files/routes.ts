@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { chatFiles as resource } from '../../../../shared/contract/chat/files.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { implement } from '../../../platform/http/implement.ts';
-import type { RawExchange } from '../../../platform/http/implement.ts';
+import type { OperationRequest, RawExchange } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { IncomingFiles } from './incoming.ts';
@@ -23,11 +23,11 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
   const receive = async (
     sender: FileSender,
     name: string,
-    { raw, address, signal }: { raw: RawExchange; address: string; signal: AbortSignal },
+    { raw, address, signal, recheck }: Pick<OperationRequest<unknown>, 'raw' | 'address' | 'signal' | 'recheck'>,
   ) => {
     await files.admit(sender);
     using file = await incoming.read(raw, { ...sender, address }, signal);
-    return files.keep(sender, name, file.bytes, signal);
+    return files.keep(sender, name, file.bytes, { signal, recheck });
   };
   return implement(resource, {
     uploadInboxFile: ({ principal, params, query, ...exchange }) =>

@@ -64,9 +64,15 @@ export class ChatFiles {
 
   /**
    * Keeps a file for a message to come.
+   * @param recheck refuses whoever may send none any more: the file took its time.
    * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`, `unavailable`.
    */
-  async keep(sender: FileSender, givenName: string, given: Buffer, signal: AbortSignal): Promise<ChatAttachment> {
+  async keep(
+    sender: FileSender,
+    givenName: string,
+    given: Buffer,
+    { signal, recheck }: { signal: AbortSignal; recheck: () => Promise<unknown> },
+  ): Promise<ChatAttachment> {
     const { db, fileBlobs, judge } = this.#deps;
     const { tenantId, conversationId, sentBy } = sender;
     const { contentType, extensions, bytes } = await judge.judge(given, signal);
@@ -75,6 +81,7 @@ export class ChatFiles {
     const name = plainName(givenName, extensions);
     await fileBlobs.write(tenantId, key, bytes);
     try {
+      await recheck();
       await db.workspace(tenantId, async (tx) => {
         // Two at once must not both take the last of the room.
         await tx.query(
