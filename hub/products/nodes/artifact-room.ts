@@ -1,5 +1,6 @@
 import { AppError } from '../../../shared/errors.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { foldSums } from '../../platform/db/fold-sums.ts';
 
 /** Artefacts of one command together, at most, in bytes. */
 export const maxCommandBytes = 1024 * 1024 * 1024;
@@ -57,22 +58,6 @@ export class ArtifactRoom {
   }
 }
 
-const foldBatch = 5_000;
-
-/** Folds what changed of the room of workspaces into one row of each; part of the sweep. No sum is another before, after or meanwhile. */
-export async function foldArtifactRoom(db: Database): Promise<void> {
-  for (;;) {
-    const rows = await db.systemStatement<{ count: number }>(
-      'fold_artifact_room',
-      `WITH gone AS (
-         DELETE FROM artifact_room WHERE id = ANY(ARRAY(SELECT id FROM artifact_room WHERE NOT folded ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING tenant_id, bytes
-       ), total AS (
-         INSERT INTO artifact_room (tenant_id, bytes, folded) SELECT tenant_id, sum(bytes), true FROM gone GROUP BY tenant_id ORDER BY tenant_id
-         ON CONFLICT (tenant_id) WHERE folded DO UPDATE SET bytes = artifact_room.bytes + excluded.bytes
-       )
-       SELECT count(*)::int AS count FROM gone`,
-      [foldBatch],
-    );
-    if ((rows[0]?.count ?? 0) < foldBatch) return;
-  }
-}
+/** Folds what changed of the room of workspaces; part of the sweep. */
+export const foldArtifactRoom = (db: Database, stopping?: AbortSignal): Promise<void> =>
+  foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sum: 'bytes' }, stopping);

@@ -84,7 +84,7 @@ export function createNodes(
       { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },
       { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
-      { name: 'room of artefacts', everyMs: 60_000, run: () => foldArtifactRoom(db) },
+      { name: 'room of artefacts', everyMs: 60_000, run: (stopping) => foldArtifactRoom(db, stopping) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
       {
         name: 'bytes without an artefact',

@@ -1,0 +1,34 @@
+import type { Database } from './database.ts';
+
+const foldBatch = 5_000;
+
+/**
+ * A table of which triggers add a row for each change of a sum, so that the sum is always right and nobody waits for anybody. It has an `id`, and `folded`,
+ * which one row of each sum is.
+ */
+export interface SumTable {
+  table: string;
+  /** The columns that say which sum a row is of; unique among the folded. */
+  keys: readonly string[];
+  /** The column that is added up. */
+  sum: string;
+}
+
+/** Folds what changed of each sum into one row; part of the sweep. No sum is another before, after or meanwhile. */
+export async function foldSums(db: Database, { table, keys, sum }: SumTable, stopping?: AbortSignal): Promise<void> {
+  const key = keys.join(', ');
+  while (stopping?.aborted !== true) {
+    const rows = await db.systemStatement<{ count: number }>(
+      `fold_${table}`,
+      `WITH gone AS (
+         DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE NOT folded ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING ${key}, ${sum}
+       ), total AS (
+         INSERT INTO ${table} (${key}, ${sum}, folded) SELECT ${key}, sum(${sum}), true FROM gone GROUP BY ${key} ORDER BY ${key}
+         ON CONFLICT (${key}) WHERE folded DO UPDATE SET ${sum} = ${table}.${sum} + excluded.${sum}
+       )
+       SELECT count(*)::int AS count FROM gone`,
+      [foldBatch],
+    );
+    if ((rows[0]?.count ?? 0) < foldBatch) return;
+  }
+}
