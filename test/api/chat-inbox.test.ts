@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { foldDoneCounts } from '../../hub/products/chat/inbox/done-counts.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
+import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -86,6 +89,119 @@ describe('the views of the inbox', () => {
       unread: 0,
     });
     expect(free).toBeDefined();
+  });
+
+  test('are counted exactly whatever is changed, ends, goes and is folded at once', async () => {
+    const own = await chatScene(hub);
+    const { session } = own.workspace;
+    const inOwn = { tenantId: own.tenantId };
+    const me = (await session.call('readMe', {})).user.id;
+    let seed = 7;
+    const dice = (sides: number) => Math.floor(((seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647) * sides);
+    const there = async () =>
+      hub.database.query<{ id: string; visitor_id: string }>(
+        'SELECT id, visitor_id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id IS NOT NULL ORDER BY id',
+        [own.tenantId],
+      );
+    const alter = async (sql: string) =>
+      hub.database.query(
+        `${sql} AND tenant_id = $1 AND id IN (SELECT id FROM chat_conversations ORDER BY random() LIMIT 4)`,
+        [own.tenantId],
+      );
+    const visitors = new Map<string, Awaited<ReturnType<typeof own.visitor>>>();
+    const write = (id: string) =>
+      visitors.get(id)?.api.call('sendVisitorMessage', { body: { content: 'x', clientId: `${seed}` } });
+    const begin = async () => {
+      const visitor = await own.visitor();
+      visitors.set(visitor.conversationId, visitor);
+      await write(visitor.conversationId);
+    };
+    const isAwake = '(snoozed_until IS NULL OR snoozed_until <= now())';
+    const counted = async () =>
+      (
+        await hub.database.query(
+          `SELECT count(*)::int AS all, count(*) FILTER (WHERE unread_count > 0)::int AS unread, count(*) FILTER (WHERE status = 'resolved')::int AS resolved,
+             count(*) FILTER (WHERE status = 'closed')::int AS closed, count(*) FILTER (WHERE status = 'open' AND ${isAwake})::int AS open,
+             count(*) FILTER (WHERE status = 'pending' AND ${isAwake})::int AS pending,
+             count(*) FILTER (WHERE status IN ('open', 'pending') AND assigned_user_id = $2 AND ${isAwake})::int AS mine,
+             count(*) FILTER (WHERE status IN ('open', 'pending') AND assigned_user_id IS NULL AND ${isAwake})::int AS unassigned,
+             count(*) FILTER (WHERE status IN ('open', 'pending') AND snoozed_until > now())::int AS snoozed
+           FROM chat_conversations WHERE tenant_id = $1`,
+          [own.tenantId, me],
+        )
+      )[0];
+    const statuses = ['open', 'pending', 'resolved', 'closed'] as const;
+    const steps = [
+      begin,
+      write,
+      async (id: string) => session.call('readInboxConversation', { params: { ...inOwn, id }, body: { seq: 1 } }),
+      async (id: string) => session.call('assignInboxConversation', { params: { ...inOwn, id }, body: { userId: me } }),
+      async (id: string) =>
+        session.call('updateInboxConversation', {
+          params: { ...inOwn, id },
+          body: { snoozedUntil: new Date(Date.now() + 3_600_000).toISOString() },
+        }),
+      async () =>
+        session.call('changeInboxConversations', {
+          params: inOwn,
+          body: { ids: (await there()).slice(0, 4).map(({ id }) => id), status: statuses[dice(4)] },
+        }),
+      ...Array.from(
+        { length: 3 },
+        () => (id: string) =>
+          session.call('updateInboxConversation', { params: { ...inOwn, id }, body: { status: statuses[dice(4)] } }),
+      ),
+      // A rest that ends, what retention takes, and what goes with its visitor.
+      async () =>
+        alter(
+          `UPDATE chat_conversations SET snoozed_until = now() - interval '1 second' WHERE snoozed_until IS NOT NULL`,
+        ),
+      async () =>
+        alter(
+          `UPDATE chat_conversations SET moved_at = now() - interval '9 days' WHERE status IN ('resolved', 'closed')`,
+        ),
+      async () => (dice(4) === 0 ? hub.app.sweep() : foldDoneCounts(hub.app.db)),
+      async (_id: string, visitor: string) => session.call('eraseInboxVisitor', { params: { ...inOwn, id: visitor } }),
+    ];
+    await own.set({ retentionDays: 7 });
+    for (let count = 0; count < 12; count += 1) await begin();
+    for (let round = 0; round < 8; round += 1) {
+      const some = await there();
+      const work = Array.from({ length: 8 }, () => {
+        const on = some[dice(some.length)];
+        return steps[dice(steps.length)]?.(on?.id ?? '', on?.visitor_id ?? '');
+      });
+      // What is gone, or closed to its visitor, meanwhile is refused.
+      await Promise.allSettled(work);
+      await expect
+        .poll(async () => [await session.call('countInboxConversations', { params: inOwn }), await counted()])
+        .toSatisfy(([told, plain]) => isDeepStrictEqual(told, plain));
+    }
+  });
+
+  test('are counted from a few rows, however many are done', async () => {
+    const own = await hub.workspace();
+    const inOwn = { tenantId: own.tenantId };
+    await hub.database.query(
+      `INSERT INTO chat_conversations (id, tenant_id, name, source, status, environment, unread_count)
+       SELECT gen_random_uuid(), $1, 'x', 'api', CASE WHEN n % 3 = 0 THEN 'resolved' ELSE 'closed' END, 'live', n % 2 FROM generate_series(1, 600) n`,
+      [own.tenantId],
+    );
+    await hub.app.sweep();
+    const kept = () =>
+      hub.database.query('SELECT kind, count::int FROM chat_done_counts WHERE tenant_id = $1 ORDER BY kind', [
+        own.tenantId,
+      ]);
+    const counts = { closed: 400, resolved: 200, unread: 300 };
+    expect(await kept()).toEqual(Object.entries(counts).map(([kind, count]) => ({ kind, count })));
+    expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ ...counts, all: 600 });
+    // That is what it reads, and neither role of the hub can make it another.
+    await hub.database.query(`UPDATE chat_done_counts SET count = 7 WHERE tenant_id = $1 AND kind = 'closed'`, [
+      own.tenantId,
+    ]);
+    expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ closed: 7 });
+    const wrong = hub.database.query(`SET ROLE outrigger_app; UPDATE chat_done_counts SET count = 8`);
+    await expect(wrong).rejects.toThrow('permission denied');
   });
 
   test('are pages of a walk that shows each conversation once while messages arrive', async () => {

@@ -10,7 +10,7 @@ import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, FileJudge, foldFileRoom, IncomingFiles } from './files/index.ts';
-import { Inbox, inboxRoutes } from './inbox/index.ts';
+import { foldDoneCounts, Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors, VisitorMarks } from './live/index.ts';
 import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
@@ -109,6 +109,7 @@ export function createChat(
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
       { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileRoom(db, stopping) },
+      { name: 'counts of conversations', everyMs: 60_000, run: (stopping) => foldDoneCounts(db, stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
     ],
     pages: chatPages(db),

@@ -1,3 +1,4 @@
+export { foldDoneCounts } from './done-counts.ts';
 export { Inbox } from './inbox.ts';
 export { inboxRoutes } from './routes.ts';
 export {

@@ -1,6 +1,43 @@
-import { boolean, index, pgTable, text, unique, uuid } from '../../../platform/db/orm.ts';
+import {
+  bigint,
+  bigserial,
+  boolean,
+  index,
+  pgTable,
+  sql,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from '../../../platform/db/orm.ts';
 import { policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 import { chatConversations } from '../schema.ts';
+
+/**
+ * How many conversations of each workspace are resolved, how many are closed, and how many of both hold what no agent has read (`unread`): the sums of its rows. Triggers add a row for
+ * each change, in its transaction, whatever changes or goes; the sweep folds them into one of each kind. What is at work is counted by itself.
+ */
+export const chatDoneCounts = pgTable(
+  'chat_done_counts',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    kind: text('kind').$type<'resolved' | 'closed' | 'unread'>().notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+    /** Of one row of each kind: what the others were folded into. */
+    folded: boolean('folded').notNull().default(false),
+  },
+  (table) => [
+    index('chat_done_counts_tenant').on(table.tenantId),
+    uniqueIndex('chat_done_counts_total')
+      .on(table.tenantId, table.kind)
+      .where(sql`folded`),
+    index('chat_done_counts_changes')
+      .on(table.id)
+      .where(sql`not folded`),
+    ...policies(),
+  ],
+);
 
 /** What agents have begun to write; one each in a conversation. */
 export const chatDrafts = pgTable(

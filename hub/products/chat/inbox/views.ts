@@ -46,31 +46,26 @@ export async function countViews(
   tenantId: string,
   userId: string,
 ): Promise<Record<InboxView | 'unread', number>> {
-  // What is at work is counted by conditions, in the indexes of that alone; the rest, of which there is most, by its status.
-  const [work, rest, unread] = await Promise.all([
-    tx.query<Record<'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'work', number>>(
+  // What is at work is counted as it stands, in the indexes of that alone; of what is done, of which there is most, the sums are kept.
+  const [work, done] = await Promise.all([
+    tx.query<Record<'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'work' | 'unread', number>>(
       'count_inbox_work',
       `SELECT count(*) FILTER (WHERE c.assigned_user_id = $2 AND ${isAwake})::int AS mine, count(*) FILTER (WHERE c.assigned_user_id IS NULL AND ${isAwake})::int AS unassigned,
          count(*) FILTER (WHERE c.status = 'open' AND ${isAwake})::int AS open, count(*) FILTER (WHERE c.status = 'pending' AND ${isAwake})::int AS pending,
-         count(*) FILTER (WHERE NOT ${isAwake})::int AS snoozed, count(*)::int AS work
+         count(*) FILTER (WHERE NOT ${isAwake})::int AS snoozed, count(*)::int AS work, count(*) FILTER (WHERE c.unread_count > 0)::int AS unread
        FROM chat_conversations c WHERE c.tenant_id = $1 AND ${isAtWork}`,
       [tenantId, userId],
     ),
-    tx.query<{ status: string; count: number }>(
-      'count_inbox_rest',
-      `SELECT c.status, count(*)::int AS count FROM chat_conversations c WHERE c.tenant_id = $1 AND c.status IN ('resolved', 'closed') GROUP BY c.status`,
-      [tenantId],
-    ),
-    tx.query<{ count: number }>(
-      'count_inbox_unread',
-      'SELECT count(*)::int AS count FROM chat_conversations c WHERE c.tenant_id = $1 AND c.unread_count > 0',
+    tx.query<{ kind: string; count: number }>(
+      'count_inbox_done',
+      'SELECT kind, sum(count)::int AS count FROM chat_done_counts WHERE tenant_id = $1 GROUP BY kind',
       [tenantId],
     ),
   ]);
   const [counts] = work.rows;
   if (counts === undefined) throw new Error('nothing was counted');
-  const { work: atWork, ...views } = counts;
-  const of = (status: string) => rest.rows.find((row) => row.status === status)?.count ?? 0;
+  const { work: atWork, unread, ...views } = counts;
+  const of = (kind: string) => done.rows.find((row) => row.kind === kind)?.count ?? 0;
   const [resolved, closed] = [of('resolved'), of('closed')];
-  return { ...views, resolved, closed, all: atWork + resolved + closed, unread: unread.rows[0]?.count ?? 0 };
+  return { ...views, resolved, closed, all: atWork + resolved + closed, unread: unread + of('unread') };
 }
