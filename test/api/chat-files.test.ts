@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,8 @@ import { decode as decodePng } from 'fast-png';
 import jpeg from 'jpeg-js';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Blobs } from '../../hub/platform/blobs/blobs.ts';
+import { FileBlobs } from '../../hub/products/chat/files/file-blobs.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import {
@@ -531,6 +534,38 @@ describe('the bytes of files', () => {
     expect(await hub.database.query('SELECT * FROM chat_unused_blobs WHERE tenant_id = $1', [own.tenantId])).toEqual(
       [],
     );
+  });
+
+  test('are removed in no transaction, kept by none meanwhile, and left to the next sweep by one that is killed', async () => {
+    const own = await chatScene(hub);
+    const keys = Array.from({ length: 3 }, () => `${own.tenantId}/${randomUUID()}`).toSorted();
+    await hub.database.query(
+      `INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) SELECT k, $1, now() - interval '1 day' + n * interval '1 second' FROM unnest($2::text[]) WITH ORDINALITY AS u (k, n)`,
+      [own.tenantId, keys],
+    );
+    const left = async () =>
+      (
+        await hub.database.query<{ key: string }>(
+          'SELECT blob_key AS key FROM chat_unused_blobs WHERE tenant_id = $1 ORDER BY 1',
+          [own.tenantId],
+        )
+      ).map(({ key }) => key);
+    const tried: string[] = [];
+    const blobsOf = (remove: (key: string) => Promise<void>) =>
+      new FileBlobs({ db: hub.app.db, blobs: { delete: remove } as Blobs });
+    const blobs = blobsOf(async (key) => {
+      tried.push(key);
+      await expect(hub.app.db.workspace(own.tenantId, (tx) => blobs.keep(tx, key))).rejects.toMatchObject({
+        code: 'unavailable',
+      });
+      if (tried.length === 2) throw new Error('the store is out of reach');
+    });
+    await expect(blobs.removeUnused()).rejects.toThrow('the store is out of reach');
+    const rest = keys.filter((key) => key !== tried[0]);
+    expect([tried.length, await left()]).toEqual([2, rest]);
+    const again: string[] = [];
+    await blobsOf(async (key) => void again.push(key)).removeUnused();
+    expect([again.toSorted(), await left()]).toEqual([rest, []]);
   });
 
   test('that were swept while their file was being written leave no file without bytes', async () => {

@@ -34,7 +34,12 @@ export class FileBlobs {
 
   /** Keeps announced bytes, for the transaction that writes their file. @throws AppError `unavailable` when they are gone meanwhile. */
   async keep(tx: Transaction, key: string): Promise<void> {
-    const { rowCount } = await tx.query('keep_chat_blob', 'DELETE FROM chat_unused_blobs WHERE blob_key = $1', [key]);
+    // By the clock, and not by the beginning of the transaction: what is due may be on its way out.
+    const { rowCount } = await tx.query(
+      'keep_chat_blob',
+      'DELETE FROM chat_unused_blobs WHERE blob_key = $1 AND remove_at > clock_timestamp()',
+      [key],
+    );
     if (rowCount === 0)
       throw new AppError('unavailable', 'Storing this file took too long; send it again.', { retryAfterSeconds: 1 });
   }
@@ -63,25 +68,36 @@ export class FileBlobs {
     });
   }
 
-  /** Removes bytes that no file names; answers how many. Part of the sweep. */
+  /**
+   * Removes bytes that no file names; answers how many. Part of the sweep. Their notes stay until they are gone, so that whatever ends this leaves them to the next time.
+   */
   async removeUnused(stopping?: AbortSignal): Promise<number> {
     const { db, blobs } = this.#deps;
-    return repeat(stopping, () =>
-      db.system(
-        async (tx) => {
-          // Whoever would keep them meanwhile waits, and finds them gone.
-          const { rows } = await tx.query<{ blob_key: string }>(
-            'take_unused_chat_blobs',
-            `DELETE FROM chat_unused_blobs WHERE blob_key = ANY(ARRAY(SELECT blob_key FROM chat_unused_blobs WHERE remove_at <= now()
-               ORDER BY remove_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING blob_key`,
-            [batch],
+    return repeat(stopping, async () => {
+      // Whoever would keep them meanwhile waits for this, and finds them due.
+      const rows = await db.systemStatement<{ blob_key: string }>(
+        'take_unused_chat_blobs',
+        `UPDATE chat_unused_blobs SET remove_at = now() WHERE blob_key = ANY(ARRAY(SELECT blob_key FROM chat_unused_blobs WHERE remove_at <= now()
+           ORDER BY remove_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING blob_key`,
+        [batch],
+      );
+      const gone: string[] = [];
+      try {
+        for (const { blob_key: key } of rows) {
+          if (stopping?.aborted === true) break;
+          await blobs.delete(key);
+          gone.push(key);
+        }
+      } finally {
+        if (gone.length > 0)
+          await db.systemStatement(
+            'forget_unused_chat_blobs',
+            'DELETE FROM chat_unused_blobs WHERE blob_key = ANY($1::text[])',
+            [gone],
           );
-          for (const { blob_key: key } of rows) await blobs.delete(key);
-          return rows.length;
-        },
-        { durable: false },
-      ),
-    );
+      }
+      return rows.length;
+    });
   }
 }
 
