@@ -10,6 +10,7 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { isSigned, isStandardSigned, startReceiver } from '../fixtures/receiver.ts';
 import type { Receiver } from '../fixtures/receiver.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { chatScene } from '../fixtures/visitor.ts';
 
 let mail: MailServer;
 let hub: TestHub;
@@ -623,6 +624,54 @@ describe('the order', () => {
     await recorder.query('COMMIT');
     await written;
   });
+
+  test.each(['message that opens it again', 'return of it to all'])(
+    'of locks is the same where a %s tells of a conversation: assignment first, then deliveries',
+    async (what) => {
+      const own = await chatScene(hub);
+      const { tenantId } = own;
+      const { session } = own.workspace;
+      const webhook = await own.api.call('createWebhook', {
+        params: { tenantId },
+        body: { url: 'http://127.0.0.1:9/', events: ['message.created', 'conversation.assigned'] },
+      });
+      const { api, conversationId: id } = await own.visitor();
+      await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: true } });
+      const isMessage = what.startsWith('message');
+      if (isMessage)
+        await session.call('updateInboxConversation', { params: { tenantId, id }, body: { status: 'resolved' } });
+      else {
+        const userId = await own.agent();
+        await session.call('assignInboxConversation', { params: { tenantId, id }, body: { userId } });
+      }
+      const delivery = newId();
+      await hub.database.query(
+        `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
+         VALUES ($1, $2, $3, $4, 1000, gen_random_uuid(), 'message.created', '{}')`,
+        [delivery, tenantId, webhook.id, id],
+      );
+      const other = new Client({ connectionString: hub.database.url });
+      await other.connect();
+      onTestFinished(() => other.end());
+      await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
+      await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
+      await hub.database.query(
+        `UPDATE chat_agents SET seen_at = now() - interval '1 hour' WHERE tenant_id = '${tenantId}';
+         UPDATE chat_conversations SET assigned_at = now() - interval '1 hour' WHERE tenant_id = '${tenantId}'`,
+      );
+      const done = isMessage
+        ? api.call('sendVisitorMessage', { body: { content: 'again', clientId: 'a' } })
+        : hub.app.sweep();
+      const waiting = () =>
+        hub.database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,
+        );
+      await expect.poll(async () => (await waiting()).length).toBe(1);
+      await other.query('SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE', [delivery]);
+      await other.query('COMMIT');
+      await done;
+    },
+  );
 
   test('goes on after a first attempt that failed: a retry overtakes nothing and blocks nothing', async () => {
     const { receiver, conversation, write, becomeDue } = await scene();

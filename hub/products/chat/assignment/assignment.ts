@@ -12,7 +12,8 @@ const waitingAtOnce = 50;
 
 /**
  * Gives open conversations to agents who are there: fewest open ones first, then the longest idle, up to a capacity. Whoever assigns locks the conversation
- * first, then the workspace's widget, then the agent: in this order everywhere, so that nobody waits for whoever waits for them.
+ * first, then the workspace's widget, then the agent, and what is told of it comes last (its followers lock, too): in this order everywhere, so that nobody waits
+ * for whoever waits for them.
  */
 export class Assignment {
   readonly #conversations: ConversationWriter;
@@ -21,6 +22,22 @@ export class Assignment {
   constructor(conversations: ConversationWriter, db: Database) {
     this.#conversations = conversations;
     this.#db = db;
+  }
+
+  /**
+   * Locks a conversation, and what `auto` will lock, for whoever tells of something before that: of a message that opens again what nobody has (`reopening`), or of
+   * whose it is no more (`returning`).
+   */
+  async lock(tx: Transaction, tenantId: string, id: string, cause: 'reopening' | 'returning'): Promise<void> {
+    await tx.query(
+      'lock_assignment_of_conversation',
+      `WITH held AS (SELECT tenant_id, status, assigned_user_id FROM chat_conversations WHERE id = $2 FOR NO KEY UPDATE)
+       SELECT FROM chat_widgets w JOIN held h ON h.tenant_id = w.tenant_id
+       WHERE w.tenant_id = $1 AND (w.settings->'autoAssignment'->>'enabled')::boolean
+         AND ($3 = 'returning' OR h.status IN ('pending', 'resolved') AND h.assigned_user_id IS NULL)
+       FOR NO KEY UPDATE OF w`,
+      [tenantId, id, cause],
+    );
   }
 
   /**

@@ -168,6 +168,7 @@ export class AssignmentUpkeep implements Disposable {
   #return({ id, tenant_id: tenantId, assigned_user_id: from }: Abandoned): Promise<boolean> {
     return this.#change(tenantId, id, async (tx, conversation) => {
       if (conversation.assigned_user_id !== from) return [];
+      await this.#deps.assignment.lock(tx, tenantId, id, 'returning');
       const returned = await this.#deps.conversations.assign(tx, tenantId, id, { userId: null, from }, actor);
       const given = await this.#deps.assignment.auto(tx, tenantId, returned.conversation);
       return [returned, ...(given === null ? [] : [given])];

@@ -140,13 +140,16 @@ export class VisitorChat {
     }
     const actor = { actor: `visitor:${visitorId}`, environment };
     const { written, assigned } = await db.workspace(tenantId, async (tx) => {
-      const done = await messageWriter.write(
-        tx,
-        tenantId,
-        conversationId,
-        { ...message, senderType: 'visitor', senderId: visitorId, sentBy: actor.actor },
-        actor,
-      );
+      const [, done] = await Promise.all([
+        assignment.lock(tx, tenantId, conversationId, 'reopening'),
+        messageWriter.write(
+          tx,
+          tenantId,
+          conversationId,
+          { ...message, senderType: 'visitor', senderId: visitorId, sentBy: actor.actor },
+          actor,
+        ),
+      ]);
       const reopened = done.hasReopened ? await conversationWriter.lock(tx, conversationId) : null;
       return { written: done, assigned: reopened === null ? null : await assignment.auto(tx, tenantId, reopened) };
     });
