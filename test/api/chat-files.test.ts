@@ -403,41 +403,41 @@ describe('who gets a file', () => {
     expect((await send(hub.url, 'GET', `/tenants/${scene.tenantId}/chat/files/${id}`)).status).toBe(401);
   });
 
-  test.each(['member who is removed', 'visitor who is blocked'])(
-    'is nobody where it came of a %s meanwhile',
-    async (who) => {
-      const own = await chatScene(hub);
-      const visitor = await own.visitor();
-      const { tenantId } = own;
-      const { session } = own.workspace;
-      const member = { email: `${tenantId}@example.org`, password: 'correct horse battery' };
-      const { id } = await session.call('addMember', { params: { tenantId }, body: { ...member, role: 'agent' } });
-      const { token } = await hub.client().call('logIn', { body: member });
-      const other = new Client({ connectionString: hub.database.url });
-      await other.connect();
-      onTestFinished(() => other.end());
-      await other.query('BEGIN; LOCK TABLE chat_unused_blobs IN SHARE MODE');
-      const sent = who.startsWith('visitor')
-        ? upload(visitor, Buffer.from('late'))
-        : send(hub.url, 'POST', `/tenants/${tenantId}/chat/conversations/${visitor.conversationId}/files?name=a`, {
-            headers: { authorization: `Bearer ${token}` },
-            raw: Buffer.from('late'),
-          });
-      const waiting = () =>
-        hub.database.query(
-          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO chat_unused_blobs%'`,
-        );
-      await expect.poll(async () => (await waiting()).length).toBe(1);
-      if (who.startsWith('visitor'))
-        await session.call('blockInboxVisitor', { params: { tenantId, id: visitor.visitorId } });
-      else await session.call('removeMember', { params: { tenantId, userId: id } });
-      await other.query('COMMIT');
-      expect((await sent).status).toBe(401);
-      expect(await hub.database.query('SELECT id FROM chat_files WHERE tenant_id = $1', [tenantId])).toEqual([]);
-      await hub.app.sweep();
-      expect(await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toEqual([]);
-    },
-  );
+  test.each([
+    ['member who is removed', 401],
+    ['visitor who is blocked', 403],
+  ] as const)('is nobody where it came of a %s meanwhile', async (who, status) => {
+    const own = await chatScene(hub);
+    const visitor = await own.visitor();
+    const { tenantId } = own;
+    const { session } = own.workspace;
+    const member = { email: `${tenantId}@example.org`, password: 'correct horse battery' };
+    const { id } = await session.call('addMember', { params: { tenantId }, body: { ...member, role: 'agent' } });
+    const { token } = await hub.client().call('logIn', { body: member });
+    const other = new Client({ connectionString: hub.database.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query('BEGIN; LOCK TABLE chat_unused_blobs IN SHARE MODE');
+    const sent = who.startsWith('visitor')
+      ? upload(visitor, Buffer.from('late'))
+      : send(hub.url, 'POST', `/tenants/${tenantId}/chat/conversations/${visitor.conversationId}/files?name=a`, {
+          headers: { authorization: `Bearer ${token}` },
+          raw: Buffer.from('late'),
+        });
+    const waiting = () =>
+      hub.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO chat_unused_blobs%'`,
+      );
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    if (who.startsWith('visitor'))
+      await session.call('blockInboxVisitor', { params: { tenantId, id: visitor.visitorId } });
+    else await session.call('removeMember', { params: { tenantId, userId: id } });
+    await other.query('COMMIT');
+    expect((await sent).status).toBe(status);
+    expect(await hub.database.query('SELECT id FROM chat_files WHERE tenant_id = $1', [tenantId])).toEqual([]);
+    await hub.app.sweep();
+    expect(await readdir(join(folder, '.chat', tenantId)).catch(() => [])).toEqual([]);
+  });
 
   test('sees one that an agent sent with its message, and not before', async () => {
     const visitor = await scene.visitor();
