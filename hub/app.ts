@@ -17,7 +17,7 @@ import { createMetrics } from './platform/metrics.ts';
 import { openPlatform } from './platform/open-platform.ts';
 import { PeriodicTasks } from './platform/periodic-tasks.ts';
 import type { Product } from './product.ts';
-import { createAi } from './products/ai/index.ts';
+import { createAi, createReplies } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
 import type { Workflows } from './products/automations/index.ts';
 import { createChat } from './products/chat/index.ts';
@@ -88,6 +88,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
   const webhooks = createWebhooks(platform, config, { limits });
+  // It hears of the chat, and answers in it: one comes before, the other after it.
+  const replies = createReplies(platform, ai);
   const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
   const chat = createChat(
     stack,
@@ -95,11 +97,12 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
     config,
     { limits },
     {
-      followers: others.flatMap((product) => product.followers ?? []),
+      followers: [...others.flatMap((product) => product.followers ?? []), ...replies.followers],
       erasers: others.flatMap((product) => product.erasers ?? []),
     },
   );
-  const products: Product[] = [...others, chat];
+  const chatReplies = replies.answerIn(chat);
+  const products: Product[] = [...others, chat, chatReplies];
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;
@@ -125,6 +128,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   ];
   const periodicTasks = stack.use(new PeriodicTasks({ logger, leadership, tasks }));
   if (config.role !== 'api') {
+    stack.use(chatReplies.startReplying());
     stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {
       ports: automations.enginePorts,

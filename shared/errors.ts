@@ -74,6 +74,7 @@ export const errorCodes = {
   not_available: { status: 501, retryable: false },
   skill_failed: { status: 502, retryable: true },
   delivery_refused: { status: 502, retryable: false },
+  suggestion_empty: { status: 502, retryable: true },
   outcome_unknown: { status: 502, retryable: false },
   ai_binding_not_configured: { status: 503, retryable: false },
   inference_failed: { status: 503, retryable: true },

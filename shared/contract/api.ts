@@ -18,6 +18,8 @@ import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
 import { chatAgents } from './chat/agents.ts';
+import { aiSettings } from './chat/ai-settings.ts';
+import { aiSuggestions } from './chat/ai-suggestions.ts';
 import { cannedReplies } from './chat/canned-replies.ts';
 import { chat } from './chat/chat.ts';
 import { chatFiles } from './chat/files.ts';
@@ -43,6 +45,8 @@ export const api = {
   ...chatAgents,
   ...chatFiles,
   ...chatPeople,
+  ...aiSettings,
+  ...aiSuggestions,
   ...visitorPage,
   ...chatStreams,
   ...webhooks,

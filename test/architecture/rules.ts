@@ -25,7 +25,7 @@ const engineFaces = ['hub/engine/index.ts', 'hub/engine/skill.ts', 'hub/engine/s
 export const products: Record<string, readonly string[]> = {
   core: [],
   nodes: ['core'],
-  ai: ['core'],
+  ai: ['core', 'chat'],
   chat: ['core'],
   webhooks: ['core'],
   automations: ['core', 'nodes', 'ai', 'marketing'],

@@ -22,6 +22,7 @@ export const {
   bigserial,
   boolean,
   customType,
+  date,
   foreignKey,
   index,
   integer,

@@ -1,1 +1,2 @@
 export { createAi } from './product.ts';
+export { createReplies } from './replies/index.ts';

@@ -6,16 +6,19 @@ import { AgentPresences, agentRoutes } from './agents/index.ts';
 import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
 import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { createChatChanges } from './changes/index.ts';
+import type { ChatChanges } from './changes/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, FileJudge, foldFileRoom, IncomingFiles } from './files/index.ts';
+import { HandOver } from './hand-over/index.ts';
 import { foldDoneCounts, Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors, VisitorMarks } from './live/index.ts';
 import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
+import { Suggestions } from './suggestions/index.ts';
 import { conversationRoutes, Conversations } from './token-api/index.ts';
 import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
 
@@ -26,6 +29,17 @@ export interface Chat extends Product {
   conversations: Conversations;
   inbox: Inbox;
   settings: ChatSettingsService;
+  suggestions: Suggestions;
+  /** With which others write into conversations. */
+  writers: ChatWriters;
+}
+
+export interface ChatWriters {
+  conversations: ConversationWriter;
+  messages: MessageWriter;
+  assignment: Assignment;
+  handOver: HandOver;
+  changes: ChatChanges;
 }
 
 export interface ChatConfig {
@@ -54,7 +68,17 @@ export function createChat(
   const visitors = new VisitorSessions(db);
   const erasure = new Erasure({ db, events: hubEvents, changes, erasers });
   const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
-  const chat = new VisitorChat({ db, rateLimiter, conversationWriter, messageWriter, assignment, events, changes });
+  const handOver = new HandOver({ conversationWriter, messageWriter, assignment });
+  const chat = new VisitorChat({
+    db,
+    rateLimiter,
+    conversationWriter,
+    messageWriter,
+    assignment,
+    events,
+    changes,
+    handOver,
+  });
   const fileBlobs = new FileBlobs({ db, blobs });
   const files = new ChatFiles({ db, blobs, fileBlobs, judge: stack.use(new FileJudge()), maxWorkspaceBytes });
   const presences = stack.use(
@@ -81,6 +105,8 @@ export function createChat(
     conversations,
     inbox,
     settings,
+    suggestions: new Suggestions({ db, cursors, changes }),
+    writers: { conversations: conversationWriter, messages: messageWriter, assignment, handOver, changes },
     routes: [
       ...conversationRoutes(conversations),
       ...inboxRoutes(inbox),
@@ -121,5 +147,8 @@ export const chatRetention: RowRetention = {
   // A link opens nothing once its day is over; so there are never more than those that the rate limits let be minted in a day.
   expiring: [{ table: 'chat_links' }, { table: 'chat_sessions' }],
   // Longer than any bill that is made of it: a year and a month.
-  aged: [{ table: 'usage_events', days: 400 }],
+  aged: [
+    { table: 'usage_events', days: 400 },
+    { table: 'chat_ai_suggestions', days: 30 },
+  ],
 };

@@ -1,5 +1,11 @@
+import type { ChatAiSettings, MessageSource } from '../../../shared/contract/chat/ai-settings.ts';
 import type { ChatSettings } from '../../../shared/contract/chat/settings.ts';
-import type { ConversationStatus, Priority, SenderType } from '../../../shared/contract/chat/shapes.ts';
+import type {
+  ConversationOwner,
+  ConversationStatus,
+  Priority,
+  SenderType,
+} from '../../../shared/contract/chat/shapes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import {
   bigint,
@@ -29,6 +35,9 @@ export const chatWidgets = pgTable(
     /** What was set of them; the rest is as it comes. */
     settings: jsonb('settings').$type<Partial<ChatSettings>>().notNull().default({}),
     settingsChangedAt: instant('settings_changed_at'),
+    /** What was set of how the AI agent answers. */
+    aiSettings: jsonb('ai_settings').$type<Partial<ChatAiSettings>>().notNull().default({}),
+    aiSettingsChangedAt: instant('ai_settings_changed_at'),
     createdAt: createdAt(),
   },
   (table) => [
@@ -85,6 +94,12 @@ export const chatConversations = pgTable(
     status: text('status').$type<ConversationStatus>().notNull().default('open'),
     priority: text('priority').$type<Priority>().notNull().default('normal'),
     assignedUserId: uuid('assigned_user_id'),
+    /** Who takes care of it; null while nobody has it. Nobody is assigned by itself what the AI has. */
+    owner: text('owner').$type<ConversationOwner>(),
+    /** What came up to this message is of an earlier matter: it was opened again then. */
+    contextSeq: integer('context_seq').notNull().default(0),
+    /** Messages of the AI since a person last wrote. */
+    aiReplies: integer('ai_replies').notNull().default(0),
     environment: text('environment').$type<'live' | 'test'>().notNull(),
     unreadCount: integer('unread_count').notNull().default(0),
     lastPosition: integer('last_position').notNull().default(0),
@@ -129,9 +144,12 @@ export const chatConversations = pgTable(
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.status} IN ('open', 'pending') AND ${table.assignedUserId} IS NULL`),
     // What can be given to an agent.
-    index('chat_conversations_waiting')
+    index('chat_conversations_to_give')
       .on(table.tenantId, table.movedAt, table.id)
-      .where(sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL`),
+      .where(
+        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai'`,
+      )
+      .concurrently(),
     index('chat_conversations_unread')
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.unreadCount} > 0`),
@@ -164,6 +182,8 @@ export const chatMessages = pgTable(
     senderType: text('sender_type').$type<SenderType>().notNull(),
     senderId: text('sender_id'),
     clientId: text('client_id'),
+    /** The entries of the knowledge that an answer used; only agents see them. */
+    sources: jsonb('sources').$type<MessageSource[]>(),
     /** Its words, each after the short name of its workspace, so that a search reads the entries of no other. */
     words: tsvector('words'),
     /** The transaction that wrote it. */

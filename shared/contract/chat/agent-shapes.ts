@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../common.ts';
-import { conversation, message, rating, visitor } from './shapes.ts';
+import { messageSource } from './ai-settings.ts';
+import { conversation, conversationOwners, message, rating, visitor } from './shapes.ts';
 
 /** What agents see of Live Chat, and nobody else: private notes among it. */
 
@@ -18,6 +19,10 @@ export const inboxConversation = named(
   z.object({
     ...conversation.shape,
     environment: z.enum(['live', 'test']),
+    owner: z
+      .enum(conversationOwners)
+      .nullable()
+      .describe('Who takes care of it: the AI agent, or people; null while nobody has it'),
     snoozedUntil: timestamp.nullable(),
     lastSeq: z.int().describe('Of its newest message'),
     lastPosition: z.int().describe('Of what was written last, notes included'),
@@ -43,6 +48,7 @@ export const inboxMessage = named(
     seq: z.int().nullable().describe('Null for a private note'),
     position: z.int().describe('Counts all that is written in a conversation, notes included'),
     private: z.boolean(),
+    sources: z.array(messageSource).describe('Of an answer of the AI agent: the entries of the knowledge that it used'),
   }),
 );
 export type InboxMessage = z.output<typeof inboxMessage>;

@@ -51,8 +51,18 @@ export const visitorFrame = named(
     named(
       'VisitorDeltaFrame',
       z
-        .object({ type: z.literal('delta'), id: z.string(), text: z.string() })
-        .describe('Of an answer that is being written'),
+        .object({
+          type: z.literal('delta'),
+          id: z.string().describe('That the message will have'),
+          at: z
+            .int()
+            .describe(
+              'How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost',
+            ),
+          text: z.string(),
+          dropped: z.boolean().describe('Whether there will be no such message'),
+        })
+        .describe('Of an answer that is being written; the message takes its place'),
     ),
     named(
       'VisitorTypingFrame',
@@ -104,6 +114,12 @@ export const agentFrame = named(
     named(
       'AgentPresenceFrame',
       z.object({ type: z.literal('presence'), userId: id, presence: z.enum([...presences, 'offline']) }),
+    ),
+    named(
+      'AgentSuggestionFrame',
+      z
+        .object({ type: z.literal('suggestion'), conversationId: id, id })
+        .describe('The AI agent suggests a reply; the list of suggestions has it'),
     ),
     named('AgentViewersFrame', z.object({ type: z.literal('viewers'), conversationId: id, userIds: z.array(id) })),
     named(

@@ -38,6 +38,9 @@ export type Priority = (typeof priorities)[number];
 export const senderTypes = ['visitor', 'agent', 'api', 'ai', 'system'] as const;
 export type SenderType = (typeof senderTypes)[number];
 
+export const conversationOwners = ['ai', 'person'] as const;
+export type ConversationOwner = (typeof conversationOwners)[number];
+
 export const conversation = named(
   'Conversation',
   z.object({

@@ -55,6 +55,10 @@ export const visitorConversation = named(
     agentReadSeq: z.int(),
     agentName: z.string().nullable().describe('Of whoever it is assigned to'),
     agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
+    assistant: z
+      .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
+      .nullable()
+      .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
     closedAt: timestamp.nullable(),
     rating: rating.nullable().describe('Of the last closing'),
     ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
@@ -179,6 +183,16 @@ export const visitorPage = defineResource({
     description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
     body: z.strictObject({ typing: z.boolean() }),
     response: named('VisitorTyping', z.object({ typing: z.boolean() })),
+  },
+  askForPerson: {
+    ...visitorOnly,
+    method: 'POST',
+    path: '/widget/v1/handoff',
+    summary: 'Ask for a person where the AI agent answers',
+    description:
+      'The conversation goes to a person at once, with a message that says so. Where it is with people, nothing changes.',
+    response: visitorConversation,
+    errors: ['conversation_closed'],
   },
   rateVisitorConversation: {
     ...visitorOnly,

@@ -54,7 +54,7 @@ const tagDescriptions: Record<string, string> = {
   'Live Chat': 'Hosted chats: sessions for people, their conversations, messages and visitors.',
   'Live Chat inbox': 'What agents do: conversations, replies and notes, the people who write, search and settings.',
   'Live Chat page': 'What the hosted page and the widget ask of the hub for one visitor.',
-  'AI Agent': 'Questions to models, answered from what the workspace knows.',
+  'AI Agent': 'Questions to models, answered from what the workspace knows, and the agent that answers in chats.',
   Webhooks: 'Addresses that get what happens in chats, signed, and what became of each delivery.',
   Approvals: 'What waits for a person, and what they decided.',
   Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',

@@ -4,8 +4,8 @@ import type { Database } from '../../../platform/db/database.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import { awaySeconds } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
+import { awaySeconds } from '../conversations/index.ts';
 
 export interface AgentPresencesDependencies {
   db: Database;

@@ -1,17 +1,14 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ChangedConversation, ConversationWriter } from '../conversations/index.ts';
-import { conversationColumns } from '../conversations/index.ts';
+import { awaySeconds, conversationColumns } from '../conversations/index.ts';
 import type { ConversationRow } from '../conversations/index.ts';
 import { readSettings } from '../settings/index.ts';
-
-/** After so long without a live connection an agent is not there, in seconds. */
-export const awaySeconds = 30;
 
 /** Conversations that wait, looked at at once. */
 const waitingAtOnce = 50;
 
 /**
- * Gives open conversations to agents who are there: fewest open ones first, then the longest idle, up to a capacity. Whoever assigns locks the conversation
+ * Gives open conversations that the AI does not have to agents who are there: fewest open ones first, then the longest idle, up to a capacity. Whoever assigns locks the conversation
  * first, then the workspace's widget, then the agent, and what is told of it comes last (its followers lock, too): in this order everywhere, so that nobody waits
  * for whoever waits for them.
  */
@@ -45,7 +42,12 @@ export class Assignment {
    * @param conversation that this transaction has locked or made.
    */
   async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ChangedConversation | null> {
-    if (conversation.assigned_user_id !== null || conversation.status !== 'open' || conversation.snoozed_until !== null)
+    if (
+      conversation.assigned_user_id !== null ||
+      conversation.owner === 'ai' ||
+      conversation.status !== 'open' ||
+      conversation.snoozed_until !== null
+    )
       return null;
     const { autoAssignment } = await readSettings(tx, tenantId);
     if (!autoAssignment.enabled) return null;
@@ -97,7 +99,7 @@ export class Assignment {
       `SELECT w.tenant_id FROM (SELECT DISTINCT tenant_id FROM chat_agents WHERE seen_at > now() - make_interval(secs => $1) AND presence = 'online') a
        JOIN chat_widgets w ON w.tenant_id = a.tenant_id
        WHERE (w.settings->'autoAssignment'->>'enabled')::boolean
-         AND EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = w.tenant_id AND c.status = 'open' AND c.assigned_user_id IS NULL AND c.snoozed_until IS NULL)`,
+         AND EXISTS (SELECT FROM chat_conversations c WHERE c.tenant_id = w.tenant_id AND c.status = 'open' AND c.assigned_user_id IS NULL AND c.snoozed_until IS NULL AND c.owner IS DISTINCT FROM 'ai')`,
       [awaySeconds],
     );
     return rows.map((row) => row.tenant_id);
@@ -109,7 +111,7 @@ export class Assignment {
       if (!autoAssignment.enabled) return [];
       const found = await tx.query<{ id: string }>(
         'list_waiting_conversations',
-        `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL
+        `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai'
          ORDER BY moved_at, id LIMIT $2`,
         [tenantId, waitingAtOnce],
       );
@@ -122,7 +124,7 @@ export class Assignment {
     const done = await this.#db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<ConversationRow>(
         'lock_waiting_conversation',
-        `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL
+        `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai'
          FOR NO KEY UPDATE SKIP LOCKED`,
         [tenantId, id],
       );

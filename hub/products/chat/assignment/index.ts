@@ -1,2 +1,2 @@
-export { Assignment, awaySeconds } from './assignment.ts';
+export { Assignment } from './assignment.ts';
 export { AssignmentUpkeep } from './upkeep.ts';

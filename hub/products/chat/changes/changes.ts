@@ -15,8 +15,10 @@ export type ChatChange =
   | { kind: 'access' }
   /** An agent looks at it, for the next 20 seconds, or no longer. */
   | { kind: 'viewing'; userId: string; viewing: boolean }
-  /** Of an answer that is being written; `id` is the same for all parts of it. */
-  | { kind: 'delta'; id: string; text: string };
+  /** Of an answer that is being written: `id` is that which its message will have, `at` how much came before; `dropped` where there will be none. */
+  | { kind: 'delta'; id: string; at: number; text: string; dropped: boolean }
+  /** The AI agent suggests a reply, to agents alone. */
+  | { kind: 'suggestion'; id: string };
 
 /** Tells all processes what changed; call it after the commit. */
 export interface ChatChanges {

@@ -1,10 +1,11 @@
-import type { ConversationStatus, Priority } from '../../../../shared/contract/chat/shapes.ts';
+import type { ConversationOwner, ConversationStatus, Priority } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import type { ChatActor } from './actor.ts';
+import { ownerNow } from './owner.ts';
 import { conversationColumns, presentConversation, presentVisitor, visitorColumns } from './rows.ts';
 import type { ConversationRow, VisitorRow } from './rows.ts';
 
@@ -14,6 +15,8 @@ export interface ConversationChange {
   name?: string | undefined;
   /** Null ends a rest. */
   snoozedUntil?: string | null | undefined;
+  /** Who takes care of it; whoever opens one again has it for people. */
+  owner?: ConversationOwner | null;
 }
 
 export interface ChangedConversation {
@@ -47,8 +50,8 @@ export class ConversationWriter {
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
     const { rows } = await tx.query<ConversationRow>(
       'open_conversation',
-      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 1) RETURNING ${conversationColumns}`,
+      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${ownerNow('$2')}) RETURNING ${conversationColumns}`,
       [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment ?? 'live'],
     );
     const conversation = rows[0] as ConversationRow;
@@ -92,12 +95,14 @@ export class ConversationWriter {
     const before = await this.lock(tx, id);
     const status = change.status ?? before.status;
     const isClosing = status === 'closed' && before.status !== 'closed';
+    const isReopening = status === 'open' && before.status !== 'open';
     const { rows } = await tx.query<ConversationRow>(
       'change_conversation',
       `UPDATE chat_conversations SET status = $2, priority = coalesce($3, priority), name = coalesce($4, name),
          snoozed_until = CASE WHEN $2 IN ('resolved', 'closed') THEN NULL WHEN $5 THEN $6::timestamptz ELSE snoozed_until END,
          closed_at = CASE WHEN $7 THEN clock_timestamp() WHEN $2 = 'closed' THEN closed_at END,
-         closings = closings + $7::boolean::int, last_event = last_event + $7::boolean::int, updated_at = clock_timestamp()
+         closings = closings + $7::boolean::int, last_event = last_event + $7::boolean::int, updated_at = clock_timestamp(),
+         owner = CASE WHEN $8 THEN $9 WHEN $10 THEN 'person' ELSE owner END, context_seq = CASE WHEN $10 THEN last_seq ELSE context_seq END
        WHERE id = $1 RETURNING ${conversationColumns}`,
       [
         id,
@@ -107,6 +112,9 @@ export class ConversationWriter {
         change.snoozedUntil !== undefined,
         change.snoozedUntil ?? null,
         isClosing,
+        change.owner !== undefined,
+        change.owner ?? null,
+        isReopening,
       ],
     );
     const conversation = rows[0] as ConversationRow;
@@ -120,7 +128,7 @@ export class ConversationWriter {
       : () => undefined;
     return {
       conversation,
-      hasReopened: conversation.status === 'open' && before.status !== 'open',
+      hasReopened: isReopening,
       committed: this.#toTell(tenantId, id, told),
     };
   }
@@ -146,7 +154,7 @@ export class ConversationWriter {
           ? `The conversation ${id} is assigned to nobody now.`
           : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'somebody else'} (${before.assigned_user_id}) now.`,
       );
-    if (before.assigned_user_id === userId)
+    if (before.assigned_user_id === userId && (userId === null || before.owner !== 'ai'))
       return { conversation: before, hasReopened: false, committed: () => undefined };
     const assignee = userId === null ? null : await findMember(tx, userId);
     if (assignee === undefined) {
@@ -159,7 +167,7 @@ export class ConversationWriter {
       'assign_conversation',
       `WITH busy AS (INSERT INTO chat_agents (id, tenant_id, user_id, assigned_at) SELECT $4, $3, $2, clock_timestamp() WHERE $2::uuid IS NOT NULL
          ON CONFLICT (tenant_id, user_id) DO UPDATE SET assigned_at = excluded.assigned_at)
-       UPDATE chat_conversations SET assigned_user_id = $2, assigned_at = clock_timestamp(), last_event = last_event + 1, updated_at = clock_timestamp()
+       UPDATE chat_conversations SET assigned_user_id = $2, owner = CASE WHEN $2::uuid IS NOT NULL THEN 'person' END, assigned_at = clock_timestamp(), last_event = last_event + 1, updated_at = clock_timestamp()
        WHERE id = $1 RETURNING ${conversationColumns}`,
       [id, userId, tenantId, newId()],
     );

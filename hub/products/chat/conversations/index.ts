@@ -1,4 +1,5 @@
 export type { ChatActor } from './actor.ts';
+export { awaySeconds } from './away-seconds.ts';
 export { listConversations } from './conversation-list.ts';
 export type { ConversationFilter } from './conversation-list.ts';
 export { ConversationWriter } from './conversation-writes.ts';
@@ -6,6 +7,7 @@ export type { ChangedConversation } from './conversation-writes.ts';
 export { maxPageBytes, pageOf, pageText } from './message-page.ts';
 export { MessageWriter } from './message-writes.ts';
 export type { NewMessage } from './message-writes.ts';
+export { someAgentIsOnline } from './owner.ts';
 export { markRead } from './read-marks.ts';
 export {
   conversationColumns,

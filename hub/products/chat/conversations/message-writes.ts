@@ -1,3 +1,4 @@
+import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -6,11 +7,14 @@ import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { wordsOf } from '../search/index.ts';
 import type { ChatActor } from './actor.ts';
+import { ownerNow } from './owner.ts';
 import { dated, messageColumns, senderNameOf, presentConversation, presentMessage, presentVisitor } from './rows.ts';
 import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
 
 /** What somebody writes. */
 export interface NewMessage {
+  /** A new one when left out. */
+  id?: string;
   content: string;
   clientId?: string | undefined;
   senderType: SenderType;
@@ -23,6 +27,8 @@ export interface NewMessage {
   sentBy?: string;
   /** The newest message that the sender has seen, where a colleague's newer reply is to stop this one. */
   lastSeenSeq?: number | undefined;
+  /** What an answer of the AI stands on. */
+  sources?: readonly MessageSource[];
 }
 
 export interface WrittenMessage {
@@ -88,7 +94,7 @@ export class MessageWriter {
       throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
     if (!isNote && lastSeenSeq !== undefined && conversationNow.last_reply_seq > lastSeenSeq)
       await assertNoneNewer(tx, id, lastSeenSeq, senderId);
-    const messageId = newId();
+    const messageId = given.id ?? newId();
     const { rows } = await tx.query<{ message: MessageRow; conversation: ConversationRow; visitor: VisitorRow | null }>(
       isNote ? 'write_note' : 'write_message',
       isNote ? writeNote : writeMessage,
@@ -101,6 +107,7 @@ export class MessageWriter {
         senderId,
         clientId ?? null,
         wordsOf(tenantId, content, { isNote }),
+        given.sources === undefined ? null : JSON.stringify(given.sources),
       ],
     );
     const [written] = rows;
@@ -146,9 +153,10 @@ export class MessageWriter {
 
 const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
        FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
-const writtenColumns = 'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at';
+const writtenColumns =
+  'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, created_at';
 
-// A visitor's message opens again what is not closed, and ends its rest; an agent who replies has read what came before.
+// A visitor's message opens again what is not closed, and ends its rest; an agent who replies has read what came before, and has the conversation from then on.
 const writeMessage = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
            unread_count = CASE $5::text WHEN 'visitor' THEN unread_count + 1 WHEN 'agent' THEN 0 ELSE unread_count END,
@@ -157,11 +165,15 @@ const writeMessage = `WITH moved AS (
            last_reply_seq = CASE WHEN $5 IN ('agent', 'api', 'ai') THEN last_seq + 1 ELSE last_reply_seq END,
            status = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN 'open' ELSE status END,
            snoozed_until = CASE WHEN $5 = 'visitor' THEN NULL ELSE snoozed_until END,
+           owner = CASE WHEN $5 = 'agent' THEN 'person'
+             WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL) THEN ${ownerNow('$3')} ELSE owner END,
+           ai_replies = CASE $5 WHEN 'agent' THEN 0 WHEN 'ai' THEN ai_replies + 1 ELSE ai_replies END,
+           context_seq = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN last_seq ELSE context_seq END,
            last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)
          FROM (SELECT clock_timestamp() AS at) t WHERE id = $2 RETURNING chat_conversations.*
        ), written AS (
-         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words)
-         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at, array_to_tsvector($8::text[]) FROM moved RETURNING ${writtenColumns}
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources)
+         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at, array_to_tsvector($8::text[]), $9::jsonb FROM moved RETURNING ${writtenColumns}
        ), seen AS (
          UPDATE chat_visitors SET last_seen_at = now() FROM moved WHERE chat_visitors.id = moved.visitor_id AND $5 = 'visitor'
        )
@@ -171,8 +183,8 @@ const writeNote = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, updated_at = clock_timestamp()
          WHERE id = $2 RETURNING chat_conversations.*
        ), written AS (
-         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words)
-         SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]) FROM moved RETURNING ${writtenColumns}
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources)
+         SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]), $9::jsonb FROM moved RETURNING ${writtenColumns}
        )
        ${answerOf}`;
 

@@ -1,4 +1,11 @@
-import type { ChatMessage, Conversation, SenderType, Visitor } from '../../../../shared/contract/chat/shapes.ts';
+import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type {
+  ChatMessage,
+  Conversation,
+  ConversationOwner,
+  SenderType,
+  Visitor,
+} from '../../../../shared/contract/chat/shapes.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 
 /** Rows as statements bring them, and the one projection of each that visitors, tokens, webhooks and models see. */
@@ -11,6 +18,9 @@ export interface ConversationRow {
   status: Conversation['status'];
   priority: Conversation['priority'];
   assigned_user_id: string | null;
+  owner: ConversationOwner | null;
+  context_seq: number;
+  ai_replies: number;
   environment: 'live' | 'test';
   unread_count: number;
   last_seq: number;
@@ -27,7 +37,7 @@ export interface ConversationRow {
 }
 
 export const conversationColumns =
-  'id, visitor_id, name, source, status, priority, assigned_user_id, environment, unread_count, last_seq, last_position, last_event, visitor_read_seq, agent_read_seq, snoozed_until, closed_at, closings, last_message_at, created_at, updated_at';
+  'id, visitor_id, name, source, status, priority, assigned_user_id, owner, context_seq, ai_replies, environment, unread_count, last_seq, last_position, last_event, visitor_read_seq, agent_read_seq, snoozed_until, closed_at, closings, last_message_at, created_at, updated_at';
 
 export const presentConversation = (row: ConversationRow): Conversation => ({
   id: row.id,
@@ -87,6 +97,8 @@ export interface MessageRow {
   /** Of an agent who is a member still. */
   sender_name: string | null;
   client_id: string | null;
+  /** Null for whoever is not the AI. */
+  sources: MessageSource[] | null;
   created_at: Date;
   files: FileOfMessage[];
 }
@@ -98,7 +110,7 @@ export type PublicMessageRow = MessageRow & { seq: number };
 export const senderNameOf = (message: string) =>
   `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
 
-export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, created_at,
+export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, sources, created_at,
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
     FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
 

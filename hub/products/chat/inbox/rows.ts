@@ -13,7 +13,7 @@ export interface InboxConversationRow extends ConversationRow {
 }
 
 /** Of a conversation `c`; with its visitor `v` and its newest message `m`, as `inboxJoins` brings them. */
-export const inboxColumns = `c.id, c.visitor_id, c.name, c.source, c.status, c.priority, c.assigned_user_id, c.environment, c.unread_count, c.last_seq, c.last_position,
+export const inboxColumns = `c.id, c.visitor_id, c.name, c.source, c.status, c.priority, c.assigned_user_id, c.owner, c.context_seq, c.ai_replies, c.environment, c.unread_count, c.last_seq, c.last_position,
   c.last_event, c.visitor_read_seq, c.agent_read_seq, c.snoozed_until, c.closed_at, c.closings, c.last_message_at, c.created_at, c.updated_at,
   coalesce(v.display_name, v.email, v.external_id) AS visitor_name, v.external_id IS NOT NULL AS visitor_verified,
   left(m.content, 200) AS last_content, m.sender_type AS last_sender, m.created_at AS last_created_at`;
@@ -24,6 +24,7 @@ export const inboxJoins = `LEFT JOIN chat_visitors v ON v.id = c.visitor_id
 export const presentInboxConversation = (row: InboxConversationRow): InboxConversation => ({
   ...presentConversation(row),
   environment: row.environment,
+  owner: row.owner,
   snoozedUntil: row.snoozed_until?.toISOString() ?? null,
   lastSeq: row.last_seq,
   lastPosition: row.last_position,
@@ -46,6 +47,7 @@ export const presentInboxMessage = (row: MessageRow): InboxMessage => ({
   seq: row.seq,
   position: row.position,
   private: row.seq === null,
+  sources: row.sources ?? [],
 });
 
 export interface InboxVisitorRow extends VisitorRow {

@@ -152,7 +152,10 @@ export class LiveChat implements Disposable {
         this.viewers.heard(tenantId, conversationId, told.userId, told.viewing);
         return;
       case 'delta':
-        visitors.send(key, { type: 'delta', id: told.id, text: told.text });
+        visitors.send(key, { type: 'delta', id: told.id, at: told.at, text: told.text, dropped: told.dropped });
+        return;
+      case 'suggestion':
+        agents.send(tenantId, { type: 'suggestion', conversationId, id: told.id });
         return;
       default:
         return;

@@ -170,6 +170,8 @@ export class VisitorRooms implements Disposable {
       // Whoever replies has read what came before; and a visitor who writes opens a conversation again.
       if (message.senderType === 'agent') this.send(room, { type: 'read', who: 'agent', seq: message.seq });
       if (message.senderType === 'visitor' && room.conversation?.status !== 'open') this.changed(room);
+      // Where people write, the assistant does not any more.
+      if (message.senderType === 'agent' && room.conversation?.assistant !== null) this.changed(room);
     }
   }
 

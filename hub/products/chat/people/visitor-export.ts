@@ -5,6 +5,8 @@ import { conversationColumns, messageColumns, presentConversation, presentMessag
 import type { ConversationRow, PublicMessageRow } from '../conversations/index.ts';
 import { inboxVisitorColumns, presentInboxVisitor } from '../inbox/index.ts';
 import type { InboxVisitorRow } from '../inbox/index.ts';
+import { presentSuggestion, suggestionColumns } from '../suggestions/index.ts';
+import type { SuggestionRow } from '../suggestions/index.ts';
 import { presentRating, ratingColumns } from './ratings.ts';
 import type { RatingRow } from './ratings.ts';
 
@@ -67,6 +69,10 @@ async function* linesOf(db: Database, tenantId: string, visitor: InboxVisitorRow
   }
 }
 
+/** With what an answer of the AI stands on. */
+const lineOf = (row: PublicMessageRow) =>
+  line('message', { ...presentMessage(row), ...(row.sources === null ? {} : { sources: row.sources }) });
+
 async function* messagesOf(db: Database, tenantId: string, conversationId: string): AsyncGenerator<string> {
   let after = 0;
   for (;;) {
@@ -78,10 +84,11 @@ async function* messagesOf(db: Database, tenantId: string, conversationId: strin
       );
       return rows;
     });
-    if (messages.length > 0) yield messages.map((row) => line('message', presentMessage(row))).join('');
+    if (messages.length > 0) yield messages.map(lineOf).join('');
     after = messages.at(-1)?.seq ?? after;
     if (messages.length < messagesAtOnce) break;
   }
+  yield* suggestionsOf(db, tenantId, conversationId);
   const ratings = await db.read(tenantId, async (tx) => {
     const { rows } = await tx.query<RatingRow>(
       'export_ratings',
@@ -91,4 +98,21 @@ async function* messagesOf(db: Database, tenantId: string, conversationId: strin
     return rows;
   });
   if (ratings.length > 0) yield ratings.map((row) => line('rating', presentRating(row))).join('');
+}
+
+async function* suggestionsOf(db: Database, tenantId: string, conversationId: string): AsyncGenerator<string> {
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const suggestions = await db.read(tenantId, async (tx) => {
+      const { rows } = await tx.query<SuggestionRow>(
+        'export_ai_suggestions',
+        `SELECT ${suggestionColumns} FROM chat_ai_suggestions WHERE tenant_id = $1 AND conversation_id = $2 AND id > $3 ORDER BY id LIMIT $4`,
+        [tenantId, conversationId, after, messagesAtOnce],
+      );
+      return rows;
+    });
+    if (suggestions.length > 0) yield suggestions.map((row) => line('suggestion', presentSuggestion(row))).join('');
+    after = suggestions.at(-1)?.id ?? after;
+    if (suggestions.length < messagesAtOnce) return;
+  }
 }

@@ -3,7 +3,7 @@ import { ratingChangeHours, ratingDays } from '../../../../shared/contract/chat/
 import type { ChatPageSettings, VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { awaySeconds } from '../assignment/index.ts';
+import { someAgentIsOnline } from '../conversations/index.ts';
 import { completeSettings } from '../settings/index.ts';
 import { isOpen } from './business-hours.ts';
 
@@ -17,6 +17,9 @@ export interface VisitorViewRow {
   closed_at: Date | null;
   agent_name: string | null;
   agent_online: boolean;
+  /** Null where nobody has it. */
+  has_assistant: boolean | null;
+  disclosure: string | null;
   score: number | null;
   comment: string;
   rated_at: Date;
@@ -28,7 +31,7 @@ export interface VisitorViewRow {
 /** Of a conversation `c`, with what `visitorViewJoins` bring. Of a member's address a visitor sees what stands before the @, and no more. */
 export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
        (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
-       EXISTS (SELECT FROM chat_agents a WHERE a.tenant_id = c.tenant_id AND a.presence = 'online' AND a.seen_at > now() - make_interval(secs => ${awaySeconds})) AS agent_online,
+       ${someAgentIsOnline('c.tenant_id')} AS agent_online, c.owner = 'ai' AND c.status <> 'closed' AS has_assistant, w.ai_settings->>'disclosure' AS disclosure,
        r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
        c.status = 'closed' AND c.closed_at > now() - make_interval(days => ${ratingDays})
          AND (r.id IS NULL OR r.created_at > now() - make_interval(hours => ${ratingChangeHours})) AS can_be_rated,
@@ -45,6 +48,7 @@ export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversa
   agentReadSeq: row.agent_read_seq,
   agentName: row.agent_name,
   agentOnline: row.agent_online,
+  assistant: row.has_assistant === true ? { disclosure: row.disclosure ?? '' } : null,
   closedAt: row.closed_at?.toISOString() ?? null,
   rating:
     row.score === null

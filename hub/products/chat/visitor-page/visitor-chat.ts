@@ -11,6 +11,7 @@ import type { ChatChanges } from '../changes/index.ts';
 import { markRead, messageColumns, pageOf, pageText, presentMessage } from '../conversations/index.ts';
 import type { ConversationWriter, MessageWriter, PublicMessageRow } from '../conversations/index.ts';
 import type { ChatEvents } from '../events/index.ts';
+import type { HandOver } from '../hand-over/index.ts';
 import { rateConversation } from './ratings.ts';
 import { readVisitorView } from './view.ts';
 
@@ -27,6 +28,7 @@ export interface VisitorChatDependencies {
   assignment: Assignment;
   events: ChatEvents;
   changes: ChatChanges;
+  handOver: HandOver;
 }
 
 /** What a visitor does in the conversation of their session. Notes are never among what they see: a note has no `seq`. */
@@ -122,6 +124,29 @@ export class VisitorChat {
     committed();
     this.#deps.changes.tell(tenantId, conversationId, { kind: 'conversation' });
     return rating;
+  }
+
+  /** Has a conversation that the AI has go to a person; else it stays as it is. @throws AppError `conversation_closed`, `not_found`. */
+  async askForPerson({ tenantId, conversationId, visitorId, environment }: VisitorIdentity) {
+    const { db, conversationWriter, handOver } = this.#deps;
+    const { conversation, committed } = await db.workspace(tenantId, async (tx) => {
+      const now = await conversationWriter.lock(tx, conversationId);
+      if (now.status === 'closed')
+        throw new AppError('conversation_closed', `The conversation ${conversationId} is closed; begin a new one.`);
+      const told =
+        now.owner === 'ai'
+          ? await handOver.write(
+              tx,
+              tenantId,
+              now,
+              { code: 'asked_for_person', text: 'the visitor asked for a person' },
+              { actor: `visitor:${visitorId}`, environment },
+            )
+          : () => undefined;
+      return { committed: told, conversation: (await readVisitorView(tx, conversationId)).conversation };
+    });
+    committed();
+    return conversation;
   }
 
   async #send(visitor: VisitorIdentity, message: Message): Promise<ChatMessage> {

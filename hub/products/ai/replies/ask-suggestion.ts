@@ -1,0 +1,96 @@
+import { suggestionsAMinute } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import type { AiSuggestion } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { Chat } from '../../chat/index.ts';
+import type { ReplyComposer } from './reply.ts';
+import { readSituation } from './situation.ts';
+import { countDay } from './turn-store.ts';
+
+export interface SuggestionAskerDependencies {
+  db: Database;
+  rateLimiter: RateLimiter;
+  composer: ReplyComposer;
+  suggestions: Chat['suggestions'];
+}
+
+const perMinute = { limit: suggestionsAMinute, windowSeconds: 60 };
+const suggestionMs = 65_000;
+
+/** Suggests a reply to an agent who asks for one, whoever has the conversation. */
+export class SuggestionAsker {
+  readonly #deps: SuggestionAskerDependencies;
+
+  constructor(dependencies: SuggestionAskerDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** @throws AppError `not_found`, `rate_limited`, `ai_binding_not_configured`, `inference_failed`, `suggestion_empty`. */
+  async ask(tenantId: string, userId: string, conversationId: string, signal: AbortSignal): Promise<AiSuggestion> {
+    const { db, composer, suggestions } = this.#deps;
+    const situation = await db.read(tenantId, (tx) => readSituation(tx, tenantId, conversationId));
+    if (situation === null) throw notFound('conversation', conversationId);
+    await this.#limit(tenantId, userId);
+    const { reply, usage } = await composer
+      .compose(
+        tenantId,
+        // An agent looks at it before anybody reads it.
+        { ...situation.settings, minConfidence: 0 },
+        situation.messages,
+        AbortSignal.any([signal, AbortSignal.timeout(suggestionMs)]),
+      )
+      .catch((error: unknown) => {
+        if (!isEmptyAnswer(error)) throw error;
+        return { reply: null, usage: {} };
+      });
+    const { suggestion, committed } = await db.workspace(tenantId, async (tx) => {
+      await countDay(tx, tenantId, usage);
+      if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
+      // Against its being erased meanwhile.
+      const there = await tx.query(
+        'hold_conversation_open',
+        'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE',
+        [conversationId],
+      );
+      if (there.rowCount === 0) throw notFound('conversation', conversationId);
+      const { content, action, reason, sources } = reply;
+      const seq = situation.conversation.last_seq;
+      return suggestions.write(tx, tenantId, {
+        conversationId,
+        content,
+        action,
+        reason,
+        sources,
+        seq,
+        origin: 'asked',
+      });
+    });
+    committed();
+    if (suggestion === null)
+      throw new AppError(
+        'suggestion_empty',
+        reply?.action === 'handoff'
+          ? 'The model suggests nothing to write: it would leave this conversation to a person.'
+          : 'The model came back with nothing that could be suggested; try again.',
+      );
+    return suggestion;
+  }
+
+  async #limit(tenantId: string, userId: string): Promise<void> {
+    const state = await this.#deps.rateLimiter.take(`ai-suggestion:${tenantId}:${userId}`, perMinute);
+    if (state.allowed) return;
+    const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
+    throw new AppError(
+      'rate_limited',
+      `More than ${perMinute.limit} suggestions in a minute; try again in ${retryAfterSeconds} seconds.`,
+      { retryAfterSeconds },
+    );
+  }
+}
+
+/** Whether the last model that was asked answered, without a word. */
+const isEmptyAnswer = (error: unknown) =>
+  error instanceof AppError &&
+  error.code === 'inference_failed' &&
+  (error as { attempts?: readonly { outcome: string }[] }).attempts?.at(-1)?.outcome === 'empty';

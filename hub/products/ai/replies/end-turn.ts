@@ -1,0 +1,166 @@
+import { AppError } from '../../../../shared/errors.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { ConversationRow } from '../../chat/conversations/index.ts';
+import type { Chat } from '../../chat/index.ts';
+import type { Reply } from './reply.ts';
+import { isItsOwn, readStanding } from './situation.ts';
+import type { Situation, Standing } from './situation.ts';
+import { countDay, endTurn, holdTurn, returnTurn } from './turn-store.ts';
+import type { Turn } from './turn-store.ts';
+
+/** What is to come of a turn. */
+export type TurnOutcome =
+  | { kind: 'reply'; reply: Reply; messageId: string }
+  | { kind: 'suggest'; reply: Reply }
+  | { kind: 'hand-over'; code: string; text: string; language?: string }
+  /** Nothing is said. */
+  | { kind: 'drop' }
+  /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
+  | { kind: 'again' };
+
+/** What came of it; `overtaken` where a newer message of the visitor, or another process, has the turn. */
+export type EndedTurn = 'replied' | 'suggested' | 'handed over' | 'released' | 'dropped' | 'again' | 'overtaken';
+
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+}
+
+type Ended = { ended: EndedTurn; committed: (() => void)[] };
+
+const actor = { actor: 'ai', environment: null };
+
+export interface TurnEnderDependencies {
+  db: Database;
+  chat: Pick<Chat, 'writers' | 'suggestions'>;
+}
+
+/**
+ * Ends turns: under the lock of the conversation it is looked again whether nobody wrote, was assigned, came online or closed it, and whether the turn still is
+ * whose it was; then all that it leads to is written, or none of it.
+ */
+export class TurnEnder {
+  readonly #db: Database;
+  readonly #chat: TurnEnderDependencies['chat'];
+
+  constructor({ db, chat }: TurnEnderDependencies) {
+    this.#db = db;
+    this.#chat = chat;
+  }
+
+  async end(turn: Turn, situation: Situation, outcome: TurnOutcome, usage: Usage): Promise<EndedTurn> {
+    const { tenantId, conversationId } = turn;
+    const work = this.#db.workspace(tenantId, async (tx) => {
+      // Sent at once: what stands behind the lock sees what was committed before it was ours.
+      const [conversation, isHeld, standing] = await Promise.all([
+        this.#chat.writers.conversations.lock(tx, conversationId),
+        holdTurn(tx, turn),
+        readStanding(tx, tenantId),
+      ]);
+      if (!isHeld) return { ended: 'overtaken', committed: [] } satisfies Ended;
+      const done = await this.#decide(tx, turn, situation, conversation, standing, outcome, usage);
+      await Promise.all([
+        done.ended === 'again' ? null : endTurn(tx, turn),
+        done.ended === 'replied' || usage.inputTokens + usage.outputTokens === 0 ? null : countDay(tx, tenantId, usage),
+      ]);
+      return done;
+    });
+    // It was erased meanwhile, and the turn with it.
+    const { ended, committed } = await work.catch((error: unknown): Ended => {
+      if (error instanceof AppError && error.code === 'not_found') return { ended: 'dropped', committed: [] };
+      throw error;
+    });
+    for (const tell of committed) tell();
+    return ended;
+  }
+
+  async #decide(
+    tx: Transaction,
+    turn: Turn,
+    situation: Situation,
+    conversation: ConversationRow,
+    standing: Standing,
+    outcome: TurnOutcome,
+    usage: Usage,
+  ): Promise<Ended> {
+    const hasMore = conversation.last_seq !== situation.conversation.last_seq;
+    if (outcome.kind === 'suggest') {
+      // It had this one before its workspace had it suggest only.
+      const left = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
+      const suggested = await this.#suggest(tx, turn, conversation, outcome.reply, hasMore);
+      return { ...suggested, committed: [...suggested.committed, ...(left?.committed ?? [])] };
+    }
+    const isOpen = conversation.status === 'open' || conversation.status === 'pending';
+    if (conversation.owner !== 'ai' || !isOpen) return { ended: 'dropped', committed: [] };
+    if (!isItsOwn(standing)) return this.#release(tx, turn, conversation);
+    if (outcome.kind === 'again' || (hasMore && outcome.kind !== 'hand-over')) {
+      await returnTurn(tx, turn);
+      return { ended: 'again', committed: [] };
+    }
+    if (outcome.kind === 'drop') return { ended: 'dropped', committed: [] };
+    if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
+    const isWithin = await countDay(tx, turn.tenantId, { replies: 1, ...usage }, standing.settings.dailyReplyBudget);
+    if (!isWithin)
+      return this.#handOver(tx, turn, conversation, { code: 'budget', text: 'the replies of today are used up' });
+    const { content, sources } = outcome.reply;
+    const written = await this.#chat.writers.messages.write(
+      tx,
+      turn.tenantId,
+      turn.conversationId,
+      // One for each message that it answers, whatever else goes wrong.
+      {
+        id: outcome.messageId,
+        content,
+        sources,
+        senderType: 'ai',
+        senderId: null,
+        clientId: `ai:${turn.seq}:${conversation.last_seq}`,
+      },
+      actor,
+    );
+    return { ended: 'replied', committed: [written.committed] };
+  }
+
+  async #suggest(
+    tx: Transaction,
+    { tenantId, conversationId }: Turn,
+    { last_seq: seq, status }: ConversationRow,
+    { content, action, reason, sources }: Reply,
+    hasMore: boolean,
+  ): Promise<Ended> {
+    // Somebody has replied, or the visitor will be answered anew.
+    if (hasMore || status === 'closed') return { ended: 'dropped', committed: [] };
+    const [written] = await Promise.all([
+      this.#chat.suggestions.write(tx, tenantId, {
+        conversationId,
+        content,
+        action,
+        reason,
+        sources,
+        seq,
+        origin: 'shadow',
+      }),
+      countDay(tx, tenantId, { suggestions: 1 }),
+    ]);
+    return { ended: 'suggested', committed: [written.committed] };
+  }
+
+  async #handOver(
+    tx: Transaction,
+    { tenantId }: Turn,
+    conversation: ConversationRow,
+    reason: { code: string; text: string; language?: string },
+  ): Promise<Ended> {
+    const told = await this.#chat.writers.handOver.write(tx, tenantId, conversation, reason, actor);
+    await countDay(tx, tenantId, { handOvers: 1 });
+    return { ended: 'handed over', committed: [told] };
+  }
+
+  /** Leaves a conversation to people without a word: one of them is there, or the workspace has taken it from the AI. */
+  async #release(tx: Transaction, { tenantId }: Turn, conversation: ConversationRow): Promise<Ended> {
+    const { conversations, assignment } = this.#chat.writers;
+    const changed = await conversations.change(tx, tenantId, conversation.id, { owner: null }, actor);
+    const assigned = await assignment.auto(tx, tenantId, changed.conversation);
+    return { ended: 'released', committed: [changed.committed, ...(assigned === null ? [] : [assigned.committed])] };
+  }
+}

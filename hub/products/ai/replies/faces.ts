@@ -1,0 +1,30 @@
+import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+
+/** What replies need of the models and of the knowledge of a workspace. */
+
+export interface ReplyModels {
+  /** Asks the models; yields pieces of the text while it comes. @throws AppError, or the signal's reason. */
+  stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer>;
+}
+
+export interface Passage {
+  id: string;
+  question: string;
+  answer: string;
+  url: string | null;
+  /** How well it fits, from 0 to 1. */
+  score: number;
+}
+
+export interface ReplyKnowledge {
+  /** The entries that fit a question best, the best first. */
+  retrieve(
+    tenantId: string,
+    question: string,
+    options: { limit: number; locale?: string | undefined; signal?: AbortSignal | undefined },
+  ): Promise<readonly Passage[]>;
+  /** Terms of the business, which go with every question. */
+  terms(tenantId: string): Promise<string>;
+  /** Counts a question to which nothing was found. */
+  recordUnanswered(tenantId: string, question: string): Promise<void>;
+}

@@ -1,0 +1,64 @@
+import { afterCommit } from '../../../platform/db/joined-transaction.ts';
+import type { RowRetention } from '../../../platform/db/row-retention.ts';
+import type { Platform } from '../../../platform/open-platform.ts';
+import type { ChatEventFollower, Product } from '../../../product.ts';
+import type { Chat } from '../../chat/index.ts';
+import { TurnAnswerer } from './answer-turn.ts';
+import { SuggestionAsker } from './ask-suggestion.ts';
+import { TurnEnder } from './end-turn.ts';
+import type { ReplyKnowledge, ReplyModels } from './faces.ts';
+import { ReplyComposer } from './reply.ts';
+import { replyRoutes } from './routes.ts';
+import { AiSettings } from './settings.ts';
+import { noteWaiting } from './turn-store.ts';
+import { ReplyWorker, turnsTopic } from './worker.ts';
+
+/** The AI agent in Live Chat. */
+export interface Replies {
+  /** What Live Chat is to tell. */
+  followers: readonly ChatEventFollower[];
+  /** What it offers, once there is a chat to answer in. */
+  answerIn(chat: Pick<Chat, 'writers' | 'suggestions'>): Product & {
+    /** Begins to answer visitors who wait; disposing it ends that. */
+    startReplying(): AsyncDisposable;
+  };
+}
+
+export function createReplies(
+  { db, events, rateLimiter, logger }: Platform,
+  { ai, knowledge }: { ai: ReplyModels; knowledge: ReplyKnowledge },
+): Replies {
+  let worker: ReplyWorker | null = null;
+  const composer = new ReplyComposer(ai, knowledge);
+  return {
+    followers: [
+      async (tx, event) => {
+        const waitMs = await noteWaiting(tx, event);
+        return () => {
+          if (waitMs === null) return;
+          // What happens here is answered from here, if this process answers.
+          afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+        };
+      },
+    ],
+    answerIn(chat) {
+      const ender = new TurnEnder({ db, chat });
+      const answerer = new TurnAnswerer({ db, composer, ender, changes: chat.writers.changes });
+      const { suggestions } = chat;
+      return {
+        routes: replyRoutes({
+          settings: new AiSettings(db),
+          asker: new SuggestionAsker({ db, rateLimiter, composer, suggestions }),
+          suggestions,
+        }),
+        retention: repliesRetention,
+        startReplying() {
+          worker = new ReplyWorker({ db, events, logger, answerer });
+          return worker;
+        },
+      };
+    },
+  };
+}
+
+export const repliesRetention: RowRetention = { aged: [{ table: 'chat_ai_days', days: 400 }] };

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseAnswer } from './ask-model.ts';
+import { ReplyReader } from './reply-reader.ts';
+
+const read = (pieces: readonly string[]) => {
+  const reader = new ReplyReader();
+  const seen: string[] = [];
+  for (const piece of pieces) {
+    reader.push(piece);
+    seen.push(reader.reply);
+  }
+  return { reader, seen };
+};
+
+const reply = 'He said "hi" \\ / \b\f\n\r\t, {not: a key}, é 漢字 👩‍👩‍👧 𝒳, and "reply": "no"';
+const answer = {
+  action: 'answer',
+  reason: 'a "reply": {',
+  sources: ['a]', '}b', 'c\\"'],
+  reply,
+  more: [{ reply: 'x' }],
+};
+const escaped = (text: string) =>
+  text.replaceAll(/[^\u0020-\u007e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const texts = [
+  JSON.stringify(answer),
+  JSON.stringify(answer, null, 2),
+  escaped(JSON.stringify(answer)),
+  `Here it is:\n\`\`\`json\n${JSON.stringify(answer)}\n\`\`\``,
+];
+
+test.each(texts)('the reply is read the same wherever the stream is cut, and never more than is there: %#', (text) => {
+  for (let first = 0; first <= text.length; first += 1) {
+    const { reader, seen } = read([text.slice(0, first), text.slice(first)]);
+    expect(reader.reply).toBe(reply);
+    expect(reader.fields).toMatchObject({ action: 'answer', sources: answer.sources });
+    expect(reply.startsWith(seen[0] as string)).toBe(true);
+    // Half of a character is none.
+    expect((seen[0] as string).isWellFormed()).toBe(true);
+  }
+  const { seen } = read(text.split(''));
+  expect(seen.at(-1)).toBe(reply);
+  for (const [index, now] of seen.entries()) expect(now.startsWith(seen[index - 1] ?? '')).toBe(true);
+});
+
+test('any text comes through any cuts', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      fc.array(fc.nat(60), { maxLength: 12 }),
+      fc.boolean(),
+      (said, cuts, isEscaped) => {
+        const whole = JSON.stringify({ action: 'answer', reply: said, sources: [] });
+        const text = isEscaped ? escaped(whole) : whole;
+        const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).toSorted((a, b) => a - b), text.length];
+        const { reader } = read(places.slice(1).map((place, index) => text.slice(places[index], place)));
+        expect(reader.reply).toBe(said);
+        expect(reader.fields['action']).toBe('answer');
+      },
+    ),
+  );
+});
+
+test('rubbish is read as nothing, to its end, and never throws', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('{', '}', '"', 'reply', ':', ',', '[', ']', '\\', 'u', 'a', ' ') }),
+      (text) => {
+        const { reader } = read(text.split(''));
+        expect(typeof reader.reply).toBe('string');
+        const parsed = parseAnswer(text);
+        expect(parsed === null || typeof parsed.reply === 'string').toBe(true);
+      },
+    ),
+  );
+});
+
+test('an answer is taken with a fence around it, and refused with another shape', () => {
+  expect(parseAnswer(texts[3] as string)).toMatchObject({ action: 'answer', reply });
+  for (const rubbish of [
+    '',
+    'hello',
+    '{}',
+    '{"reply":"x"}',
+    '{"action":"obey","reply":"x"}',
+    '{"action":"answer","reply":" "}',
+    '{"action":"answer","reply":"\\ud800"}',
+    '{"action":"answer","reply":5}',
+    '{"action":"answer","reply":"cut',
+  ])
+    expect(parseAnswer(rubbish), rubbish).toBeNull();
+});

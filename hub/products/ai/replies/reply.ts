@@ -1,0 +1,124 @@
+import type { ChatAiSettings, MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
+import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
+import { askModel } from './ask-model.ts';
+import type { AiAnswer } from './ask-model.ts';
+import type { Deltas } from './deltas.ts';
+import type { Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
+import { promptOf } from './prompt.ts';
+import { unanswered } from './situation.ts';
+
+/** What the AI agent would say in a conversation, fit to be shown. */
+export interface Reply {
+  action: AiAction;
+  content: string;
+  reason: string;
+  sources: MessageSource[];
+}
+
+export interface ComposedReply {
+  /** Null where the model gave nothing that can be used. */
+  reply: Reply | null;
+  usage: { inputTokens: number; outputTokens: number };
+}
+
+const passagesAtMost = 6;
+const questionCharacters = 2_000;
+const reasonCharacters = 300;
+
+/** Says what to reply to a conversation: asks the knowledge, then the models. */
+export class ReplyComposer {
+  readonly #models: ReplyModels;
+  readonly #knowledge: ReplyKnowledge;
+
+  constructor(models: ReplyModels, knowledge: ReplyKnowledge) {
+    this.#models = models;
+    this.#knowledge = knowledge;
+  }
+
+  /**
+   * @param deltas begins to tell the visitor where one reads along; called for each try of a model.
+   * @throws AppError where no model answers; the signal's reason.
+   */
+  async compose(
+    tenantId: string,
+    settings: ChatAiSettings,
+    messages: readonly ChatMessage[],
+    signal: AbortSignal,
+    deltas: (() => Deltas) | null = null,
+  ): Promise<ComposedReply> {
+    const asked = unanswered(messages).map(({ content }) => content);
+    const question = asked.join('\n').slice(-questionCharacters);
+    const locale = settings.language === 'auto' ? undefined : settings.language;
+    const [passages, terms] = await Promise.all([
+      question.trim() === ''
+        ? []
+        : this.#knowledge.retrieve(tenantId, question, { limit: passagesAtMost, locale, signal }),
+      this.#knowledge.terms(tenantId),
+    ]);
+    const prompt = promptOf(settings, messages, passages, terms);
+    let told: Deltas | null = null;
+    try {
+      const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, {
+        heard: ({ fields, reply }) => {
+          if (deltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
+          told ??= deltas();
+          told.show(() => filterAnswer(withoutLastWord(reply), prompt.addresses));
+        },
+        restarted: () => {
+          told?.drop();
+          told = null;
+        },
+      });
+      const reply = answer === null ? null : presented(answer, settings, passages, prompt.addresses);
+      // For whoever keeps the knowledge.
+      if (reply?.action === 'handoff' && passages.length === 0 && question.trim() !== '')
+        await this.#knowledge.recordUnanswered(tenantId, question);
+      return { reply, usage };
+    } catch (error) {
+      (told as Deltas | null)?.drop();
+      throw error;
+    }
+  }
+}
+
+/** What is at the end may become an address, which is looked at as a whole; those are of ASCII, whatever stands before them. */
+function withoutLastWord(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[!-~]/.test(text[end - 1] as string)) end -= 1;
+  return text.slice(0, end).trimEnd();
+}
+
+/** Whether what is known of an answer before its text lets that be shown: a model that says it last shows nothing of it. */
+function mayShow(
+  fields: Record<string, unknown>,
+  { minConfidence }: ChatAiSettings,
+  passages: readonly Passage[],
+): boolean {
+  const { action, sources } = fields;
+  if (action === 'clarify') return true;
+  return action === 'answer' && (minConfidence === 0 || confidenceOf(sources, passages) >= minConfidence);
+}
+
+/** How well the best of the entries fits on which an answer stands. */
+function confidenceOf(sources: unknown, passages: readonly Passage[]): number {
+  const ids = new Set(Array.isArray(sources) ? sources.map(String) : []);
+  return Math.max(0, ...passages.filter(({ id }) => ids.has(id)).map(({ score }) => score));
+}
+
+function presented(
+  { action, reply, reason, sources }: AiAnswer,
+  { minConfidence }: ChatAiSettings,
+  passages: readonly Passage[],
+  addresses: ReadonlySet<string>,
+): Reply | null {
+  const content = Array.from(filterAnswer(reply, addresses).trim()).slice(0, maxMessageLength).join('');
+  const why = Array.from(filterAnswer(reason, addresses)).slice(0, reasonCharacters).join('');
+  const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));
+  if (action === 'answer' && confidenceOf(sources, passages) < minConfidence)
+    return { action: 'handoff', content: '', reason: 'the knowledge does not say enough', sources: used };
+  if (action === 'handoff' || action === 'ignore') return { action, content: '', reason: why, sources: used };
+  return content === '' ? null : { action, content, reason: why, sources: used };
+}

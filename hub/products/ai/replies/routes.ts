@@ -1,0 +1,28 @@
+import { aiSettings as settingsResource } from '../../../../shared/contract/chat/ai-settings.ts';
+import { aiSuggestions as suggestionsResource } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { Chat } from '../../chat/index.ts';
+import type { SuggestionAsker } from './ask-suggestion.ts';
+import type { AiSettings } from './settings.ts';
+
+export const replyRoutes = ({
+  settings,
+  asker,
+  suggestions,
+}: {
+  settings: AiSettings;
+  asker: SuggestionAsker;
+  suggestions: Chat['suggestions'];
+}) => [
+  ...implement(settingsResource, {
+    getChatAiSettings: ({ principal }) => settings.show(principal),
+    putChatAiSettings: ({ principal, body }) => settings.change(principal, body),
+  }),
+  ...implement(suggestionsResource, {
+    listAiSuggestions: ({ principal, params, query }) => suggestions.list(principal.tenantId, params.channelId, query),
+    createAiSuggestion: ({ principal, params, signal }) =>
+      asker.ask(principal.tenantId, principal.user.id, params.channelId, signal),
+    acceptAiSuggestion: ({ principal, params }) =>
+      suggestions.accept(principal.tenantId, params.channelId, params.id, principal.user.id),
+  }),
+];

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { aiSettings as resource } from '../../../../shared/contract/chat/ai-settings.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { SessionIdentity } from '../../../platform/http/principal.ts';
+import { changeAiSettings, readAiSettings } from '../../chat/settings/index.ts';
+import type { AiSettingsNow } from '../../chat/settings/index.ts';
+import { readDay } from './turn-store.ts';
+import type { DayRow } from './turn-store.ts';
+
+type Patch = z.output<typeof resource.putChatAiSettings.body>;
+type Shown = z.output<typeof resource.getChatAiSettings.response>;
+
+/** How the AI agents of workspaces answer in their chats. */
+export class AiSettings {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async show({ tenantId, entitlements }: SessionIdentity): Promise<Shown> {
+    const [now, day] = await this.#db.read(tenantId, (tx) =>
+      Promise.all([readAiSettings(tx, tenantId), readDay(tx, tenantId)]),
+    );
+    return present(now, day, entitlements.ai_agent);
+  }
+
+  /** @throws AppError `product_not_entitled` where it is switched on without the entitlement. */
+  async change({ tenantId, user, entitlements }: SessionIdentity, patch: Patch): Promise<Shown> {
+    if (patch.enabled === true && !entitlements.ai_agent)
+      throw new AppError(
+        'product_not_entitled',
+        'This workspace is not entitled to ai_agent, which body.enabled needs.',
+      );
+    const [now, day] = await this.#db.workspace(tenantId, (tx) =>
+      Promise.all([changeAiSettings(tx, tenantId, patch, `user:${user.id}`), readDay(tx, tenantId)]),
+    );
+    return present(now, day, entitlements.ai_agent);
+  }
+}
+
+const present = ({ settings, updatedAt }: AiSettingsNow, day: DayRow, entitlementActive: boolean): Shown => ({
+  ...settings,
+  entitlementActive,
+  usage: {
+    day: day.day,
+    replies: day.replies,
+    suggestions: day.suggestions,
+    handOvers: day.hand_overs,
+    inputTokens: Number(day.input_tokens),
+    outputTokens: Number(day.output_tokens),
+  },
+  updatedAt: updatedAt?.toISOString() ?? null,
+});

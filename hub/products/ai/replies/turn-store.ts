@@ -1,0 +1,177 @@
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { ChatEvent } from '../../../product.ts';
+
+/** A conversation whose visitor waits, as whoever answers holds it. */
+export interface Turn {
+  conversationId: string;
+  tenantId: string;
+  /** The visitor's newest message. */
+  seq: number;
+  lease: number;
+  /** 1 for the first try. */
+  attempts: number;
+}
+
+/** Without a sign of life for so long whoever answers counts as dead, in seconds. */
+export const leaseSeconds = 20;
+/** Answers of one workspace that are under way at once, in all processes. */
+const atOnce = 8;
+
+interface MessageEvent {
+  conversation: { id: string };
+  message: { senderType: string; seq: number };
+}
+
+/**
+ * Notes that a visitor waits for the AI agent, where it has the conversation or suggests, in the transaction of the message: due once nothing more was
+ * written for as long as the workspace says. Whoever was about to answer without this message does not any more.
+ * @returns in how many milliseconds it is due; null where nobody waits for it.
+ */
+export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: ChatEvent): Promise<number | null> {
+  if (type !== 'message.created') return null;
+  const { conversation, message } = payload as unknown as MessageEvent;
+  if (message.senderType !== 'visitor') return null;
+  const { rows } = await tx.query<{ wait_ms: number }>(
+    'note_ai_turn',
+    `INSERT INTO chat_ai_turns AS t (conversation_id, tenant_id, seq, due_at)
+     SELECT c.id, c.tenant_id, $3, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
+     FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
+     WHERE c.tenant_id = $1 AND c.id = $2 AND (c.owner = 'ai' OR w.ai_settings->>'mode' = 'shadow' AND (w.ai_settings->>'enabled')::boolean)
+     ON CONFLICT (conversation_id) DO UPDATE SET seq = excluded.seq, due_at = excluded.due_at, lease = t.lease + 1, leased_until = NULL, attempts = 0
+     RETURNING greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS wait_ms`,
+    [tenantId, conversation.id, message.seq],
+  );
+  return rows[0]?.wait_ms ?? null;
+}
+
+/** Leases what is due, of each workspace no more than may be under way at once. */
+export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
+  const rows = await db.systemStatement<{
+    conversation_id: string;
+    tenant_id: string;
+    seq: number;
+    lease: number;
+    attempts: number;
+  }>(
+    'claim_ai_turns',
+    `WITH waiting AS (SELECT DISTINCT tenant_id FROM chat_ai_turns WHERE due_at <= now()
+     ), due AS (
+       SELECT d.conversation_id FROM waiting w CROSS JOIN LATERAL (
+         SELECT t.conversation_id FROM chat_ai_turns t
+         WHERE t.tenant_id = w.tenant_id AND t.due_at <= now() AND (t.leased_until IS NULL OR t.leased_until <= now()) ORDER BY t.due_at
+         LIMIT greatest(0, $1 - (SELECT count(*) FROM chat_ai_turns b WHERE b.tenant_id = w.tenant_id AND b.leased_until > now()))
+         FOR UPDATE OF t SKIP LOCKED) d
+       LIMIT $2)
+     UPDATE chat_ai_turns t SET lease = t.lease + 1, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
+     FROM due WHERE t.conversation_id = due.conversation_id RETURNING t.conversation_id, t.tenant_id, t.seq, t.lease, t.attempts`,
+    [atOnce, room, leaseSeconds],
+  );
+  return rows.map((row) => ({
+    conversationId: row.conversation_id,
+    tenantId: row.tenant_id,
+    seq: row.seq,
+    lease: row.lease,
+    attempts: row.attempts,
+  }));
+}
+
+/** Says that turns are still worked on; answers the conversations of those that still are whose they were. */
+export async function renewTurns(db: Database, turns: readonly Turn[]): Promise<Set<string>> {
+  const rows = await db.systemStatement<{ conversation_id: string }>(
+    'renew_ai_turns',
+    `UPDATE chat_ai_turns t SET leased_until = now() + make_interval(secs => $3)
+     FROM unnest($1::uuid[], $2::int[]) AS held (conversation_id, lease)
+     WHERE t.conversation_id = held.conversation_id AND t.lease = held.lease RETURNING t.conversation_id`,
+    [turns.map(({ conversationId }) => conversationId), turns.map(({ lease }) => lease), leaseSeconds],
+  );
+  return new Set(rows.map(({ conversation_id: id }) => id));
+}
+
+/** Whether a conversation still is one that the AI answers. */
+export async function isStillOfAi(db: Database, { tenantId, conversationId }: Turn): Promise<boolean> {
+  const rows = await db.systemStatement(
+    'is_conversation_of_ai',
+    `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND id = $2 AND owner = 'ai' AND status IN ('open', 'pending')`,
+    [tenantId, conversationId],
+  );
+  return rows.length > 0;
+}
+
+/** Holds a turn that is still whose it was, for the rest of the transaction. */
+export async function holdTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'hold_ai_turn',
+    'SELECT FROM chat_ai_turns WHERE conversation_id = $1 AND lease = $2 FOR UPDATE',
+    [conversationId, lease],
+  );
+  return rowCount === 1;
+}
+
+export async function endTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+  await tx.query('end_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
+}
+
+/** Has a turn begin anew, by whoever comes first. */
+export async function returnTurn(tx: Transaction, { conversationId, lease }: Turn): Promise<void> {
+  await tx.query(
+    'return_ai_turn',
+    `UPDATE chat_ai_turns SET leased_until = NULL, due_at = clock_timestamp(), attempts = greatest(0, attempts - 1)
+     WHERE conversation_id = $1 AND lease = $2`,
+    [conversationId, lease],
+  );
+}
+
+/** What is counted of a day. */
+export interface DayCounts {
+  replies?: number;
+  suggestions?: number;
+  handOvers?: number;
+  inputTokens?: number;
+  outputTokens?: number;
+}
+
+const today = `(now() AT TIME ZONE 'UTC')::date`;
+
+/**
+ * Counts what was done today; with a budget only while replies and suggestions together are fewer.
+ * @returns whether it was counted.
+ */
+export async function countDay(
+  tx: Transaction,
+  tenantId: string,
+  { replies = 0, suggestions = 0, handOvers = 0, inputTokens = 0, outputTokens = 0 }: DayCounts,
+  budget: number | null = null,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'count_ai_day',
+    `INSERT INTO chat_ai_days AS d (id, tenant_id, day, replies, suggestions, hand_overs, input_tokens, output_tokens)
+     SELECT $1, $2, ${today}, $3, $4, $5, $6, $7 WHERE $8::int IS NULL OR $8 > 0
+     ON CONFLICT (tenant_id, day) DO UPDATE SET replies = d.replies + excluded.replies, suggestions = d.suggestions + excluded.suggestions,
+       hand_overs = d.hand_overs + excluded.hand_overs, input_tokens = d.input_tokens + excluded.input_tokens, output_tokens = d.output_tokens + excluded.output_tokens
+     WHERE $8::int IS NULL OR d.replies + d.suggestions < $8`,
+    [newId(), tenantId, replies, suggestions, handOvers, inputTokens, outputTokens, budget],
+  );
+  return rowCount === 1;
+}
+
+export interface DayRow {
+  day: string;
+  replies: number;
+  suggestions: number;
+  hand_overs: number;
+  input_tokens: string;
+  output_tokens: string;
+}
+
+/** What was done today. */
+export async function readDay(tx: Transaction, tenantId: string): Promise<DayRow> {
+  const { rows } = await tx.query<DayRow>(
+    'read_ai_day',
+    `SELECT t.day::text, coalesce(d.replies, 0) AS replies, coalesce(d.suggestions, 0) AS suggestions, coalesce(d.hand_overs, 0) AS hand_overs,
+       coalesce(d.input_tokens, 0) AS input_tokens, coalesce(d.output_tokens, 0) AS output_tokens
+     FROM (SELECT ${today} AS day) t LEFT JOIN chat_ai_days d ON d.tenant_id = $1 AND d.day = t.day`,
+    [tenantId],
+  );
+  return rows[0] as DayRow;
+}

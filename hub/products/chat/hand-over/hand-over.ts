@@ -1,0 +1,130 @@
+import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import type { Assignment } from '../assignment/index.ts';
+import { messageColumns, presentMessage } from '../conversations/index.ts';
+import type {
+  ChatActor,
+  ConversationRow,
+  ConversationWriter,
+  MessageWriter,
+  PublicMessageRow,
+} from '../conversations/index.ts';
+import { readAiSettings, readSettings } from '../settings/index.ts';
+import { handOverMessage } from './words.ts';
+
+/** Why the AI gives a conversation to people. */
+export interface HandOverReason {
+  /** For programs: in the audit log. */
+  code: string;
+  /** For agents: a sentence without its full stop. */
+  text: string;
+  /** Code of the language in which the visitor asked, where that is known. */
+  language?: string | null;
+}
+
+/** Messages that a summary looks at, and what it repeats of each. */
+const summarised = 6;
+const shownCharacters = 300;
+
+/** Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so that none is without the others. */
+export class HandOver {
+  readonly #conversations: ConversationWriter;
+  readonly #messages: MessageWriter;
+  readonly #assignment: Assignment;
+
+  constructor({
+    conversationWriter,
+    messageWriter,
+    assignment,
+  }: {
+    conversationWriter: ConversationWriter;
+    messageWriter: MessageWriter;
+    assignment: Assignment;
+  }) {
+    this.#conversations = conversationWriter;
+    this.#messages = messageWriter;
+    this.#assignment = assignment;
+  }
+
+  /**
+   * @param conversation that this transaction has locked, that the AI has, and that is not closed.
+   * @returns what to call after the commit.
+   */
+  async write(
+    tx: Transaction,
+    tenantId: string,
+    conversation: ConversationRow,
+    reason: HandOverReason,
+    actor: ChatActor,
+  ): Promise<() => void> {
+    const { id } = conversation;
+    const [{ settings }, { locale }, summary] = await Promise.all([
+      readAiSettings(tx, tenantId),
+      readSettings(tx, tenantId),
+      summaryOf(tx, conversation),
+    ]);
+    const content =
+      settings.handoffMessage === ''
+        ? handOverMessage([reason.language ?? null, settings.language, locale])
+        : settings.handoffMessage;
+    const message = await this.#messages.write(tx, tenantId, id, { content, senderType: 'ai', senderId: null }, actor);
+    const changed = await this.#conversations.change(
+      tx,
+      tenantId,
+      id,
+      { status: 'open', owner: 'person', snoozedUntil: null },
+      actor,
+    );
+    const note = await this.#messages.write(
+      tx,
+      tenantId,
+      id,
+      { content: `Handed over: ${reason.text}.\n\n${summary}`, private: true, senderType: 'ai', senderId: null },
+      actor,
+    );
+    const assigned = await this.#assignment.auto(tx, tenantId, changed.conversation);
+    await recordAudit(tx, {
+      tenantId,
+      actor: actor.actor,
+      action: 'conversation.handed_over',
+      targetType: 'conversation',
+      targetId: id,
+      details: { reason: reason.code },
+    });
+    return () => {
+      message.committed();
+      note.committed();
+      changed.committed();
+      assigned?.committed();
+    };
+  }
+}
+
+/** What was said since the conversation was opened last, for whoever goes on with it. */
+async function summaryOf(tx: Transaction, { id, context_seq: contextSeq }: ConversationRow): Promise<string> {
+  const [{ rows }, counted] = await Promise.all([
+    tx.query<PublicMessageRow>(
+      'read_messages_to_summarise',
+      `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq DESC LIMIT $3`,
+      [id, contextSeq, summarised],
+    ),
+    tx.query<{ of_visitor: number; of_ai: number }>(
+      'count_messages_to_summarise',
+      `SELECT count(*) FILTER (WHERE sender_type = 'visitor')::int AS of_visitor, count(*) FILTER (WHERE sender_type = 'ai')::int AS of_ai
+       FROM chat_messages WHERE conversation_id = $1 AND seq > $2`,
+      [id, contextSeq],
+    ),
+  ]);
+  const { of_visitor: ofVisitor = 0, of_ai: ofAi = 0 } = counted.rows[0] ?? {};
+  const lines = rows.toReversed().map((row) => `${speakers[row.sender_type]}: ${shortened(presentMessage(row))}`);
+  return [`Summary: ${ofVisitor} from the visitor, ${ofAi} from the AI agent. At the end:`, ...lines].join('\n');
+}
+
+const speakers = { visitor: 'Visitor', ai: 'AI agent', agent: 'Agent', api: 'API', system: 'Hub' };
+
+function shortened({ content, attachments }: ChatMessage): string {
+  const characters = Array.from(content.replaceAll(/\s+/g, ' ').trim());
+  const said = characters.slice(0, shownCharacters).join('') + (characters.length > shownCharacters ? '…' : '');
+  return attachments.length === 0 ? said : `${said} [${attachments.length} files]`.trim();
+}

@@ -1,0 +1,62 @@
+import { defaultChatAiSettings } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { ChatAiSettings } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { siteKeyOf } from './site-key.ts';
+
+/** How the AI agent answers in the chats of a workspace: what was set, and the rest as it comes. */
+export interface AiSettingsNow {
+  settings: ChatAiSettings;
+  updatedAt: Date | null;
+}
+
+interface Row {
+  ai_settings: Partial<ChatAiSettings>;
+  ai_settings_changed_at: Date | null;
+}
+
+const completeAiSettings = (set: Partial<ChatAiSettings> = {}): ChatAiSettings => ({
+  ...defaultChatAiSettings,
+  ...set,
+});
+
+const present = (row: Row | undefined): AiSettingsNow => ({
+  settings: completeAiSettings(row?.ai_settings),
+  updatedAt: row?.ai_settings_changed_at ?? null,
+});
+
+export async function readAiSettings(tx: Transaction, tenantId: string): Promise<AiSettingsNow> {
+  const { rows } = await tx.query<Row>(
+    'read_ai_settings',
+    'SELECT ai_settings, ai_settings_changed_at FROM chat_widgets WHERE tenant_id = $1',
+    [tenantId],
+  );
+  return present(rows[0]);
+}
+
+/** Changes what is given and leaves the rest as it is, whoever else changes something at the same moment. */
+export async function changeAiSettings(
+  tx: Transaction,
+  tenantId: string,
+  patch: Partial<ChatAiSettings>,
+  actor: string,
+): Promise<AiSettingsNow> {
+  await siteKeyOf(tx, tenantId);
+  const [{ rows }] = await Promise.all([
+    tx.query<Row>(
+      'change_ai_settings',
+      `UPDATE chat_widgets SET ai_settings = ai_settings || $2::jsonb, ai_settings_changed_at = clock_timestamp()
+       WHERE tenant_id = $1 RETURNING ai_settings, ai_settings_changed_at`,
+      [tenantId, JSON.stringify(patch)],
+    ),
+    recordAudit(tx, {
+      tenantId,
+      actor,
+      action: 'chat_ai_settings.updated',
+      targetType: 'chat_ai_settings',
+      targetId: tenantId,
+      details: { changed: Object.keys(patch) },
+    }),
+  ]);
+  return present(rows[0]);
+}

@@ -1,0 +1,2 @@
+export { presentSuggestion, suggestionColumns, Suggestions } from './suggestions.ts';
+export type { SuggestionRow } from './suggestions.ts';

@@ -1,0 +1,28 @@
+import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { AiAction, AiSuggestion } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
+import { createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
+import { chatConversations } from '../schema.ts';
+
+/** What the AI agent suggested to agents; it goes with its conversation. */
+export const chatAiSuggestions = pgTable(
+  'chat_ai_suggestions',
+  {
+    id: uuid('id').primaryKey(),
+    tenantId: tenantId(),
+    conversationId: uuid('conversation_id')
+      .notNull()
+      .references(() => chatConversations.id, { onDelete: 'cascade' }),
+    content: text('content').notNull(),
+    action: text('action').$type<AiAction>().notNull(),
+    reason: text('reason').notNull(),
+    sources: jsonb('sources').$type<MessageSource[]>().notNull(),
+    /** The newest message that it knows. */
+    seq: integer('seq').notNull(),
+    origin: text('origin').$type<AiSuggestion['origin']>().notNull(),
+    acceptedAt: instant('accepted_at'),
+    acceptedBy: uuid('accepted_by'),
+    createdAt: createdAt(),
+  },
+  (table) => [index('chat_ai_suggestions_conversation').on(table.conversationId, table.id), ...policies()],
+);
