@@ -29,6 +29,7 @@ export class Chat {
   #left: { visitorId: string; uploads: readonly Upload[] } | null = null;
   /** Which beginning is under way: of two at once the later one counts, and the first one stops where it is. */
   #turn = 0;
+  readonly askForPerson = () => this.#open?.conversation.askForPerson();
 
   constructor(options: ChatOptions) {
     this.#options = options;
@@ -159,10 +160,9 @@ export class Chat {
 
   /** @throws HubError */
   async rate(score: number, comment: string): Promise<void> {
-    const { store } = this.#options;
     type Rating = NonNullable<VisitorSession['conversation']['rating']>;
     const rating = await this.#open?.session.call<Rating>('rating', { method: 'POST', body: { score, comment } });
-    const { conversation } = store.state;
+    const { conversation } = this.#options.store.state;
     if (rating !== undefined && conversation !== null) this.#open?.conversation.update({ ...conversation, rating });
   }
 

@@ -8,6 +8,8 @@ import { Live } from './live.ts';
 import { Messages } from './messages.ts';
 import { Outbox } from './outbox.ts';
 import type { Outgoing } from './outbox.ts';
+import { PartialAnswer } from './partial-answer.ts';
+import type { ChatState } from './state.ts';
 import { TypingNotice } from './typing-notice.ts';
 
 type MessagePage = { data: ChatMessage[]; meta: { nextCursor: string | null } };
@@ -19,6 +21,8 @@ const typingLastsMs = 10_000;
 const pageLimit = 50;
 const isOfOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && senderType !== 'system';
 
+const nameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
+
 /** One conversation: what was said, what comes in, what goes out. */
 export class Conversation {
   readonly #options: ConversationOptions;
@@ -26,6 +30,7 @@ export class Conversation {
   readonly #live: Live;
   readonly #outbox: Outbox;
   readonly #notice: TypingNotice;
+  readonly #partial: PartialAnswer;
   #conversation: VisitorConversation;
   #isAtEnd = true;
   #hasEnded = false;
@@ -65,6 +70,7 @@ export class Conversation {
         await Promise.all([this.#repair(), this.#refresh()]);
       },
     });
+    this.#partial = new PartialAnswer((partial) => store.set(partial === '' ? { partial } : { partial, typing: null }));
     this.#notice = new TypingNotice((typing) => {
       if (!this.#live.send({ type: 'typing', typing }))
         session.call('typing', { method: 'POST', body: { typing } }).catch(() => undefined);
@@ -126,6 +132,11 @@ export class Conversation {
     }
   }
 
+  /** @throws HubError */
+  async askForPerson(): Promise<void> {
+    this.update(await this.#options.session.call<VisitorConversation>('handoff', { method: 'POST' }));
+  }
+
   /** Takes over what the hub says of it. */
   update(conversation: VisitorConversation): void {
     if (conversation.id !== this.#conversation.id || this.#hasEnded) return;
@@ -141,6 +152,7 @@ export class Conversation {
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#typingTimer);
+    this.#partial.end();
     this.#notice.end();
     this.#live.end();
     this.#outbox.end();
@@ -210,11 +222,11 @@ export class Conversation {
         this.#accept([frame.message]);
         break;
       case 'delta':
-        store.set({ partial: store.state.partial + frame.text });
+        this.#partial.take(frame);
         break;
       case 'typing':
         clearTimeout(this.#typingTimer);
-        store.set({ typing: frame.typing ? (frame.name ?? '') : null });
+        store.set({ typing: frame.typing ? (frame.name ?? nameOf(frame.who, store.state)) : null });
         if (frame.typing) this.#typingTimer = setTimeout(() => store.set({ typing: null }), typingLastsMs);
         break;
       case 'read': {
@@ -248,8 +260,9 @@ export class Conversation {
     if (last > this.#conversation.lastSeq) this.#conversation = { ...this.#conversation, lastSeq: last };
     store.set({
       chunks: this.#messages.chunks,
-      ...(incoming.length === 0 ? {} : { typing: null, partial: '' }),
+      ...(incoming.length === 0 ? {} : { typing: null }),
     });
+    if (incoming.length > 0) this.#partial.end();
     const { visitorReadSeq } = this.#conversation;
     this.#markRead();
     for (const message of incoming) if (message.seq > visitorReadSeq) onIncoming(message);

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Chat } from '../chat.ts';
 import type { ChatState, Store } from '../state.ts';
+import { Assistant } from './assistant.tsx';
 import { Closed } from './closed.tsx';
 import { Composer } from './composer.tsx';
 import { Header } from './header.tsx';
@@ -56,6 +57,7 @@ function Talk({ chat, state }: PartProps) {
         )}
       </div>
       <MessageList chat={chat} state={state} />
+      <Assistant chat={chat} state={state} />
       {isClosed ? <Closed chat={chat} state={state} takesFocus={wasWriting} /> : <Composer chat={chat} state={state} />}
     </>
   );

@@ -98,16 +98,19 @@ export function MessageList({ chat, state }: PartProps) {
             />
           ))}
           {partial !== '' && (
-            <MessageRow
-              chat={chat}
-              language={language}
-              senderType="ai"
-              name={words.assistant}
-              content={partial}
-              attachments={[]}
-              at={new Date().toISOString()}
-              isMore={false}
-            />
+            // The message is read out as a whole.
+            <div class="message partial" aria-hidden="true">
+              <MessageRow
+                chat={chat}
+                language={language}
+                senderType="ai"
+                name={words.assistant}
+                content={partial}
+                attachments={[]}
+                at={new Date().toISOString()}
+                isMore={false}
+              />
+            </div>
           )}
         </div>
       </div>

@@ -13,6 +13,8 @@ export const arabic: Words = {
   you: 'أنت',
   team: 'الدعم',
   assistant: 'المساعد',
+  assisted: 'يجيبك هنا مساعد ذكاء اصطناعي.',
+  askPerson: 'التحدث مع شخص',
   sending: 'جارٍ الإرسال…',
   waiting: 'ستُرسل عند عودة الاتصال',
   sent: 'أُرسلت',

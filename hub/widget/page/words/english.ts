@@ -12,6 +12,8 @@ export const english = {
   you: 'You',
   team: 'Support',
   assistant: 'Assistant',
+  assisted: 'An AI assistant is answering.',
+  askPerson: 'Talk to a person',
   sending: 'Sending…',
   waiting: 'Will be sent when you are back online',
   sent: 'Sent',

@@ -13,6 +13,8 @@ export const french: Words = {
   you: 'Vous',
   team: 'Assistance',
   assistant: 'Assistant',
+  assisted: 'Un assistant IA vous répond.',
+  askPerson: 'Parler à une personne',
   sending: 'Envoi…',
   waiting: 'Sera envoyé dès que vous serez en ligne',
   sent: 'Envoyé',

@@ -13,6 +13,8 @@ export const german: Words = {
   you: 'Sie',
   team: 'Support',
   assistant: 'Assistent',
+  assisted: 'Hier antwortet ein KI-Assistent.',
+  askPerson: 'Mit einem Menschen sprechen',
   sending: 'Wird gesendet…',
   waiting: 'Wird gesendet, sobald Sie wieder online sind',
   sent: 'Gesendet',

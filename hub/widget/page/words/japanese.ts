@@ -13,6 +13,8 @@ export const japanese: Words = {
   you: 'あなた',
   team: 'サポート',
   assistant: 'アシスタント',
+  assisted: 'AIアシスタントが回答しています。',
+  askPerson: '担当者と話す',
   sending: '送信中…',
   waiting: 'オンラインに戻ると送信されます',
   sent: '送信済み',

@@ -13,6 +13,8 @@ export const spanish: Words = {
   you: 'Tú',
   team: 'Soporte',
   assistant: 'Asistente',
+  assisted: 'Responde un asistente de IA.',
+  askPerson: 'Hablar con una persona',
   sending: 'Enviando…',
   waiting: 'Se enviará cuando vuelvas a tener conexión',
   sent: 'Enviado',

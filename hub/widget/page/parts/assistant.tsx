@@ -1,0 +1,35 @@
+import { useState } from 'preact/hooks';
+import type { PartProps } from './part-props.ts';
+
+/** Says that a machine answers, for as long as one does, and leads to a person. */
+export function Assistant({ chat, state }: PartProps) {
+  const { words } = state.language;
+  const [isAsking, setAsking] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
+  const assistant = state.conversation?.assistant ?? null;
+  if (assistant === null) return null;
+  const ask = async () => {
+    setAsking(true);
+    setFailed(false);
+    try {
+      await chat.askForPerson();
+      // The button goes, and with it what had the focus.
+      document.querySelector<HTMLElement>('[data-first]')?.focus();
+    } catch {
+      setFailed(true);
+    } finally {
+      setAsking(false);
+    }
+  };
+  return (
+    <div class="assistant">
+      <p dir="auto">{assistant.disclosure === '' ? words.assisted : assistant.disclosure}</p>
+      <button type="button" class="second" disabled={isAsking} onClick={() => void ask()}>
+        {words.askPerson}
+      </button>
+      <p class="failure" role="alert">
+        {hasFailed ? words.failed : ''}
+      </p>
+    </div>
+  );
+}
