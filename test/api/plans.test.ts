@@ -153,7 +153,7 @@ test('every list finds its page by an index, whatever it is filtered by', { time
     listWebhookDeliveries: crowd.webhook,
   };
   for (const operation of lists) {
-    const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId };
+    const params = { tenantId: workspace.tenantId, id: ids[operation.id] ?? missingId, channelId: crowd.conversation };
     const headers = authorization(operation, workspace);
     const pagesBy = 'cursor' in (operation.query as z.ZodObject).shape ? 'cursor' : 'after';
     for (const query of queriesOf(operation)) {

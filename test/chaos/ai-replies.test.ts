@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { productPermissions } from '../../shared/contract/define.ts';
+import { startChatModel } from '../fixtures/chat-model.ts';
+import { createClient } from '../fixtures/contract-client.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import { startHubProcess } from '../fixtures/processes.ts';
+
+test(
+  'a visitor who waits for the AI agent is answered once, also when the process that took the message or thought about it is killed',
+  { timeout: 120_000 },
+  async () => {
+    const database = await acquireDatabase();
+    onTestFinished(() => database[Symbol.asyncDispose]());
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-replies-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const model = await startChatModel();
+    onTestFinished(() => model[Symbol.asyncDispose]());
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      DATABASE_POOL_SIZE: '6',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      SIGN_UP: 'open',
+      ...model.env,
+    };
+    const first = await startHubProcess(env);
+    const anybody = createClient({ baseUrl: first.url, fetch });
+    const { token, tenantId } = await anybody.call('signUp', {
+      body: { email: 'admin@example.org', password: 'correct horse battery', workspaceName: 'boats' },
+    });
+    const session = createClient({ baseUrl: first.url, fetch, token });
+    const { key } = await session.call('createApiToken', {
+      params: { tenantId },
+      body: { name: 'k', product: 'chat', environment: 'live', permissions: [...productPermissions.chat] },
+    });
+    const api = createClient({ baseUrl: first.url, fetch, token: key });
+    const put = (debounceMs: number) =>
+      session.call('putChatAiSettings', { params: { tenantId }, body: { enabled: true, debounceMs } });
+    const visitors = await Promise.all(
+      Array.from({ length: 8 }, async (_, index) => {
+        const { siteKey, visitorToken, conversationId } = await api.call('createChatSession', {
+          body: { externalId: `v${index}` },
+        });
+        const opened = await anybody.call('openVisitorSession', { body: { siteKey, token: visitorToken } });
+        return { conversationId, api: createClient({ baseUrl: first.url, fetch, token: opened.token }) };
+      }),
+    );
+    const ask = (index: number) =>
+      visitors[index]?.api.call('sendVisitorMessage', { body: { content: `question ${index}`, clientId: 'q' } });
+    const said = ({ conversationId }: { conversationId: string }) =>
+      database.query<{ content: string }>(
+        `SELECT content FROM chat_messages WHERE conversation_id = $1 AND sender_type = 'ai' ORDER BY seq`,
+        [conversationId],
+      );
+
+    // Half of them are being thought about, half still wait for more, when the process dies.
+    let isDead = false;
+    const never = Promise.withResolvers<never>();
+    model.answer = ({ text }) => (isDead ? { reply: `to ${/question \d+/.exec(text)?.[0]}` } : never.promise);
+    await put(0);
+    for (const index of [0, 1, 2, 3]) await ask(index);
+    await expect.poll(() => model.requests.length, { timeout: 15_000 }).toBe(4);
+    await put(2_000);
+    for (const index of [4, 5, 6, 7]) await ask(index);
+    await first.kill();
+    isDead = true;
+    const others = [await startHubProcess(env), await startHubProcess(env)];
+    await expect
+      .poll(() => Promise.all(visitors.map(said)), { timeout: 60_000, interval: 500 })
+      .toEqual(visitors.map((_visitor, index) => [{ content: `to question ${index}` }]));
+    expect(await database.query('SELECT * FROM chat_ai_turns')).toEqual([]);
+    // Nobody asked a model twice but for those whose process had died.
+    expect(model.requests).toHaveLength(12);
+    expect(await Promise.all(others.map((hub) => hub.stop()))).toEqual([0, 0]);
+  },
+);

@@ -1,0 +1,182 @@
+import { chromium } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
+import { startChatModel } from '../fixtures/chat-model.ts';
+import type { ChatModel } from '../fixtures/chat-model.ts';
+import { openTab } from '../fixtures/chat-tab.ts';
+import { barriers } from '../fixtures/companion-window.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { chatScene } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
+
+const executable = findBrowser(undefined)?.path;
+const pictures = process.env['CHAT_PICTURES'];
+let hub: TestHub;
+let model: ChatModel;
+let browser: Browser;
+let scene: ChatScene;
+
+beforeAll(async () => {
+  model = await startChatModel();
+  hub = await startHub(model.env);
+  if (executable !== undefined)
+    browser = await chromium.launch({
+      executablePath: executable,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+    });
+});
+afterAll(async () => {
+  await browser?.close();
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  scene = await chatScene(hub);
+});
+
+const put = (settings: Partial<ChatAiSettings>) =>
+  scene.workspace.session.call('putChatAiSettings', {
+    params: { tenantId: scene.tenantId },
+    body: { enabled: true, debounceMs: 0, ...settings },
+  });
+const open = async (page: Page) => {
+  const { token, conversationId } = await scene.mint();
+  await page.goto(`${hub.url}/chat?siteKey=${scene.siteKey}&token=${token}`);
+  await expect.poll(() => page.locator('[role=log]').getAttribute('aria-busy')).toBe('false');
+  return conversationId;
+};
+const write = async (page: Page, text: string) => {
+  const field = page.locator('textarea');
+  await field.fill(text);
+  await field.press('Enter');
+};
+const bubbles = (page: Page) => page.locator('.bubble').allTextContents();
+const picture = async (page: Page, name: string) => {
+  if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+};
+
+/** Pieces that come when the test lets the next one go. */
+function gated(parts: readonly string[]) {
+  const gates = parts.map(() => Promise.withResolvers<void>());
+  return {
+    next: (() => {
+      let at = 0;
+      return () => gates[at++]?.resolve();
+    })(),
+    async *pieces() {
+      for (const [index, part] of parts.entries()) {
+        await gates[index]?.promise;
+        yield part;
+      }
+    },
+  };
+}
+
+describe.skipIf(executable === undefined)('the page where the AI agent answers (needs Chromium)', () => {
+  test('shows the answer while it is written, then the message in its place', async () => {
+    await put({});
+    const parts = gated([
+      '{"action":"answer","reason":"","sources":[],"reply":"We open at nine ',
+      'in the morning, \\u00e9very day ',
+      'but Sunday."}',
+    ]);
+    model.answer = () => parts.pieces();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    await open(page);
+    await write(page, 'When do you open?');
+    await expect.poll(() => page.locator('.typing').textContent()).toBe('Assistant is typing…');
+    parts.next();
+    await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'We open at nine']);
+    // Whoever hears the page is read the whole of it, once.
+    expect(await page.locator('.partial').getAttribute('aria-hidden')).toBe('true');
+    parts.next();
+    await expect.poll(async () => (await bubbles(page))[1]).toBe('We open at nine in the morning, évery day');
+    await picture(page, 'assistant-partial');
+    parts.next();
+    await expect
+      .poll(async () => (await bubbles(page))[1])
+      .toBe('We open at nine in the morning, évery day but Sunday.');
+    expect(await page.locator('.partial').count()).toBe(0);
+    expect(await bubbles(page)).toHaveLength(2);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('takes away what was shown of an answer that a person has overtaken', async () => {
+    await put({});
+    const parts = gated(['{"action":"answer","reason":"","sources":[],"reply":"We open at nine ', 'every day."}']);
+    model.answer = () => parts.pieces();
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    const id = await open(page);
+    await write(page, 'When do you open?');
+    parts.next();
+    await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'We open at nine']);
+    await scene.workspace.session.call('sendInboxMessage', {
+      params: { tenantId: scene.tenantId, id },
+      body: { content: 'At ten today.' },
+    });
+    await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'At ten today.']);
+    await expect.poll(() => page.locator('.assistant').count()).toBe(0);
+    await expect.poll(() => model.requests.at(-1)?.isGone).toBe(true);
+    parts.next();
+  });
+
+  test('says that a machine answers, and leads to a person by the keyboard, in each look', async () => {
+    await put({ disclosure: '' });
+    model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday. How many people are you?' });
+    for (const [name, options] of [
+      ['light', {}],
+      ['dark-320', { colorScheme: 'dark', viewport: { width: 320, height: 560 } }],
+    ] as const) {
+      await using tab = await openTab(browser, options);
+      const { page } = tab;
+      const id = await open(page);
+      const button = page.getByRole('button', { name: 'Talk to a person' });
+      expect(await button.isVisible()).toBe(true);
+      expect(await page.getByText('An AI assistant is answering.').isVisible()).toBe(true);
+      await write(page, 'When do you open?');
+      await expect.poll(() => bubbles(page)).toHaveLength(2);
+      await expect.poll(() => page.locator('.typing').count()).toBe(0);
+      expect(await barriers(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await picture(page, `assistant-${name}`);
+      await page.locator('textarea').focus();
+      for (
+        let steps = 0;
+        steps < 8 && !(await button.evaluate((element) => element === element.ownerDocument.activeElement));
+        steps += 1
+      )
+        await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('Enter');
+      await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
+      await expect.poll(() => button.count()).toBe(0);
+      expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
+      expect(await barriers(page)).toEqual([]);
+      await picture(page, `assistant-${name}-over`);
+      const { owner } = await scene.workspace.session.call('getInboxConversation', {
+        params: { tenantId: scene.tenantId, id },
+      });
+      expect(owner).toBe('person');
+      expect(tab.complaints).toEqual([]);
+    }
+  });
+
+  test("shows the workspace's own words, in the direction of the page, and none where people answer", async () => {
+    await put({ disclosure: 'نموذج يجيب هنا' });
+    await scene.set({ locale: 'ar' });
+    await using tab = await openTab(browser, { viewport: { width: 320, height: 560 } });
+    const { page } = tab;
+    await open(page);
+    expect(await page.locator('.assistant p').first().textContent()).toBe('نموذج يجيب هنا');
+    expect(await page.getByRole('button', { name: 'التحدث مع شخص' }).isVisible()).toBe(true);
+    expect(await barriers(page)).toEqual([]);
+    await picture(page, 'assistant-arabic');
+    await put({ mode: 'shadow' });
+    await open(page);
+    expect(await page.locator('.assistant').count()).toBe(0);
+  });
+});
