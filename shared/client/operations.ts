@@ -29,7 +29,7 @@ export interface AgentConversationFrame {
   conversation: InboxConversation;
 }
 
-export type AgentFrame = AgentMessageFrame | AgentConversationFrame | AgentRemovedFrame | AgentTypingFrame | AgentReadFrame | AgentPresenceFrame | AgentViewersFrame | AgentSyncFrame | ChatErrorFrame;
+export type AgentFrame = AgentMessageFrame | AgentConversationFrame | AgentRemovedFrame | AgentTypingFrame | AgentReadFrame | AgentPresenceFrame | AgentSuggestionFrame | AgentViewersFrame | AgentSyncFrame | ChatErrorFrame;
 
 export interface AgentMessageFrame {
   type: 'message';
@@ -123,6 +123,13 @@ export interface AgentStepInput {
   timeoutSeconds?: number;
 }
 
+/** The AI agent suggests a reply; the list of suggestions has it */
+export interface AgentSuggestionFrame {
+  type: 'suggestion';
+  conversationId: string;
+  id: string;
+}
+
 /** Every 15 seconds: the conversations that changed in the last 45 */
 export interface AgentSyncFrame {
   type: 'sync';
@@ -171,7 +178,7 @@ export interface AiRun {
   attempts: {
     model: string;
     ms: number;
-    /** What came of it, such as succeeded or timeout */
+    /** What came of it, such as answered, timeout or http_429 */
     outcome: string;
   }[];
   usage: {
@@ -191,6 +198,31 @@ export interface AiRun {
   } | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+}
+
+export interface AiSuggestion {
+  id: string;
+  conversationId: string;
+  /** What could be replied; empty where it would hand over or not reply at all */
+  content: string;
+  action: 'answer' | 'clarify' | 'handoff' | 'ignore';
+  reason: string;
+  sources: ChatMessageSource[];
+  /** The newest message that it knows */
+  seq: number;
+  /** Whether an agent asked for it */
+  origin: 'asked' | 'shadow';
+  /** ISO 8601, UTC, with milliseconds */
+  acceptedAt: string | null;
+  /** A member */
+  acceptedBy: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface AiSuggestionPage {
+  data: AiSuggestion[];
+  meta: PageMeta;
 }
 
 export interface ApiToken {
@@ -477,6 +509,75 @@ export interface ChatAgents {
   data: ChatAgent[];
 }
 
+export interface ChatAiSettings {
+  /** Needs the entitlement `ai_agent` */
+  enabled: boolean;
+  /** `when_no_agent_online`: answers while nobody of the workspace is there; `always`: also then, and conversations go to nobody before a hand-over; `shadow`: suggests to agents, and writes to no visitor */
+  mode: 'when_no_agent_online' | 'always' | 'off' | 'shadow';
+  /** What the agent is told of the business */
+  businessProfile: string;
+  /** How it writes, such as friendly and brief */
+  tone: string;
+  /** `auto` answers in the language of the visitor */
+  language: string;
+  /** Shown to the visitor while it answers; empty for the page's own words that this is an assistant */
+  disclosure: string;
+  /** A message with one of them, as whole words in any script and case, goes to a person at once */
+  handoffKeywords: string[];
+  /** What the visitor is told then; empty for the hub's own words */
+  handoffMessage: string;
+  /** Counted since a person last wrote in the conversation; the next message goes to a person */
+  maxRepliesPerConversation: number;
+  /** Replies and suggestions by itself in a day, UTC; beyond it messages go to a person */
+  dailyReplyBudget: number;
+  /** It waits so long for more after the last message of the visitor */
+  debounceMs: number;
+  /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
+  minConfidence: number;
+  /** Without it nothing is answered, whatever `enabled` says */
+  entitlementActive: boolean;
+  /** Of today */
+  usage: {
+    /** Today, UTC */
+    day: string;
+    replies: number;
+    /** Made by itself, in the mode `shadow` */
+    suggestions: number;
+    handOvers: number;
+    inputTokens: number;
+    outputTokens: number;
+  };
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
+}
+
+export interface ChatAiSettingsPatch {
+  /** Needs the entitlement `ai_agent` */
+  enabled?: boolean;
+  /** `when_no_agent_online`: answers while nobody of the workspace is there; `always`: also then, and conversations go to nobody before a hand-over; `shadow`: suggests to agents, and writes to no visitor */
+  mode?: 'when_no_agent_online' | 'always' | 'off' | 'shadow';
+  /** What the agent is told of the business */
+  businessProfile?: string;
+  /** How it writes, such as friendly and brief */
+  tone?: string;
+  /** `auto` answers in the language of the visitor */
+  language?: string;
+  /** Shown to the visitor while it answers; empty for the page's own words that this is an assistant */
+  disclosure?: string;
+  /** A message with one of them, as whole words in any script and case, goes to a person at once */
+  handoffKeywords?: string[];
+  /** What the visitor is told then; empty for the hub's own words */
+  handoffMessage?: string;
+  /** Counted since a person last wrote in the conversation; the next message goes to a person */
+  maxRepliesPerConversation?: number;
+  /** Replies and suggestions by itself in a day, UTC; beyond it messages go to a person */
+  dailyReplyBudget?: number;
+  /** It waits so long for more after the last message of the visitor */
+  debounceMs?: number;
+  /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
+  minConfidence?: number;
+}
+
 export interface ChatAttachment {
   id: string;
   name: string;
@@ -517,6 +618,12 @@ export interface ChatMessage {
 export interface ChatMessagePage {
   data: ChatMessage[];
   meta: PageMeta;
+}
+
+export interface ChatMessageSource {
+  /** Of an entry of the knowledge */
+  id: string;
+  url: string | null;
 }
 
 export interface ChatPageSettings {
@@ -1120,6 +1227,8 @@ export interface InboxConversation {
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
   environment: 'live' | 'test';
+  /** Who takes care of it: the AI agent, or people; null while nobody has it */
+  owner: 'ai' | 'person' | null;
   /** ISO 8601, UTC, with milliseconds */
   snoozedUntil: string | null;
   /** Of its newest message */
@@ -1159,6 +1268,8 @@ export interface InboxConversationDetail {
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
   environment: 'live' | 'test';
+  /** Who takes care of it: the AI agent, or people; null while nobody has it */
+  owner: 'ai' | 'person' | null;
   /** ISO 8601, UTC, with milliseconds */
   snoozedUntil: string | null;
   /** Of its newest message */
@@ -1238,6 +1349,8 @@ export interface InboxMessage {
   /** Counts all that is written in a conversation, notes included */
   position: number;
   private: boolean;
+  /** Of an answer of the AI agent: the entries of the knowledge that it used */
+  sources: ChatMessageSource[];
 }
 
 export interface InboxMessagePage {
@@ -2394,6 +2507,11 @@ export interface VisitorConversation {
   agentName: string | null;
   /** Whether somebody of the workspace is there */
   agentOnline: boolean;
+  /** Where an AI agent answers; POST /widget/v1/handoff asks for a person */
+  assistant: {
+    /** What the workspace says of it; may be empty */
+    disclosure: string;
+  } | null;
   /** ISO 8601, UTC, with milliseconds */
   closedAt: string | null;
   /** Of the last closing */
@@ -2407,11 +2525,16 @@ export interface VisitorConversationFrame {
   conversation: VisitorConversation;
 }
 
-/** Of an answer that is being written */
+/** Of an answer that is being written; the message takes its place */
 export interface VisitorDeltaFrame {
   type: 'delta';
+  /** That the message will have */
   id: string;
+  /** How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost */
+  at: number;
   text: string;
+  /** Whether there will be no such message */
+  dropped: boolean;
 }
 
 export type VisitorFrame = VisitorMessageFrame | VisitorDeltaFrame | VisitorTypingFrame | VisitorReadFrame | VisitorPresenceFrame | VisitorConversationFrame | VisitorSyncFrame | ChatErrorFrame;
@@ -3165,6 +3288,64 @@ export interface Operations {
     };
     answer: ChatSettings;
   };
+  /** Show how the AI agent answers in chats, and what it did today */
+  getChatAiSettings: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: ChatAiSettings;
+  };
+  /** Change how the AI agent answers in chats */
+  putChatAiSettings: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: ChatAiSettingsPatch;
+    };
+    answer: ChatAiSettings;
+  };
+  /** List what was suggested for a conversation */
+  listAiSuggestions: {
+    input: {
+      params: {
+        tenantId: string;
+        /** The conversation */
+        channelId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: AiSuggestionPage;
+  };
+  /** Have a reply suggested */
+  createAiSuggestion: {
+    input: {
+      params: {
+        tenantId: string;
+        /** The conversation */
+        channelId: string;
+      };
+    };
+    answer: AiSuggestion;
+  };
+  /** Mark a suggestion as accepted */
+  acceptAiSuggestion: {
+    input: {
+      params: {
+        tenantId: string;
+        /** The conversation */
+        channelId: string;
+        id: string;
+      };
+    };
+    answer: AiSuggestion;
+  };
   /** What the page of a site key looks like */
   getChatPage: {
     input: {
@@ -3251,6 +3432,11 @@ export interface Operations {
       };
     };
     answer: VisitorTyping;
+  };
+  /** Ask for a person where the AI agent answers */
+  askForPerson: {
+    input?: Record<string, never>;
+    answer: VisitorConversation;
   };
   /** Say how the conversation was */
   rateVisitorConversation: {
@@ -5023,6 +5209,11 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listChatRatings: ['GET', '/tenants/{tenantId}/chat/ratings'],
   getChatSettings: ['GET', '/tenants/{tenantId}/chat/settings'],
   putChatSettings: ['PUT', '/tenants/{tenantId}/chat/settings'],
+  getChatAiSettings: ['GET', '/tenants/{tenantId}/chat/ai-settings'],
+  putChatAiSettings: ['PUT', '/tenants/{tenantId}/chat/ai-settings'],
+  listAiSuggestions: ['GET', '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions'],
+  createAiSuggestion: ['POST', '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestion'],
+  acceptAiSuggestion: ['POST', '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions/{id}/accept'],
   getChatPage: ['GET', '/widget/v1/page'],
   openVisitorSession: ['POST', '/widget/v1/token'],
   renewVisitorSession: ['POST', '/widget/v1/renew'],
@@ -5033,6 +5224,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   sendVisitorMessage: ['POST', '/widget/v1/messages'],
   readVisitorConversation: ['POST', '/widget/v1/read'],
   showVisitorTyping: ['POST', '/widget/v1/typing'],
+  askForPerson: ['POST', '/widget/v1/handoff'],
   rateVisitorConversation: ['POST', '/widget/v1/rating'],
   streamVisitorEvents: ['GET', '/widget/v1/events'],
   streamInboxEvents: ['GET', '/tenants/{tenantId}/chat/events'],

@@ -68,7 +68,7 @@ export const createAiRunBody = named(
 const attempt = z.object({
   model: z.string(),
   ms: z.int(),
-  outcome: z.string().describe('What came of it, such as succeeded or timeout'),
+  outcome: z.string().describe('What came of it, such as answered, timeout or http_429'),
 });
 
 export const aiRun = named(
