@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import { readAnswer } from './answer.ts';
-import { contextTokensOf } from './context-size.ts';
+import { contextTokensOf, leastContextTokens } from './context-size.ts';
 import { buildPrompt } from './prompt.ts';
-import type { Passage, PromptParts } from './prompt.ts';
+import type { Passage, Prompt, PromptParts } from './prompt.ts';
 
 /** What a workspace knows. */
 export interface KnowledgeSource {
@@ -30,6 +30,8 @@ export interface Answer extends Omit<ModelAnswer, 'truncated'> {
   sources: string[];
 }
 
+type WindowParts = Omit<PromptParts, 'contextTokens'>;
+
 const maxPassages = 8;
 
 /** Asks models, and answers what may be shown of what they said. */
@@ -48,23 +50,22 @@ export class Answering {
    */
   async ask(question: Question): Promise<Answer> {
     const { tenantId, input, locale } = question;
-    const [contextTokens, passages, terms] = await Promise.all([
-      this.#contextTokens(tenantId),
+    const [passages, terms] = await Promise.all([
       this.#knowledge.retrieve(tenantId, input, {
         limit: maxPassages,
         ...(locale === undefined ? {} : { locale }),
       }),
       this.#knowledge.terms(tenantId),
     ]);
-    return this.#answer({ ...question, passages, terms, contextTokens }, question);
+    return this.#answer({ ...question, passages, terms }, question);
   }
 
   /**
    * Answers from what comes with the question alone.
    * @throws AppError `ai_binding_not_configured`, `inference_failed` (a `ModelsFailed`); the signal's reason when it aborts.
    */
-  async askPlainly(question: Question): Promise<Answer> {
-    return this.#answer({ ...question, contextTokens: await this.#contextTokens(question.tenantId) }, question);
+  askPlainly(question: Question): Promise<Answer> {
+    return this.#answer(question, question);
   }
 
   async #contextTokens(tenantId: string): Promise<number> {
@@ -73,8 +74,16 @@ export class Answering {
     return contextTokensOf(ordered.length === 0 && fallback !== null ? [fallback.model] : ordered);
   }
 
-  async #answer(parts: PromptParts, { tenantId, signal }: Question): Promise<Answer> {
-    const prompt = buildPrompt(parts);
+  async #prompt(parts: WindowParts, tenantId: string): Promise<Prompt> {
+    // What fits the smallest window fits each.
+    const prompt = buildPrompt({ ...parts, contextTokens: leastContextTokens });
+    return prompt.cut.length === 0
+      ? prompt
+      : buildPrompt({ ...parts, contextTokens: await this.#contextTokens(tenantId) });
+  }
+
+  async #answer(parts: WindowParts, { tenantId, signal }: Question): Promise<Answer> {
+    const prompt = await this.#prompt(parts, tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
     const { truncated, ...answer } = await this.#models.generate({
       tenantId,

@@ -9,15 +9,15 @@ const known: readonly [RegExp, number][] = [
   [/^(?:mistral-(?:large|medium|small)|codestral)/, 32_000],
 ];
 
-/** For models with names that say nothing: servers of one's own often give a model less than it could take. */
-const defaultTokens = 8_192;
+/** For models with names that say nothing, and the least of those that do: servers of one's own often give a model less than it could take. */
+export const leastContextTokens = 8_192;
 
 /** How many tokens the smallest of some models takes in and puts out together: whichever of them answers, nothing is too long. */
 export function contextTokensOf(models: readonly string[]): number {
   const sizes = models.map((model) => {
     // Those who pass on to others name the provider before it: `openai/gpt-5`.
     const name = model.toLowerCase().split('/').at(-1) ?? '';
-    return known.find(([pattern]) => pattern.test(name))?.[1] ?? defaultTokens;
+    return known.find(([pattern]) => pattern.test(name))?.[1] ?? leastContextTokens;
   });
-  return sizes.length === 0 ? defaultTokens : Math.min(...sizes);
+  return sizes.length === 0 ? leastContextTokens : Math.min(...sizes);
 }
