@@ -161,7 +161,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the window of the app ${n
       });
     const { process: before } = await read();
     process.kill(before as number, 'SIGKILL');
-    await expect.poll(async () => (await app.log()).includes('the window ended and is loaded again')).toBe(true);
+    await expect.poll(() => app.log()).toContain('the window ended and is loaded again');
     await expect.poll(read).toMatchObject({ isLoading: false, isCrashed: false });
     expect((await read()).process).not.toBe(before);
   });
