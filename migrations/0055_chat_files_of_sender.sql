@@ -1,1 +1,1 @@
-CREATE INDEX "chat_files_sender" ON "chat_files" USING btree ("tenant_id","sent_by","bytes");
+CREATE INDEX CONCURRENTLY "chat_files_sender" ON "chat_files" USING btree ("tenant_id","sent_by","bytes");

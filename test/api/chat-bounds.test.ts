@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Transaction } from '../../hub/platform/db/database.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { beginVisitors, openAgent, openVisitor, seqsOf, textsOf } from '../fixtures/live-chat.ts';
@@ -229,13 +230,27 @@ describe('what is written', () => {
     const visitor = await scene.visitor();
     const page = await openVisitor(hub.url, visitor.token);
     await expect.poll(() => page.frames.some(({ type }) => type === 'sync')).toBe(true);
-    await using locker = await holder();
-    await locker.query('BEGIN; LOCK TABLE chat_agents IN ACCESS EXCLUSIVE MODE');
+    const held = Promise.withResolvers<void>();
+    const read = hub.app.db.read.bind(hub.app.db);
+    const holding = (tx: Transaction) =>
+      new Proxy(tx, {
+        get: (target, name) =>
+          name === 'query'
+            ? async (...parameters: Parameters<Transaction['query']>) => {
+                if (parameters[0] === 'list_presences') await held.promise;
+                return target.query(...parameters);
+              }
+            : Reflect.get(target, name),
+      });
+    const spy = vi
+      .spyOn(hub.app.db, 'read')
+      .mockImplementation((tenantId, work) => read(tenantId, (tx) => work(holding(tx))));
     const agent = await openAgent(hub.url, scene.tenantId, scene.workspace.jwt);
     await scene.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'hello' } });
     await expect.poll(() => textsOf(page)).toEqual(['hello']);
     expect(agent.frames.some(({ type }) => type === 'sync')).toBe(false);
-    await locker.query('ROLLBACK');
+    held.resolve();
+    spy.mockRestore();
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync'), { timeout: 5_000 }).toBe(true);
     expect([textsOf(page), textsOf(agent)]).toEqual([['hello'], ['hello']]);
     for (const one of [page, agent]) one.end();

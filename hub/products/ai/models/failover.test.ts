@@ -142,7 +142,7 @@ const cases: Case[] = [
   },
   { what: 'HTML', reply: { raw: '<html>hello</html>', contentType: 'text/html' }, outcome: 'rubbish', calls: 2 },
   { what: 'no body', reply: { raw: '' }, outcome: 'rubbish', calls: 2 },
-  { what: 'no word', reply: '', outcome: 'empty', calls: 2 },
+  { what: 'no word', reply: '', outcome: 'empty', calls: 2, health: 'answered' },
   { what: 'cut JSON', reply: { raw: 'data: {"id":"chatcmpl-1","choices":[{"ind\n\n' }, outcome: 'rubbish', calls: 2 },
   { what: 'a stream without its end', reply: { parts: ['so'], finish: 'none' }, outcome: 'rubbish', calls: 2 },
   { what: 'a reset in the middle', reply: { parts: ['so'], finish: 'reset' }, outcome: 'reset', calls: 2 },
@@ -313,6 +313,16 @@ describe('a model', () => {
     expect(failure).toMatchObject({ code: 'inference_failed', retryAfterSeconds: 3 });
     expect(failure?.message).toContain('try again in 3 s');
     expect(first.requests.length).toBe(0);
+  });
+
+  test('that one caller had say nothing is no worse for all others', async () => {
+    first.reply = () => '';
+    await drained(ask(both()));
+    expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([
+      ['empty', 'answered'],
+      ['empty', 'answered'],
+      ['answered', 'answered'],
+    ]);
   });
 
   test('that is probed is asked once', async () => {

@@ -78,11 +78,15 @@ function outcomeOf({ kind, status }: InferenceError): string {
   return `http_${namedStatuses.has(status ?? 0) ? status : `${Math.floor((status ?? 0) / 100)}xx`}`;
 }
 
-/** A model that refuses one request for what stands in it is none the worse for it. */
+/**
+ * A model that refuses one request for what stands in it, or was talked into an answer without a word, is none the worse for it: one caller must not close it to
+ * all others.
+ */
 function healthOf({ kind, status }: InferenceError): CallEnd['health'] {
   const isOfRequest =
     kind === 'context_too_long' ||
     kind === 'content_filter' ||
+    kind === 'empty' ||
     (kind === 'status' && (status === 400 || status === 422));
   return isOfRequest ? 'answered' : 'failed';
 }

@@ -41,7 +41,7 @@ export const chatFiles = pgTable(
       .on(table.createdAt)
       .where(sql`${table.messageId} IS NULL`),
     index('chat_files_tenant').on(table.tenantId, table.id),
-    index('chat_files_sender').on(table.tenantId, table.sentBy, table.bytes),
+    index('chat_files_sender').on(table.tenantId, table.sentBy, table.bytes).concurrently(),
     ...policies(),
   ],
 );
