@@ -58,3 +58,9 @@ describe('an answer of a model', () => {
     },
   );
 });
+
+test('an answer of any size holds up nobody', () => {
+  for (const unit of [`${'a'.repeat(63)}.`, 'a.', 'https://', '](', '<a', '!['])
+    filterAnswer(unit.repeat(2_000_000 / unit.length), new Set());
+  expect(filterAnswer('a'.repeat(1_000_000), new Set()).length).toBeLessThan(100_000);
+}, 15_000);

@@ -19,8 +19,8 @@ const address = new RegExp(
     String.raw`(?<![a-z])(?:(?:javascript|vbscript|file|blob):(?=\S)|data:(?=[^\s,]{0,100}[,;]))[^\s<>"\x60]{0,2000}`,
     // As it is often typed, and as messengers recognise it.
     String.raw`www\.[^\s<>"\x60]{0,2000}`,
-    String.raw`(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?[/?#][^\s<>"\x60]{0,2000}`,
-    String.raw`(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{L}\p{N}]|[.-][\p{L}\p{N}])`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?[/?#][^\s<>"\x60]{0,2000}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{L}\p{N}]|[.-][\p{L}\p{N}])`,
   ].join('|'),
   'giu',
 );
@@ -49,6 +49,9 @@ export function addressesIn(texts: readonly string[]): ReadonlySet<string> {
     }
   return found;
 }
+
+/** No answer is longer: what goes on beyond that is none, and would only take time. */
+const mostCharacters = 64 * 1024;
 
 /** How far into what looks like an address another end of it is looked for. */
 const mostEnds = 20;
@@ -89,7 +92,7 @@ function withGivenOnly(text: string, given: ReadonlySet<string>): string {
  * is left as its words with `[link removed]`, and so is a bare address. Links by reference, whose address stands elsewhere, become text.
  */
 export function filterAnswer(answer: string, given: ReadonlySet<string>): string {
-  const text = withoutHidden(answer)
+  const text = withoutHidden(answer.slice(0, mostCharacters))
     .replaceAll(/(?<!!)!+(?=\[)/g, '')
     .replaceAll(/<(?=[\p{L}/!?])/gu, '< ')
     .replaceAll(']:', '] :');

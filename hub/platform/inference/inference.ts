@@ -48,6 +48,8 @@ export interface Inference {
 }
 
 const maxResponseBytes = 8 * 1024 * 1024;
+/** Of the text of an answer: the most that models are asked for is a part of it. */
+const maxCharacters = 512 * 1024;
 const limits = {
   connectTimeoutMs: 5_000,
   firstByteTimeoutMs: 8_000,
@@ -119,6 +121,7 @@ export function createInference(egress: Egress): Inference {
       const either = AbortSignal.any([signal, stop.signal]);
       let hasPart = false;
       let hasText = false;
+      let characters = 0;
       let end: InferenceEnd | undefined;
       try {
         either.throwIfAborted();
@@ -133,6 +136,9 @@ export function createInference(egress: Egress): Inference {
             case 'text-delta':
               if (part.delta === '') break;
               hasPart = true;
+              characters += part.delta.length;
+              if (characters > maxCharacters)
+                throw new InferenceError('rubbish', `${name} went on beyond ${maxCharacters} characters.`);
               hasText ||= part.delta.trim() !== '';
               yield part.delta;
               break;

@@ -1,5 +1,8 @@
 export { Answering } from './answering.ts';
 export { readAnswer } from './answer.ts';
 export { contextTokensOf } from './context-size.ts';
+export { withoutKeys } from './keys.ts';
 export { buildPrompt } from './prompt.ts';
 export type { PromptParts } from './prompt.ts';
+export { tokensOfMessage, tokensOfQuoted, Window } from './window.ts';
+export { leastContextTokens } from './context-size.ts';

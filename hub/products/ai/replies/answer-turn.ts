@@ -2,6 +2,7 @@ import type { AiMode } from '../../../../shared/contract/chat/ai-settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { ChatWriters } from '../../chat/index.ts';
 import { Deltas } from './deltas.ts';
 import type { EndedTurn, TurnEnder, TurnOutcome, Usage } from './end-turn.ts';
@@ -28,6 +29,10 @@ const turnMs = 65_000;
 /** Tries of a turn that ended in the midst of it, such as with their process. */
 const mostAttempts = 3;
 const typingMs = 4_000;
+/** Turns for which a model is asked, whatever becomes of them: of a conversation in an hour, and of a workspace in a day for each reply that it may give. */
+const turnsOfConversation = { limit: 60, windowSeconds: 3_600 };
+const turnsForReply = 3;
+const daySeconds = 86_400;
 
 const nothing = { inputTokens: 0, outputTokens: 0 };
 
@@ -37,9 +42,17 @@ export class TurnAnswerer {
   readonly #composer: ReplyComposer;
   readonly #ender: TurnEnder;
   readonly #changes: ChatWriters['changes'];
+  readonly #rateLimiter: RateLimiter;
 
-  constructor(deps: { db: Database; composer: ReplyComposer; ender: TurnEnder; changes: ChatWriters['changes'] }) {
+  constructor(deps: {
+    db: Database;
+    rateLimiter: RateLimiter;
+    composer: ReplyComposer;
+    ender: TurnEnder;
+    changes: ChatWriters['changes'];
+  }) {
     this.#db = deps.db;
+    this.#rateLimiter = deps.rateLimiter;
     this.#composer = deps.composer;
     this.#ender = deps.ender;
     this.#changes = deps.changes;
@@ -54,7 +67,24 @@ export class TurnAnswerer {
     underWay.mode = situation.settings.mode;
     const decided = decide(situation, turn);
     if (decided !== null) return this.#ender.end(turn, situation, decided, nothing);
+    if (!(await this.#mayAsk(turn, situation))) {
+      const code = 'budget';
+      const text = 'models were asked too often';
+      const spent: TurnOutcome =
+        situation.settings.mode === 'shadow' ? { kind: 'drop' } : { kind: 'hand-over', code, text };
+      return this.#ender.end(turn, situation, spent, nothing);
+    }
     return this.#ask(turn, situation, signal);
+  }
+
+  /** A call costs, also where a newer message overtakes it or it leads to no reply. */
+  async #mayAsk({ tenantId, conversationId }: Turn, { settings }: Situation): Promise<boolean> {
+    const limit = Math.max(1, settings.dailyReplyBudget * turnsForReply);
+    const states = await Promise.all([
+      this.#rateLimiter.take(`ai-turns:${conversationId}`, turnsOfConversation),
+      this.#rateLimiter.take(`ai-turns:${tenantId}`, { limit, windowSeconds: daySeconds }),
+    ]);
+    return states.every(({ allowed }) => allowed);
   }
 
   async #ask(turn: Turn, situation: Situation, stop: AbortSignal): Promise<EndedTurn> {
@@ -138,6 +168,8 @@ function decide(situation: Situation, turn: Turn): TurnOutcome | null {
   if (conversation.owner !== 'ai' || !isItsOwn(situation)) return { kind: 'drop' };
   const waiting = unanswered(messages).map(({ content }) => content);
   if (waiting.length === 0) return { kind: 'drop' };
+  if (turn.attempts > mostAttempts)
+    return { kind: 'hand-over', code: 'failed', text: 'answering failed again and again' };
   const wish = wishIn(waiting, settings.handoffKeywords);
   if (wish?.kind === 'person')
     return {
@@ -148,8 +180,6 @@ function decide(situation: Situation, turn: Turn): TurnOutcome | null {
     };
   if (wish?.kind === 'keyword')
     return { kind: 'hand-over', code: 'keyword', text: `the visitor wrote the keyword "${wish.keyword}"` };
-  if (turn.attempts > mostAttempts)
-    return { kind: 'hand-over', code: 'failed', text: 'answering failed again and again' };
   if (conversation.ai_replies >= settings.maxRepliesPerConversation)
     return {
       kind: 'hand-over',

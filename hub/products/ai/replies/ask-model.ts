@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { aiActions } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { isStorableText } from '../../../../shared/json.ts';
 import type { ModelAnswer } from '../../../engine/index.ts';
+import { plainText } from '../../../platform/inference/untrusted-text.ts';
 import type { ReplyModels } from './faces.ts';
 import type { Prompt } from './prompt.ts';
 import { ReplyReader } from './reply-reader.ts';
@@ -61,7 +62,10 @@ export async function askModel(
     const answer = parseAnswer(given.text);
     if (answer !== null) return { answer, usage };
     listener?.restarted();
-    turns.push({ role: 'assistant', content: given.text.slice(0, 4_000) || '…' }, { role: 'user', content: repair });
+    turns.push(
+      { role: 'assistant', content: plainText(given.text.slice(0, 4_000)) || '…' },
+      { role: 'user', content: repair },
+    );
   }
   return { answer: null, usage };
 }

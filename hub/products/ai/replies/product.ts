@@ -43,7 +43,7 @@ export function createReplies(
     ],
     answerIn(chat) {
       const ender = new TurnEnder({ db, chat });
-      const answerer = new TurnAnswerer({ db, composer, ender, changes: chat.writers.changes });
+      const answerer = new TurnAnswerer({ db, rateLimiter, composer, ender, changes: chat.writers.changes });
       const { suggestions } = chat;
       return {
         routes: replyRoutes({

@@ -2,7 +2,8 @@ import type { ChatAiSettings } from '../../../../shared/contract/chat/ai-setting
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
-import { Quotation } from '../../../platform/inference/untrusted-text.ts';
+import { plainText, Quotation } from '../../../platform/inference/untrusted-text.ts';
+import { leastContextTokens, tokensOfMessage, tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
 import type { Passage } from './faces.ts';
 
 /** What a model is asked, and what of it may come back. */
@@ -15,6 +16,10 @@ export interface Prompt {
 
 /** Of each message a model reads so many characters at most. */
 const mostCharacters = 4_000;
+/** What the smallest window has room for beside an answer and what is asked for: none is known of the model that will answer. */
+const roomTokens = leastContextTokens - 1_024 - 900;
+/** Of what is left, for the newest messages, then for the business, its terms, and what is known. */
+const shares = { talk: 0.5, profile: 0.4, terms: 0.4 };
 
 const shape =
   'Answer with one JSON object and nothing else, its fields in this order: {"action": "answer" | "clarify" | "handoff" | "ignore", "reason": "why, in a few words, for the staff", "sources": ["ids of the knowledge entries that the reply uses"], "reply": "what the visitor reads"}.';
@@ -29,12 +34,18 @@ export function promptOf(
   terms: string,
 ): Prompt {
   const quotation = new Quotation();
-  const knowledge = passages.map(({ id, question, answer, url }) =>
-    quotation.quote(
-      `knowledge entry ${JSON.stringify(id)}`,
-      [question, answer, ...(url === null ? [] : [url])].join('\n'),
-    ),
-  );
+  const window = new Window(roomTokens);
+  const talk = newest(messages, Math.floor(roomTokens * shares.talk));
+  window.take(talk.tokens);
+  const business = window.takeBeginning(withoutKeys(businessProfile), tokensOfQuoted, shares.profile);
+  const knownTerms = window.takeBeginning(withoutKeys(terms), tokensOfQuoted, shares.terms);
+  const knowledge = passages.flatMap(({ id, question, answer, url }) => {
+    const text = window.takeBeginning(
+      withoutKeys([question, ...(url === null ? [] : [url]), answer].join('\n')),
+      tokensOfQuoted,
+    );
+    return text === '' ? [] : [quotation.quote(`knowledge entry ${JSON.stringify(id)}`, text)];
+  });
   const instructions = [
     'You answer visitors in the chat of a business, in plain text, briefly. Say only what the business profile and the knowledge say; you can do nothing but write.',
     tone === '' ? '' : `Tone: ${tone}.`,
@@ -42,28 +53,50 @@ export function promptOf(
     shape,
     actions,
     quotation.rule,
-    businessProfile === '' ? '' : `The business:\n${quotation.quote('business profile', businessProfile)}`,
-    terms === '' ? '' : `Its terms:\n${quotation.quote('terms', terms)}`,
+    business === '' ? '' : `The business:\n${quotation.quote('business profile', business)}`,
+    knownTerms === '' ? '' : `Its terms:\n${quotation.quote('terms', knownTerms)}`,
     knowledge.length === 0 ? 'There is no knowledge about this.' : `What is known about this:\n${knowledge.join('\n')}`,
   ];
   return {
     instructions: instructions.filter((part) => part !== '').join('\n\n'),
-    messages: turnsOf(messages, quotation),
+    messages: turnsOf(talk.messages, quotation),
     addresses: addressesIn([businessProfile, terms, ...passages.flatMap(({ answer, url }) => [answer, url ?? ''])]),
   };
+}
+
+/** What a model reads of a message. */
+function saidIn({ content, attachments }: ChatMessage): string {
+  const files = attachments.map(({ name }) => `[file ${name}]`);
+  return withoutKeys([content.slice(0, mostCharacters), ...files].filter((part) => part !== '').join('\n'));
+}
+
+/** The newest messages for which there is room; the last one whatever it takes. */
+function newest(messages: readonly ChatMessage[], roomForThem: number): { messages: ChatMessage[]; tokens: number } {
+  const taken: ChatMessage[] = [];
+  let tokens = 0;
+  for (const message of messages.toReversed()) {
+    const size = tokensOfMessage(saidIn(message)) + tokensOfQuoted('');
+    if (taken.length > 0 && tokens + size > roomForThem) break;
+    taken.push(message);
+    tokens += size;
+  }
+  return { messages: taken.toReversed(), tokens };
 }
 
 /** The talk as turns of a model: it begins and ends with the visitor, and nobody speaks twice in a row. */
 function turnsOf(messages: readonly ChatMessage[], quotation: Quotation): InferenceMessage[] {
   const turns: InferenceMessage[] = [];
-  for (const { senderType, content, attachments } of messages) {
+  for (const message of messages) {
+    const { senderType } = message;
     if (senderType === 'system') continue;
-    const files = attachments.map(({ name }) => `[file ${name}]`);
-    const said = [content.slice(0, mostCharacters), ...files].filter((part) => part !== '').join('\n');
+    const said = saidIn(message);
     const isVisitor = senderType === 'visitor';
     const turn: InferenceMessage = isVisitor
       ? { role: 'user', content: quotation.quote('the visitor wrote', said) }
-      : { role: 'assistant', content: senderType === 'ai' ? said : quotation.quote('the business wrote', said) };
+      : {
+          role: 'assistant',
+          content: senderType === 'ai' ? plainText(said) : quotation.quote('the business wrote', said),
+        };
     const before = turns.at(-1);
     if (before?.role === turn.role) before.content += `\n${turn.content}`;
     else if (before !== undefined || isVisitor) turns.push(turn);

@@ -91,3 +91,14 @@ test('an answer is taken with a fence around it, and refused with another shape'
   ])
     expect(parseAnswer(rubbish), rubbish).toBeNull();
 });
+
+test('an answer that comes sign by sign is looked at once', () => {
+  const long = 'read '.repeat(100);
+  for (const text of [
+    `{"action":"answer","reason":"${'r'.repeat(400_000)}","reply":"${long}"}`,
+    `{"action":"answer","sources":[${'"s",'.repeat(100_000)}"s"],"reply":"${long}"}`,
+    `{"${'k'.repeat(400_000)}":1,"reply":"${long}"}`,
+    `${' '.repeat(400_000)}{"reply":"${long}"}`,
+  ])
+    expect(read([...text]).reader.reply).toMatch(/^read /);
+}, 15_000);

@@ -1,3 +1,6 @@
+/** How often a text is copied at most while it grows to twice its length. */
+const mostCopies = 4_096;
+
 /**
  * Reads the answer of a model while it comes: a JSON object whose field `reply` is a text. It answers what is there of that text so far, whatever the
  * places at which the stream is cut; what is no such object it leaves to whoever parses the whole.
@@ -5,24 +8,30 @@
 export class ReplyReader {
   /** The fields that are complete, but for `reply`. */
   readonly fields: Record<string, unknown> = {};
+  /** What is not read yet, and what came since. */
   #text = '';
+  #pending = '';
   #at = 0;
   #state: 'before' | 'key' | 'colon' | 'value' | 'reply' | 'behind' | 'over' = 'before';
   #key = '';
   #reply = '';
+  /** How far a key or a value was looked at that is not complete yet: each sign is looked at once, however small the pieces are. */
+  #scan: { at: number; depth: number; isInString: boolean } | null = null;
 
   /** What is there of the reply. */
   get reply(): string {
     return this.#reply;
   }
 
-  /** All that came. */
-  get text(): string {
-    return this.#text;
-  }
-
   push(piece: string): void {
-    this.#text += piece;
+    this.#pending += piece;
+    // To look into a text that grew is to copy it: a long one is looked into now and then.
+    if (this.#pending.length * mostCopies < this.#text.length) return;
+    const { length } = this.#text;
+    this.#text = this.#text.slice(this.#at) + this.#pending;
+    if (this.#scan !== null) this.#scan.at -= Math.min(this.#at, length);
+    this.#at = 0;
+    this.#pending = '';
     while (this.#step());
   }
 
@@ -35,7 +44,7 @@ export class ReplyReader {
         this.#skip(/[\s,]/y);
         if (this.#at >= this.#text.length) return false;
         if (this.#text[this.#at] !== '"') return this.#end();
-        const end = this.#endOfString(this.#at);
+        const end = this.#endOfString();
         if (end === null) return false;
         const key = parsed(this.#text.slice(this.#at, end));
         if (typeof key !== 'string') return this.#end();
@@ -90,35 +99,61 @@ export class ReplyReader {
 
   #find(sign: string, next: 'key' | 'value'): boolean {
     const found = this.#text.indexOf(sign, this.#at);
-    if (found === -1) return false;
+    if (found === -1) {
+      this.#at = this.#text.length;
+      return false;
+    }
     this.#at = found + 1;
     this.#state = next;
     return true;
   }
 
-  /** Where a string ends that begins at a place; null while it does not. */
-  #endOfString(from: number): number | null {
-    for (let at = from + 1; at < this.#text.length; at += 1) {
-      if (this.#text[at] === '\\') at += 1;
-      else if (this.#text[at] === '"') return at + 1;
-    }
-    return null;
+  /** Where the string ends at which it stands; null while it does not. */
+  #endOfString(): number | null {
+    this.#scan ??= { at: this.#at + 1, depth: 0, isInString: true };
+    if (!this.#scanString(this.#scan)) return null;
+    const { at } = this.#scan;
+    this.#scan = null;
+    return at;
   }
 
   /** Where the value ends at which it stands; null while it does not. */
   #endOfValue(): number | null {
-    let depth = 0;
-    for (let at = this.#at; at < this.#text.length; at += 1) {
-      const sign = this.#text[at] as string;
-      if (sign === '"') {
-        const end = this.#endOfString(at);
-        if (end === null) return null;
-        at = end - 1;
-      } else if (sign === '[' || sign === '{') depth += 1;
-      else if (depth === 0 && (sign === ',' || sign === '}' || sign === ']')) return at;
-      else if (sign === ']' || sign === '}') depth -= 1;
+    this.#scan ??= { at: this.#at, depth: 0, isInString: false };
+    const scan = this.#scan;
+    while (scan.at < this.#text.length) {
+      if (scan.isInString) {
+        if (!this.#scanString(scan)) return null;
+        continue;
+      }
+      const sign = this.#text[scan.at] as string;
+      if (scan.depth === 0 && (sign === ',' || sign === '}' || sign === ']')) {
+        this.#scan = null;
+        return scan.at;
+      }
+      if (sign === '"') scan.isInString = true;
+      else if (sign === '[' || sign === '{') scan.depth += 1;
+      else if (sign === ']' || sign === '}') scan.depth -= 1;
+      scan.at += 1;
     }
     return null;
+  }
+
+  /** Goes behind the end of the string that it is in; false while that is not there. */
+  #scanString(scan: { at: number; isInString: boolean }): boolean {
+    for (; scan.at < this.#text.length; scan.at += 1) {
+      const sign = this.#text[scan.at];
+      if (sign === '\\') {
+        // What is escaped may not be there yet.
+        if (scan.at + 1 >= this.#text.length) return false;
+        scan.at += 1;
+      } else if (sign === '"') {
+        scan.isInString = false;
+        scan.at += 1;
+        return true;
+      }
+    }
+    return false;
   }
 
   #readReply(): boolean {

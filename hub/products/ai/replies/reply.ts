@@ -3,6 +3,7 @@ import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.t
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
+import { withoutKeys } from '../prompt/index.ts';
 import { askModel } from './ask-model.ts';
 import type { AiAnswer } from './ask-model.ts';
 import type { Deltas } from './deltas.ts';
@@ -65,7 +66,7 @@ export class ReplyComposer {
         heard: ({ fields, reply }) => {
           if (deltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
           told ??= deltas();
-          told.show(() => filterAnswer(withoutLastWord(reply), prompt.addresses));
+          told.show(() => shown(withoutLastWord(reply.slice(0, maxMessageLength)), prompt.addresses));
         },
         restarted: () => {
           told?.drop();
@@ -108,14 +109,17 @@ function confidenceOf(sources: unknown, passages: readonly Passage[]): number {
   return Math.max(0, ...passages.filter(({ id }) => ids.has(id)).map(({ score }) => score));
 }
 
+/** What of a model's words may be shown. */
+const shown = (text: string, addresses: ReadonlySet<string>) => withoutKeys(filterAnswer(text, addresses));
+
 function presented(
   { action, reply, reason, sources }: AiAnswer,
   { minConfidence }: ChatAiSettings,
   passages: readonly Passage[],
   addresses: ReadonlySet<string>,
 ): Reply | null {
-  const content = Array.from(filterAnswer(reply, addresses).trim()).slice(0, maxMessageLength).join('');
-  const why = Array.from(filterAnswer(reason, addresses)).slice(0, reasonCharacters).join('');
+  const content = Array.from(shown(reply, addresses).trim()).slice(0, maxMessageLength).join('');
+  const why = Array.from(shown(reason, addresses)).slice(0, reasonCharacters).join('');
   const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));
   if (action === 'answer' && confidenceOf(sources, passages) < minConfidence)
     return { action: 'handoff', content: '', reason: 'the knowledge does not say enough', sources: used };

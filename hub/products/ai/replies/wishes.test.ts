@@ -57,3 +57,12 @@ test.each([
 ])('%s has the keyword %s as whole words: %s', (text, keyword, has) => {
   expect(keywordIn(text, ['never', keyword])).toBe(has ? keyword : null);
 });
+
+test.each(['\u0301', '\u0344', '\u064b', '\ufdfa', 'no. '])(
+  'a message full of %j holds up nobody: it is ended by the limit of a test where the work is a square',
+  (sign) => {
+    for (let texts = 0; texts < 20; texts += 1)
+      expect(personAskedIn(`a${sign.repeat(Math.floor(9_999 / sign.length))}`)).toBeNull();
+  },
+  10_000,
+);

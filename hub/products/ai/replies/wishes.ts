@@ -20,12 +20,23 @@ const folded = (text: string) =>
     .normalize('NFKC')
     .replaceAll('ς', 'σ')
     .replaceAll(/[’ʼ]/g, "'");
+const mark = /^\p{Mn}$/u;
+const losesMarks = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}]$/u;
+
 /** Accents are often left out, in scripts whose words they do not make others; in Thai or Hindi marks are letters. */
-const unaccented = (text: string) =>
-  folded(text)
+function unaccented(text: string): string {
+  let kept = '';
+  let isLost = false;
+  // Some signs become eighteen.
+  for (const sign of folded(text)
     .normalize('NFKD')
-    .replaceAll(/(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}]\p{Mn}*)\p{Mn}/gu, '')
-    .normalize('NFKC');
+    .slice(0, 2 * mostUnits)) {
+    const isMark = mark.test(sign);
+    if (!isMark) isLost = losesMarks.test(sign);
+    if (!isMark || !isLost) kept += sign;
+  }
+  return kept.normalize('NFKC');
+}
 const isUnspaced = (text: string) =>
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(
     text,

@@ -10,8 +10,8 @@ import type { TurnAnswerer, TurnUnderWay } from './answer-turn.ts';
 import { claimTurns, isStillOfAi, leaseSeconds, renewTurns, returnTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
-/** Turns that a process has under way. */
-const mostUnderWay = 64;
+/** Turns that a process has under way: they wait for models, most of the time. */
+const mostUnderWay = 256;
 /** How often a process looks for what is due, in milliseconds: what others left, and what it was not told of. */
 const lookMs = 1_000;
 /** Wakings within so long are one, in milliseconds. */
@@ -24,7 +24,9 @@ export interface ReplyWorkerDependencies {
   db: Database;
   events: Events;
   logger: Logger;
-  answerer: TurnAnswerer;
+  answerer: Pick<TurnAnswerer, 'answer'>;
+  /** Turns that a process has under way at most; for tests. */
+  places?: number;
 }
 
 interface Entry extends TurnUnderWay {
@@ -93,28 +95,32 @@ export class ReplyWorker implements AsyncDisposable {
   }
 
   #lookForDue(): void {
+    if (this.#isStopping) return;
     if (this.#look !== null) {
       this.#looksAgain = true;
       return;
     }
     this.#looksAgain = false;
-    this.#look = (async () => {
-      const { db, logger } = this.#deps;
-      const room = mostUnderWay - this.#entries.size;
-      try {
-        if (this.#isStopping || room <= 0) return;
-        for (const turn of await claimTurns(db, room)) this.#begin(turn);
-        logRecovery(logger, 'look for visitors who wait');
-      } catch (error) {
-        logger.warn(
-          { err: error, part: 'look for visitors who wait' },
-          'a look for visitors who wait failed; it comes again',
-        );
-      } finally {
-        this.#look = null;
-        if (this.#looksAgain && !this.#isStopping) this.#lookForDue();
-      }
-    })();
+    this.#look = this.#claim().finally(() => {
+      this.#look = null;
+      if (this.#looksAgain) this.#lookForDue();
+    });
+  }
+
+  async #claim(): Promise<void> {
+    const { db, logger } = this.#deps;
+    // Whichever turn ends looks again.
+    const room = (this.#deps.places ?? mostUnderWay) - this.#entries.size;
+    if (room <= 0) return;
+    try {
+      for (const turn of await claimTurns(db, room)) this.#begin(turn);
+      logRecovery(logger, 'look for visitors who wait');
+    } catch (error) {
+      logger.warn(
+        { err: error, part: 'look for visitors who wait' },
+        'a look for visitors who wait failed; it comes again',
+      );
+    }
   }
 
   #begin(turn: Turn): void {

@@ -1,0 +1,77 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startHub } from '../../../../test/fixtures/hub.ts';
+import type { TestHub } from '../../../../test/fixtures/hub.ts';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { chatScene } from '../../../../test/fixtures/visitor.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
+import { ReplyWorker } from './worker.ts';
+
+let database: TestDatabase;
+let hub: TestHub | null;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  hub = await startHub({}, database);
+});
+afterAll(async () => {
+  await hub?.[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+test('a process that has all its places taken goes on as soon as one is free', async () => {
+  const scene = await chatScene(hub as TestHub);
+  const { tenantId } = scene;
+  await scene.workspace.session.call('putChatAiSettings', {
+    params: { tenantId },
+    body: { enabled: true, debounceMs: 30_000 },
+  });
+  for (let visitors = 0; visitors < 5; visitors += 1) {
+    const visitor = await scene.visitor();
+    await visitor.api.call('sendVisitorMessage', { body: { content: 'Hello', clientId: 'a' } });
+  }
+  // Nobody but the worker of this test answers.
+  await hub?.[Symbol.asyncDispose]();
+  hub = null;
+  await database.query('UPDATE chat_ai_turns SET due_at = now()');
+  const logger = pino({ level: 'silent' });
+  await using db = new Database({
+    url: database.url,
+    maxConnections: 4,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  await using events = await PostgresEvents.connect(database.url, logger);
+  const held: (() => void)[] = [];
+  let most = 0;
+  let underWay = 0;
+  await using worker = new ReplyWorker({
+    db,
+    events,
+    logger,
+    places: 2,
+    answerer: {
+      answer: async ({ turn: { conversationId } }) => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise<void>((done) => held.push(done));
+        await database.query('DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
+        underWay -= 1;
+        return 'replied';
+      },
+    },
+  });
+  await expect.poll(() => held.length).toBe(2);
+  // Looks that find no place.
+  for (let looks = 0; looks < 5; looks += 1) worker.wake(0);
+  await new Promise((done) => setTimeout(done, 150));
+  while (held.length > 0) {
+    held.pop()?.();
+    await expect
+      .poll(async () => held.length > 0 || (await database.query('SELECT FROM chat_ai_turns')).length === 0)
+      .toBe(true);
+  }
+  expect(await database.query('SELECT FROM chat_ai_turns')).toEqual([]);
+  expect(most).toBe(2);
+});
