@@ -625,7 +625,7 @@ describe('the order', () => {
     await written;
   });
 
-  test.each(['message that opens it again', 'return of it to all'])(
+  test.each(['message that opens it again', 'return of it to all', 'hand-over of the AI agent'])(
     'of locks is the same where a %s tells of a conversation: assignment first, then deliveries',
     async (what) => {
       const own = await chatScene(hub);
@@ -635,12 +635,14 @@ describe('the order', () => {
         params: { tenantId },
         body: { url: 'http://127.0.0.1:9/', events: ['message.created', 'conversation.assigned'] },
       });
+      const isMessage = what.startsWith('message');
+      const isHandOver = what.startsWith('hand-over');
+      if (isHandOver) await session.call('putChatAiSettings', { params: { tenantId }, body: { enabled: true } });
       const { api, conversationId: id } = await own.visitor();
       await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: true } });
-      const isMessage = what.startsWith('message');
       if (isMessage)
         await session.call('updateInboxConversation', { params: { tenantId, id }, body: { status: 'resolved' } });
-      else {
+      else if (!isHandOver) {
         const userId = await own.agent();
         await session.call('assignInboxConversation', { params: { tenantId, id }, body: { userId } });
       }
@@ -661,7 +663,9 @@ describe('the order', () => {
       );
       const done = isMessage
         ? api.call('sendVisitorMessage', { body: { content: 'again', clientId: 'a' } })
-        : hub.app.sweep();
+        : isHandOver
+          ? api.call('askForPerson', {})
+          : hub.app.sweep();
       const waiting = () =>
         hub.database.query(
           `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,

@@ -63,6 +63,7 @@ export class HandOver {
       readAiSettings(tx, tenantId),
       readSettings(tx, tenantId),
       summaryOf(tx, conversation),
+      this.#assignment.lock(tx, tenantId, id, 'returning'),
     ]);
     const content =
       settings.handoffMessage === ''
