@@ -45,7 +45,7 @@ export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: 
   return rows[0]?.wait_ms ?? null;
 }
 
-/** Leases what is due, of each workspace no more than may be under way at once. */
+/** Leases what is due, of each workspace no more than may be under way at once, and where there are too few places first of those that have the fewest. */
 export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
   const rows = await db.systemStatement<{
     conversation_id: string;
@@ -56,13 +56,17 @@ export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
   }>(
     'claim_ai_turns',
     `WITH waiting AS (SELECT DISTINCT tenant_id FROM chat_ai_turns WHERE due_at <= now()
-     ), due AS (
-       SELECT d.conversation_id FROM waiting w CROSS JOIN LATERAL (
-         SELECT t.conversation_id FROM chat_ai_turns t
+     ), ranked AS (
+       SELECT d.conversation_id, d.due_at, u.under_way + row_number() OVER (PARTITION BY w.tenant_id ORDER BY d.due_at) AS place FROM waiting w
+       CROSS JOIN LATERAL (SELECT count(*) AS under_way FROM chat_ai_turns b WHERE b.tenant_id = w.tenant_id AND b.leased_until > now()) u
+       CROSS JOIN LATERAL (
+         SELECT t.conversation_id, t.due_at FROM chat_ai_turns t
          WHERE t.tenant_id = w.tenant_id AND t.due_at <= now() AND (t.leased_until IS NULL OR t.leased_until <= now()) ORDER BY t.due_at
-         LIMIT greatest(0, $1 - (SELECT count(*) FROM chat_ai_turns b WHERE b.tenant_id = w.tenant_id AND b.leased_until > now()))
-         FOR UPDATE OF t SKIP LOCKED) d
-       LIMIT $2)
+         LIMIT greatest(0, $1 - u.under_way)) d
+     ), due AS (
+       SELECT t.conversation_id FROM ranked r JOIN chat_ai_turns t ON t.conversation_id = r.conversation_id
+       WHERE t.due_at <= now() AND (t.leased_until IS NULL OR t.leased_until <= now())
+       ORDER BY r.place, r.due_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED)
      UPDATE chat_ai_turns t SET lease = t.lease + 1, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
      FROM due WHERE t.conversation_id = due.conversation_id RETURNING t.conversation_id, t.tenant_id, t.seq, t.lease, t.attempts`,
     [atOnce, room, leaseSeconds],
