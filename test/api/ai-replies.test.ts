@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { api } from '../../shared/contract/api.ts';
 import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
@@ -496,6 +497,35 @@ describe('a hand-over', () => {
     await settled();
     const ends = [(await said(first)).at(-1), (await said(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
+  });
+
+  test('locks the assignment before the day also where the day is used up meanwhile, so that nobody waits for whoever waits for them', async () => {
+    await put({ mode: 'always', dailyReplyBudget: 1 });
+    await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
+    await scene.agent();
+    const visitor = await scene.visitor();
+    const held = heldModel();
+    await say(visitor, 'When?');
+    await held.asked;
+    await hub.database.query(
+      `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
+      [scene.tenantId],
+    );
+    const other = new Client({ connectionString: hub.database.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
+    await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
+    held.release();
+    const waiting = () =>
+      hub.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,
+      );
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
+    await other.query('COMMIT');
+    await settled();
+    expect((await said(visitor)).at(-1)).toBe(handedOver);
   });
 
   test('leads to no other: what was said before the conversation was opened again is not looked at', async () => {

@@ -99,7 +99,11 @@ export class TurnEnder {
     }
     if (outcome.kind === 'drop') return { ended: 'dropped', committed: [] };
     if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
-    const isWithin = await countDay(tx, turn.tenantId, { replies: 1, ...usage }, standing.settings.dailyReplyBudget);
+    const [, isWithin] = await Promise.all([
+      // As a hand-over does, which is what becomes of it where the day is used up, and the day is locked then, too.
+      this.#chat.writers.assignment.lock(tx, turn.tenantId, turn.conversationId, 'returning'),
+      countDay(tx, turn.tenantId, { replies: 1, ...usage }, standing.settings.dailyReplyBudget),
+    ]);
     if (!isWithin)
       return this.#handOver(tx, turn, conversation, { code: 'budget', text: 'the replies of today are used up' });
     const { content, sources } = outcome.reply;
