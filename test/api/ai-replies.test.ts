@@ -189,6 +189,33 @@ describe('an answer', () => {
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
+  test('leaves alone a conversation that an agent went on with under a version that knew no owners, until it is taken back', async () => {
+    await put({ enabled: false });
+    const visitor = await scene.visitor();
+    await say(visitor, 'Hello');
+    await reply(visitor, 'I look into it.');
+    await hub.database.query(
+      'UPDATE chat_conversations SET owner = NULL, assigned_user_id = NULL, assigned_at = NULL WHERE id = $1',
+      [visitor.conversationId],
+    );
+    await put({ enabled: true, mode: 'always' });
+    await say(visitor, 'And?');
+    expect((await show(visitor)).owner).toBe('person');
+    expect(await turns()).toEqual([]);
+    for (const userId of [await scene.agent(), null])
+      await scene.workspace.session.call('assignInboxConversation', {
+        params: ofConversation(visitor),
+        body: { userId },
+      });
+    await say(visitor, 'Is anybody there?');
+    await settled();
+    expect((await said(visitor)).slice(-3)).toEqual([
+      'visitor: And?',
+      'visitor: Is anybody there?',
+      'ai: We open at nine.',
+    ]);
+  });
+
   test('stays away where nothing has to be said', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();

@@ -156,6 +156,10 @@ const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${send
 const writtenColumns =
   'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, created_at';
 
+// An agent's reply since it was last opened or taken back, though nobody has it: a process that knows no owners wrote it.
+const agentHasReplied = `last_reply_seq > context_seq AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = chat_conversations.id
+             AND m.seq > context_seq AND m.sender_type = 'agent' AND m.created_at > coalesce(assigned_at, '-infinity'))`;
+
 // A visitor's message opens again what is not closed, and ends its rest; an agent who replies has read what came before, and has the conversation from then on.
 const writeMessage = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
@@ -166,7 +170,8 @@ const writeMessage = `WITH moved AS (
            status = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN 'open' ELSE status END,
            snoozed_until = CASE WHEN $5 = 'visitor' THEN NULL ELSE snoozed_until END,
            owner = CASE WHEN $5 = 'agent' THEN 'person'
-             WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL) THEN ${ownerNow('$3')} ELSE owner END,
+             WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL)
+               THEN CASE ${ownerNow('$3')} WHEN 'ai' THEN CASE WHEN status <> 'resolved' AND ${agentHasReplied} THEN 'person' ELSE 'ai' END END ELSE owner END,
            ai_replies = CASE $5 WHEN 'agent' THEN 0 WHEN 'ai' THEN ai_replies + 1 ELSE ai_replies END,
            context_seq = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN last_seq ELSE context_seq END,
            last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)
