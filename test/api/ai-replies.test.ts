@@ -61,7 +61,13 @@ const show = (visitor: TestVisitor) =>
   scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) });
 const reply = (visitor: TestVisitor, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: ofConversation(visitor), body: { content } });
-const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
+const turns = () =>
+  hub.database.query(`SELECT * FROM chat_ai_turns WHERE tenant_id = $1 AND due_at < 'infinity'`, [scene.tenantId]);
+/** As if whoever wrote there had done so a minute ago. */
+const age = ({ conversationId }: TestVisitor) =>
+  hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
+    conversationId,
+  ]);
 /** Until nobody waits for the agent any more. */
 const settled = async () => {
   await expect.poll(turns, { timeout: 15_000 }).toEqual([]);
@@ -223,6 +229,29 @@ describe('an answer', () => {
     await settled();
     expect(await said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
+    // It was looked at, and is not taken for forgotten.
+    await age(visitor);
+    await hub.app.sweep();
+    expect(await turns()).toEqual([]);
+    model.answer = () => ({ reply: 'We open at nine.' });
+    await say(visitor, 'When do you open?');
+    await settled();
+    expect((await said(visitor)).at(-1)).toBe('ai: We open at nine.');
+  });
+
+  test('comes also to a message that nobody noted, such as a process of an older version', async () => {
+    await put({ debounceMs: 10_000 });
+    const [visitor, other] = [await scene.visitor(), await scene.visitor()];
+    for (const one of [visitor, other]) await say(one, 'When?');
+    await hub.database.query('DELETE FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
+    await age(visitor);
+    await hub.app.sweep();
+    await expect.poll(() => said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
+    await settled();
+    await age(visitor);
+    await hub.app.sweep();
+    expect(await turns()).toEqual([]);
+    expect(await said(other)).toEqual(['visitor: When?']);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Chat } from '../../chat/index.ts';
 import type { Reply } from './reply.ts';
 import { isItsOwn, readStanding } from './situation.ts';
 import type { Situation, Standing } from './situation.ts';
-import { countDay, endTurn, holdTurn, returnTurn } from './turn-store.ts';
+import { countDay, endTurn, holdTurn, keepTurn, returnTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
 /** What is to come of a turn. */
@@ -18,8 +18,16 @@ export type TurnOutcome =
   /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
   | { kind: 'again' };
 
-/** What came of it; `overtaken` where a newer message of the visitor, or another process, has the turn. */
-export type EndedTurn = 'replied' | 'suggested' | 'handed over' | 'released' | 'dropped' | 'again' | 'overtaken';
+/** What came of it; `silent` where nothing had to be said, `overtaken` where a newer message of the visitor, or another process, has the turn. */
+export type EndedTurn =
+  | 'replied'
+  | 'suggested'
+  | 'handed over'
+  | 'released'
+  | 'dropped'
+  | 'silent'
+  | 'again'
+  | 'overtaken';
 
 export interface Usage {
   inputTokens: number;
@@ -60,7 +68,7 @@ export class TurnEnder {
       if (!isHeld) return { ended: 'overtaken', committed: [] } satisfies Ended;
       const done = await this.#decide(tx, turn, situation, conversation, standing, outcome, usage);
       await Promise.all([
-        done.ended === 'again' ? null : endTurn(tx, turn),
+        done.ended === 'again' || done.ended === 'silent' ? null : endTurn(tx, turn),
         done.ended === 'replied' || usage.inputTokens + usage.outputTokens === 0 ? null : countDay(tx, tenantId, usage),
       ]);
       return done;
@@ -97,7 +105,10 @@ export class TurnEnder {
       await returnTurn(tx, turn);
       return { ended: 'again', committed: [] };
     }
-    if (outcome.kind === 'drop') return { ended: 'dropped', committed: [] };
+    if (outcome.kind === 'drop') {
+      await keepTurn(tx, turn);
+      return { ended: 'silent', committed: [] };
+    }
     if (outcome.kind === 'hand-over') return this.#handOver(tx, turn, conversation, outcome);
     const [, isWithin] = await Promise.all([
       // As a hand-over does, which is what becomes of it where the day is used up, and the day is locked then, too.

@@ -10,7 +10,7 @@ import type { ReplyKnowledge, ReplyModels } from './faces.ts';
 import { ReplyComposer } from './reply.ts';
 import { replyRoutes } from './routes.ts';
 import { AiSettings } from './settings.ts';
-import { noteWaiting } from './turn-store.ts';
+import { noteForgotten, noteWaiting } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
 /** The AI agent in Live Chat. */
@@ -52,6 +52,7 @@ export function createReplies(
           suggestions,
         }),
         retention: repliesRetention,
+        tasks: [{ name: 'forgotten turns of the AI agent', everyMs: 30_000, run: () => noteForgotten(db) }],
         startReplying() {
           worker = new ReplyWorker({ db, events, logger, answerer });
           return worker;

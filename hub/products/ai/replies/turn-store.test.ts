@@ -5,7 +5,12 @@ import { claimTurns } from './turn-store.ts';
 
 test('places that are too few go to all workspaces that wait, however much others have waiting', async () => {
   await using database = await acquireDatabase();
-  await using db = new Database({ url: database.url, maxConnections: 4, onError: () => undefined });
+  await using db = new Database({
+    url: database.url,
+    maxConnections: 4,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
   await database.query(
     `INSERT INTO tenants (id, name, entitlements) SELECT gen_random_uuid(), 'workspace ' || n, '{}' FROM generate_series(1, 6) n`,
   );

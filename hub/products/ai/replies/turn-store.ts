@@ -45,6 +45,27 @@ export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: 
   return rows[0]?.wait_ms ?? null;
 }
 
+/** For so long a message may stay without a turn before it is noted, and so old it may be, in seconds. */
+const unnotedSeconds = 30;
+const unnotedAtMostSeconds = 86_400;
+const notedAtOnce = 500;
+
+/** Notes visitors who wait for the AI agent and whom nobody noted: such as a process of an older version, which knows no turns. */
+export async function noteForgotten(db: Database): Promise<void> {
+  await db.systemStatement(
+    'note_forgotten_ai_turns',
+    `INSERT INTO chat_ai_turns (conversation_id, tenant_id, seq, due_at)
+     SELECT c.id, c.tenant_id, c.last_seq, now() FROM chat_widgets w CROSS JOIN LATERAL (
+       SELECT f.id, f.tenant_id, f.last_seq FROM chat_conversations f
+       WHERE f.tenant_id = w.tenant_id AND f.status = 'open' AND f.assigned_user_id IS NULL AND f.owner = 'ai' AND f.last_seq > f.last_reply_seq
+         AND f.moved_at BETWEEN now() - make_interval(secs => $2) AND now() - make_interval(secs => $1)
+         AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = f.id AND m.seq = f.last_seq AND m.sender_type = 'visitor')
+         AND NOT EXISTS (SELECT FROM chat_ai_turns t WHERE t.conversation_id = f.id)) c
+     WHERE w.ai_settings->>'enabled' IS NOT NULL LIMIT $3 ON CONFLICT DO NOTHING`,
+    [unnotedSeconds, unnotedAtMostSeconds, notedAtOnce],
+  );
+}
+
 /** Leases what is due, of each workspace no more than may be under way at once, and where there are too few places first of those that have the fewest. */
 export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
   const rows = await db.systemStatement<{
@@ -114,6 +135,15 @@ export async function holdTurn(tx: Transaction, { conversationId, lease }: Turn)
 
 export async function endTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
   await tx.query('end_ai_turn', 'DELETE FROM chat_ai_turns WHERE conversation_id = $1', [conversationId]);
+}
+
+/** Ends a turn to which nothing had to be said: it stays, never due, so that its message is not taken for one that nobody noted. */
+export async function keepTurn(tx: Transaction, { conversationId }: Turn): Promise<void> {
+  await tx.query(
+    'keep_ai_turn',
+    `UPDATE chat_ai_turns SET due_at = 'infinity', leased_until = NULL WHERE conversation_id = $1`,
+    [conversationId],
+  );
 }
 
 /** Has a turn begin anew, by whoever comes first. */
