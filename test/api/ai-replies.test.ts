@@ -1,5 +1,4 @@
-import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { api } from '../../shared/contract/api.ts';
 import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
@@ -63,11 +62,6 @@ const reply = (visitor: TestVisitor, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: ofConversation(visitor), body: { content } });
 const turns = () =>
   hub.database.query(`SELECT * FROM chat_ai_turns WHERE tenant_id = $1 AND due_at < 'infinity'`, [scene.tenantId]);
-/** As if whoever wrote there had done so a minute ago. */
-const age = ({ conversationId }: TestVisitor) =>
-  hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
-    conversationId,
-  ]);
 /** Until nobody waits for the agent any more. */
 const settled = async () => {
   await expect.poll(turns, { timeout: 15_000 }).toEqual([]);
@@ -195,33 +189,6 @@ describe('an answer', () => {
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
-  test('leaves alone a conversation that an agent went on with under a version that knew no owners, until it is taken back', async () => {
-    await put({ enabled: false });
-    const visitor = await scene.visitor();
-    await say(visitor, 'Hello');
-    await reply(visitor, 'I look into it.');
-    await hub.database.query(
-      'UPDATE chat_conversations SET owner = NULL, assigned_user_id = NULL, assigned_at = NULL WHERE id = $1',
-      [visitor.conversationId],
-    );
-    await put({ enabled: true, mode: 'always' });
-    await say(visitor, 'And?');
-    expect((await show(visitor)).owner).toBe('person');
-    expect(await turns()).toEqual([]);
-    for (const userId of [await scene.agent(), null])
-      await scene.workspace.session.call('assignInboxConversation', {
-        params: ofConversation(visitor),
-        body: { userId },
-      });
-    await say(visitor, 'Is anybody there?');
-    await settled();
-    expect((await said(visitor)).slice(-3)).toEqual([
-      'visitor: And?',
-      'visitor: Is anybody there?',
-      'ai: We open at nine.',
-    ]);
-  });
-
   test('stays away where nothing has to be said', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();
@@ -230,28 +197,15 @@ describe('an answer', () => {
     expect(await said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
     // It was looked at, and is not taken for forgotten.
-    await age(visitor);
+    await hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
+      visitor.conversationId,
+    ]);
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });
     await say(visitor, 'When do you open?');
     await settled();
     expect((await said(visitor)).at(-1)).toBe('ai: We open at nine.');
-  });
-
-  test('comes also to a message that nobody noted, such as a process of an older version', async () => {
-    await put({ debounceMs: 10_000 });
-    const [visitor, other] = [await scene.visitor(), await scene.visitor()];
-    for (const one of [visitor, other]) await say(one, 'When?');
-    await hub.database.query('DELETE FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
-    await age(visitor);
-    await hub.app.sweep();
-    await expect.poll(() => said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
-    await settled();
-    await age(visitor);
-    await hub.app.sweep();
-    expect(await turns()).toEqual([]);
-    expect(await said(other)).toEqual(['visitor: When?']);
   });
 });
 
@@ -553,35 +507,6 @@ describe('a hand-over', () => {
     await settled();
     const ends = [(await said(first)).at(-1), (await said(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
-  });
-
-  test('locks the assignment before the day also where the day is used up meanwhile, so that nobody waits for whoever waits for them', async () => {
-    await put({ mode: 'always', dailyReplyBudget: 1 });
-    await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
-    await scene.agent();
-    const visitor = await scene.visitor();
-    const held = heldModel();
-    await say(visitor, 'When?');
-    await held.asked;
-    await hub.database.query(
-      `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
-      [scene.tenantId],
-    );
-    const other = new Client({ connectionString: hub.database.url });
-    await other.connect();
-    onTestFinished(() => other.end());
-    await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
-    await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
-    held.release();
-    const waiting = () =>
-      hub.database.query(
-        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,
-      );
-    await expect.poll(async () => (await waiting()).length).toBe(1);
-    await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
-    await other.query('COMMIT');
-    await settled();
-    expect((await said(visitor)).at(-1)).toBe(handedOver);
   });
 
   test('leads to no other: what was said before the conversation was opened again is not looked at', async () => {
