@@ -41,7 +41,8 @@ const said = async (visitor: TestVisitor) =>
     .map(({ content }) => content);
 const show = (visitor: TestVisitor) =>
   scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) });
-const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
+const turns = () =>
+  hub.database.query("SELECT * FROM chat_ai_turns WHERE tenant_id = $1 AND due_at < 'infinity'", [scene.tenantId]);
 /** Until nobody waits for the agent any more. */
 const settled = async () => {
   await expect.poll(turns, { timeout: 15_000 }).toEqual([]);
