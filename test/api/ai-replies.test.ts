@@ -545,3 +545,42 @@ describe('a hand-over', () => {
     expect((await said(visitor)).at(-1)).toBe(handedOver);
   });
 });
+
+test('erasing a visitor leaves none of their words in any table, whatever the agent and automations made of them', async () => {
+  const word = 'Schmetterlingsflügel';
+  await scene.workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'hears',
+      triggerJson: { type: 'event', event: { type: 'message.created' } },
+      stepsJson: [{ type: 'log', message: 'heard {{payload.message.content}}' }],
+    } as never,
+  });
+  const tablesWithIt = async () => {
+    const tables = await hub.database.query<{ name: string }>(
+      `SELECT format('%I', relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    );
+    const found = await Promise.all(
+      tables.map(async ({ name }) =>
+        (await hub.database.query(`SELECT 1 FROM ${name} t WHERE t::text LIKE '%' || $1 || '%' LIMIT 1`, [word]))
+          .length > 0
+          ? [name]
+          : [],
+      ),
+    );
+    return found.flat();
+  };
+  const left = ['chat_ai_suggestions', 'chat_messages', 'knowledge_unanswered', 'runs'];
+  model.answer = () => ({ action: 'handoff', reason: `asks about ${word}`, reply: '' });
+  const answered = await scene.visitor();
+  await say(answered, `What does a ${word} cost?`);
+  await settled();
+  await put({ mode: 'shadow' });
+  const suggested = await scene.visitor();
+  await say(suggested, `Do you repair a ${word}?`);
+  await settled();
+  expect(await notes(answered)).toHaveLength(1);
+  await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));
+  for (const { visitorId: id } of [answered, suggested])
+    await scene.workspace.session.call('eraseInboxVisitor', { params: { tenantId: scene.tenantId, id } });
+  await expect.poll(tablesWithIt, { timeout: 15_000 }).toEqual([]);
+});

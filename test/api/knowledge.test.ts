@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Knowledge } from '../../hub/products/ai/knowledge/index.ts';
-import { maxKnowledgeEntries, maxUnansweredQuestions } from '../../shared/contract/ai/knowledge.ts';
+import {
+  maxKnowledgeEntries,
+  maxUnansweredQuestions,
+  unansweredQuestionDays,
+} from '../../shared/contract/ai/knowledge.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
@@ -23,6 +27,9 @@ beforeEach(async () => {
 
 const entry = (id: string, question = `What is ${id}?`, answer = `It is called ${id}.`) => ({ id, question, answer });
 const shown = (each: ReturnType<typeof entry>) => ({ url: null, locale: null, ...each });
+/** A conversation in which something is asked. */
+const chat = async (of = workspace) =>
+  (await hub.client(of.keys.chat).call('createChatConversation', { body: { name: 'asks' } })).id;
 const request = (
   method: string,
   path: string,
@@ -204,7 +211,7 @@ describe('the knowledge of a workspace', () => {
 
   test('goes with its workspace, and none of another does', async () => {
     await put([entry('a')]);
-    await knowledge.recordUnanswered(tenantId, 'And b?');
+    await knowledge.recordUnanswered(tenantId, await chat(), 'And b?');
     const kept = workspace;
     workspace = await hub.workspace();
     ({ tenantId } = workspace);
@@ -264,7 +271,7 @@ describe('questions without an answer', () => {
 
   test('are listed once however they are written, counted, and gone when dismissed until they are asked again', async () => {
     for (const question of ['Do you sell hats?', 'do you sell HATS', 'Do you sell hats!!', '¿?', 'Verkauft ihr Hüte?'])
-      await knowledge.recordUnanswered(tenantId, question);
+      await knowledge.recordUnanswered(tenantId, await chat(), question);
     const listed = await list();
     expect(listed.map(({ question, count }) => [question, count])).toEqual([
       ['Verkauft ihr Hüte?', 1],
@@ -276,8 +283,33 @@ describe('questions without an answer', () => {
     expect(theirs.status).toBe(404);
     expect((await request('DELETE', `/unanswered/${id}`)).body).toEqual({ id, deleted: true });
     expect((await request('DELETE', `/unanswered/${id}`)).status).toBe(404);
-    await knowledge.recordUnanswered(tenantId, 'Do you sell hats?');
+    await knowledge.recordUnanswered(tenantId, await chat(), 'Do you sell hats?');
     expect((await list())[0]).toMatchObject({ question: 'Do you sell hats?', count: 1 });
+  });
+
+  test('go with the conversation in which they were asked last, and are not kept of one that is gone', async () => {
+    const [first, last] = [await chat(), await chat()];
+    await knowledge.recordUnanswered(tenantId, first, 'Do you sell hats?');
+    await knowledge.recordUnanswered(tenantId, first, 'And gloves?');
+    await knowledge.recordUnanswered(tenantId, last, 'do you sell hats');
+    await hub.database.query('DELETE FROM chat_conversations WHERE id = $1', [first]);
+    expect((await list()).map(({ question, count }) => [question, count])).toEqual([['do you sell hats', 2]]);
+    await hub.database.query('DELETE FROM chat_conversations WHERE id = $1', [last]);
+    await knowledge.recordUnanswered(tenantId, last, 'And ties?');
+    await knowledge.recordUnanswered(tenantId, await chat(await hub.workspace()), 'And scarves?');
+    expect(await list()).toEqual([]);
+  });
+
+  test('go when nobody asks them again', async () => {
+    const conversationId = await chat();
+    for (const question of ['Do you sell hats?', 'And gloves?'])
+      await knowledge.recordUnanswered(tenantId, conversationId, question);
+    await hub.database.query(
+      `UPDATE knowledge_unanswered SET last_asked_at = now() - make_interval(days => $2) WHERE tenant_id = $1 AND question LIKE '%hats%'`,
+      [tenantId, unansweredQuestionDays],
+    );
+    await hub.app.sweep();
+    expect((await list()).map(({ question }) => question)).toEqual(['And gloves?']);
   });
 
   test('are kept up to a number, those that were asked last', async () => {
@@ -286,8 +318,9 @@ describe('questions without an answer', () => {
        SELECT gen_random_uuid(), $1, n::text, 'question ' || n, now() - n * interval '1 minute' FROM generate_series(1, $2::int) n`,
       [tenantId, maxUnansweredQuestions],
     );
-    await knowledge.recordUnanswered(tenantId, 'one more');
-    await knowledge.recordUnanswered(tenantId, `${'long '.repeat(5_000)}`);
+    const conversationId = await chat();
+    await knowledge.recordUnanswered(tenantId, conversationId, 'one more');
+    await knowledge.recordUnanswered(tenantId, conversationId, `${'long '.repeat(5_000)}`);
     const [row] = await hub.database.query<{ count: number; oldest: string; longest: number }>(
       `SELECT count(*)::int AS count, max(length(question)) AS longest, (array_agg(question ORDER BY last_asked_at))[1] AS oldest FROM knowledge_unanswered WHERE tenant_id = $1`,
       [tenantId],

@@ -1,3 +1,4 @@
+import { unansweredQuestionDays } from '../../../shared/contract/ai/knowledge.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { createEgress } from '../../platform/egress/egress.ts';
 import { createInference } from '../../platform/inference/inference.ts';
@@ -62,7 +63,10 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     knowledge: knowledge.knowledge,
     routes: [...modelRoutes(ai), ...knowledge.routes, ...aiRunRoutes(runs), ...speakRoutes(answering, places)],
     skills: aiSkills(answering),
-    retention: { aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }] },
+    retention: {
+      aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }],
+      expiring: [{ table: 'knowledge_unanswered', column: 'last_asked_at', days: unansweredQuestionDays }],
+    },
     tasks: [{ name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) }, ...knowledge.tasks],
     measureBy(given) {
       meters = given;

@@ -9,6 +9,8 @@ export const maxKnowledgeEntries = 5_000;
 export const maxKnowledgeBytes = 5 * 1024 * 1024;
 /** Questions without an answer that are kept. */
 export const maxUnansweredQuestions = 1_000;
+/** A question that nobody asks again is kept so long. */
+export const unansweredQuestionDays = 90;
 
 const agent = {
   tag: 'AI knowledge',
@@ -180,7 +182,7 @@ export const knowledgeBase = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/ai/knowledge/unanswered',
     summary: 'List questions that the AI could not answer',
-    description: `Newest first by when each was first asked. The ${maxUnansweredQuestions.toLocaleString('en')} that were asked last are kept.`,
+    description: `Newest first by when each was first asked. The ${maxUnansweredQuestions.toLocaleString('en')} that were asked last are kept, each until ${unansweredQuestionDays} days after that, or until the conversation in which it was asked last is erased.`,
     params: inWorkspace,
     query: listQuery,
     response: page(unanswered),

@@ -83,8 +83,8 @@ export class Knowledge {
   }
 
   /** Counts a question to which nothing was found. */
-  recordUnanswered(tenantId: string, question: string): Promise<void> {
-    return this.unanswered.record(tenantId, question);
+  recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void> {
+    return this.unanswered.record(tenantId, conversationId, question);
   }
 
   async #readBase(tenantId: string): Promise<BaseRow | undefined> {

@@ -1,5 +1,6 @@
 import { foreignKey, index, integer, pgTable, primaryKey, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { chatConversations } from '../../chat/schema.ts';
 
 /** The knowledge of a workspace as a whole. Its row is locked by whoever changes the entries. */
 export const knowledgeBases = pgTable(
@@ -89,7 +90,10 @@ export const knowledgeUnanswered = pgTable(
     tenantId: tenantId(),
     /** A hash of its words. */
     key: text('key').notNull(),
+    /** As it was asked last. */
     question: text('question').notNull(),
+    /** Where it was asked so: the words of a visitor go with their conversation. */
+    conversationId: uuid('conversation_id').references(() => chatConversations.id, { onDelete: 'cascade' }),
     count: integer('count').notNull().default(1),
     createdAt: createdAt(),
     lastAskedAt: instant('last_asked_at').notNull().defaultNow(),
@@ -98,6 +102,8 @@ export const knowledgeUnanswered = pgTable(
     unique('knowledge_unanswered_key').on(table.tenantId, table.key),
     index('knowledge_unanswered_tenant').on(table.tenantId, table.id),
     index('knowledge_unanswered_age').on(table.tenantId, table.lastAskedAt),
+    index('knowledge_unanswered_conversation').on(table.conversationId),
+    index('knowledge_unanswered_expiry').on(table.lastAskedAt),
     ...policies(),
   ],
 );

@@ -30,8 +30,11 @@ export class Unanswered {
     this.#deps = dependencies;
   }
 
-  /** Counts a question; those that were asked in the same words count together. A question without words is left out. */
-  async record(tenantId: string, question: string): Promise<void> {
+  /**
+   * Counts a question; those that were asked in the same words count together. A question without words is left out, and so is one of a conversation that is gone.
+   * It goes with the conversation in which it was asked last.
+   */
+  async record(tenantId: string, conversationId: string, question: string): Promise<void> {
     const words = [...partsOf(foldWord(question))].map(({ text }) => text).join(' ');
     if (words === '') return;
     const clipped = toStorableText(
@@ -43,9 +46,11 @@ export class Unanswered {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       await tx.query(
         'record_unanswered',
-        `INSERT INTO knowledge_unanswered (id, tenant_id, key, question) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (tenant_id, key) DO UPDATE SET count = knowledge_unanswered.count + 1, question = excluded.question, last_asked_at = now()`,
-        [newId(), tenantId, key, clipped],
+        `INSERT INTO knowledge_unanswered (id, tenant_id, key, question, conversation_id)
+         SELECT $1, $2, $3, $4, id FROM chat_conversations WHERE tenant_id = $2 AND id = $5 FOR KEY SHARE
+         ON CONFLICT (tenant_id, key) DO UPDATE SET count = knowledge_unanswered.count + 1, question = excluded.question,
+           conversation_id = excluded.conversation_id, last_asked_at = now()`,
+        [newId(), tenantId, key, clipped, conversationId],
       );
       await tx.query(
         'trim_unanswered',

@@ -114,7 +114,7 @@ export class TurnAnswerer {
   /** A reply, or what comes of it that there is none. */
   async #compose(
     { tenantId }: Turn,
-    { settings, messages }: Situation,
+    situation: Situation,
     stop: AbortSignal,
     begin: (() => Deltas) | null,
   ): Promise<{ reply: Reply | TurnOutcome; usage: Usage }> {
@@ -122,7 +122,7 @@ export class TurnAnswerer {
     const failed = (text: string, code = 'model_failed'): TurnOutcome => ({ kind: 'hand-over', code, text });
     try {
       const signal = AbortSignal.any([stop, tooLong]);
-      const { reply, usage } = await this.#composer.compose(tenantId, settings, messages, signal, begin);
+      const { reply, usage } = await this.#composer.compose(tenantId, situation, signal, begin);
       return { reply: reply ?? failed('the model gave no usable answer', 'no_usable_answer'), usage };
     } catch (error) {
       if (stop.reason instanceof TurnOvertaken) return { reply: { kind: 'again' }, usage: nothing };

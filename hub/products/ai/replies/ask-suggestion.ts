@@ -36,8 +36,7 @@ export class SuggestionAsker {
       .compose(
         tenantId,
         // An agent looks at it before anybody reads it.
-        { ...situation.settings, minConfidence: 0 },
-        situation.messages,
+        { ...situation, settings: { ...situation.settings, minConfidence: 0 } },
         AbortSignal.any([signal, AbortSignal.timeout(suggestionMs)]),
       )
       .catch((error: unknown) => {

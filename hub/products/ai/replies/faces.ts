@@ -26,5 +26,5 @@ export interface ReplyKnowledge {
   /** Terms of the business, which go with every question. */
   terms(tenantId: string): Promise<string>;
   /** Counts a question to which nothing was found. */
-  recordUnanswered(tenantId: string, question: string): Promise<void>;
+  recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void>;
 }

@@ -1,7 +1,6 @@
 import type { ChatAiSettings, MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
-import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
 import { withoutKeys } from '../prompt/index.ts';
 import { askModel } from './ask-model.ts';
@@ -10,6 +9,7 @@ import type { Deltas } from './deltas.ts';
 import type { Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
 import { promptOf } from './prompt.ts';
 import { unanswered } from './situation.ts';
+import type { Situation } from './situation.ts';
 
 /** What the AI agent would say in a conversation, fit to be shown. */
 export interface Reply {
@@ -45,8 +45,7 @@ export class ReplyComposer {
    */
   async compose(
     tenantId: string,
-    settings: ChatAiSettings,
-    messages: readonly ChatMessage[],
+    { conversation, settings, messages }: Pick<Situation, 'conversation' | 'settings' | 'messages'>,
     signal: AbortSignal,
     deltas: (() => Deltas) | null = null,
   ): Promise<ComposedReply> {
@@ -76,7 +75,7 @@ export class ReplyComposer {
       const reply = answer === null ? null : presented(answer, settings, passages, prompt.addresses);
       // For whoever keeps the knowledge.
       if (reply?.action === 'handoff' && passages.length === 0 && question.trim() !== '')
-        await this.#knowledge.recordUnanswered(tenantId, question);
+        await this.#knowledge.recordUnanswered(tenantId, conversation.id, question);
       return { reply, usage };
     } catch (error) {
       (told as Deltas | null)?.drop();
