@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
-import { newId } from '../../hub/platform/ids.ts';
+import { idBefore, newId } from '../../hub/platform/ids.ts';
 import { VisitorSessions } from '../../hub/products/chat/visitor-page/sessions.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -466,7 +466,72 @@ describe('erasing a visitor', () => {
     await workspace.api.call('putAutomationPolicy', { body: {} });
     // What its author wrote into a workflow is not the visitor's.
     expect(Object.keys(await tablesWith(word)).filter((name) => !name.startsWith('workflow'))).toEqual([]);
+    await expect.poll(() => count('erased_subjects', 'tenant_id = $1', tenantId), { timeout: 10_000 }).toBe(0);
+  });
+
+  test('ends runs of before it was known what they are about, and what they led to, whether it is found out before or after', async () => {
+    const { id: child } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'child of before',
+        active: true,
+        triggerJson: { schemaVersion: 1, type: 'manual' },
+        stepsJson: [{ type: 'log', message: 'heard {{context}}' }],
+      },
+    });
+    const { id: follower } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'of before',
+        active: true,
+        triggerJson: {
+          schemaVersion: 1,
+          type: 'event',
+          event: { type: 'message.created', filter: { 'message.content': 'from before' } },
+        },
+        stepsJson: [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child, context: 'from before' } }],
+      },
+    });
+    const [found, unknown, kept] = [await arrive(), await arrive(), await arrive()];
+    for (const { conversationId } of [found, unknown, kept]) await say(conversationId, 'from before');
+    const runs = () => count('runs', `tenant_id = $1 AND finished_at IS NOT NULL`, tenantId);
+    await expect.poll(runs, { timeout: 20_000 }).toBe(6);
+    const subjects = async () =>
+      (
+        await hub.database.query<{ id: string | null }>(
+          `SELECT payload->'conversation'->>'id' AS id FROM runs WHERE tenant_id = $1`,
+          [tenantId],
+        )
+      ).map(({ id }) => id);
+    const mark = (value: object) =>
+      hub.database.query(`UPDATE hub_settings SET value = $1 WHERE key = 'flow_subjects'`, [JSON.stringify(value)]);
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    // As a hub of before left them an hour ago, and looked at by none since.
+    await mark({ until, after: idBefore(new Date(Date.now() + 3_600_000)) });
+    await hub.database.query(
+      `WITH old AS (
+         UPDATE flows SET subject_id = NULL, id = ($2 || substr(id::text, 14))::uuid WHERE tenant_id = $1
+       )
+       UPDATE runs SET flow_id = ($2 || substr(flow_id::text, 14))::uuid WHERE tenant_id = $1`,
+      [tenantId, idBefore(new Date(Date.now() - 3_600_000)).slice(0, 13)],
+    );
+    await agents.call('eraseInboxVisitor', { params: at(unknown.visitorId) });
+    await hub.app.sweep();
+    expect(await subjects()).toHaveLength(6);
+    await mark({ until, after: idBefore(new Date(0)) });
+    await hub.app.sweep();
+    await expect.poll(async () => (await subjects()).length, { timeout: 10_000 }).toBe(4);
+    expect(await subjects()).not.toContain(unknown.conversationId);
+    await agents.call('eraseInboxVisitor', { params: at(found.visitorId) });
+    await expect.poll(async () => (await subjects()).length, { timeout: 10_000 }).toBe(2);
+    expect(await subjects()).toContain(kept.conversationId);
+    // Once its time is over nothing is looked at, or remembered, any more.
+    await mark({ until: new Date(0).toISOString(), after: idBefore(new Date(0)) });
+    await hub.app.sweep();
+    expect(await hub.database.query(`SELECT value FROM hub_settings WHERE key = 'flow_subjects'`)).toEqual([
+      { value: {} },
+    ]);
     expect(await count('erased_subjects', 'tenant_id = $1', tenantId)).toBe(0);
+    await workspace.api.call('deleteAutomationWorkflow', { params: { id: follower } });
+    await agents.call('eraseInboxVisitor', { params: at(kept.visitorId) });
   });
 
   test('goes on after a process that ended in the midst of it, and shows nobody who is half erased', async () => {

@@ -1,6 +1,7 @@
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import { FlowSubjects } from './flow-subjects.ts';
 import { removeEndedRuns } from './retention.ts';
 import type { Runs } from './service.ts';
 
@@ -8,13 +9,16 @@ import type { Runs } from './service.ts';
 const batch = 100;
 /** A batch that has more behind it, as `inBatches` counts. */
 const full = 1;
+/** How long a sweep finds out at most what runs are about before it erases any, in milliseconds. */
+const fillMs = 10_000;
+/** Erased conversations without runs that are forgotten at once. */
+const forgottenAtOnce = 1_000;
 
 /** Notes conversations whose runs are to go, with the transaction that erases them. */
 export async function noteErased(tx: Transaction, tenantId: string, subjectIds: readonly string[]): Promise<boolean> {
   await tx.query(
     'note_erased_subjects',
-    `INSERT INTO erased_subjects (tenant_id, subject_id) SELECT $1, s FROM unnest($2::uuid[]) s
-     WHERE EXISTS (SELECT FROM flows f WHERE f.subject_id = s) ON CONFLICT DO NOTHING`,
+    'INSERT INTO erased_subjects (tenant_id, subject_id) SELECT $1, s FROM unnest($2::uuid[]) s ON CONFLICT DO NOTHING',
     [tenantId, subjectIds],
   );
   return false;
@@ -23,23 +27,43 @@ export async function noteErased(tx: Transaction, tenantId: string, subjectIds: 
 /** Ends and removes the runs that are about what was erased, with those that they led to and all that belongs to them; part of the sweep. */
 export class RunErasure {
   readonly #deps: { db: Database; blobs: Blobs; runs: Runs };
+  readonly #subjects: FlowSubjects;
 
   constructor(dependencies: { db: Database; blobs: Blobs; runs: Runs }) {
     this.#deps = dependencies;
+    this.#subjects = new FlowSubjects(dependencies.db);
   }
 
   async sweep(stopping: AbortSignal): Promise<void> {
     const { db } = this.#deps;
     const turn = newTurn(stopping);
+    const isKnownOfAll = await this.#subjects.complete({ ...turn, deadline: performance.now() + fillMs });
     const erased = await db.systemStatement<{ subject_id: string; tenant_id: string }>(
       'list_erased_subjects',
-      'SELECT subject_id, tenant_id FROM erased_subjects ORDER BY erased_at LIMIT 100',
+      `SELECT subject_id, tenant_id FROM erased_subjects e WHERE EXISTS (SELECT FROM flows f WHERE f.subject_id = e.subject_id)
+       ORDER BY erased_at LIMIT 100`,
       [],
     );
     for (const { subject_id: subjectId, tenant_id: tenantId } of erased) {
       if (stopping.aborted || performance.now() > turn.deadline) return;
       await inBatches(turn, full, async () => ((await this.#eraseSome(tenantId, subjectId)) ? full : 0));
     }
+    // A run of which it is not known yet what it is about may still be found.
+    if (isKnownOfAll) await inBatches(turn, forgottenAtOnce, () => this.#forgetSome());
+  }
+
+  async #forgetSome(): Promise<number> {
+    const { rowCount } = await this.#deps.db.system(
+      (tx) =>
+        tx.query(
+          'forget_erased_subjects',
+          `DELETE FROM erased_subjects WHERE subject_id = ANY(ARRAY(
+             SELECT subject_id FROM erased_subjects e WHERE NOT EXISTS (SELECT FROM flows f WHERE f.subject_id = e.subject_id) LIMIT $1))`,
+          [forgottenAtOnce],
+        ),
+      { durable: false },
+    );
+    return rowCount ?? 0;
   }
 
   /** Whether there is more of it that can go now. */
@@ -67,15 +91,7 @@ export class RunErasure {
       withThem: (tx, runIds) =>
         tx.query('prune_session_messages', 'DELETE FROM session_messages WHERE run_id = ANY($1)', [runIds]),
     });
-    if (removed > 0) return true;
     // A run that somebody has locked now, or that is run again, is left to the next time.
-    await db.workspace(tenantId, (tx) =>
-      tx.query(
-        'forget_erased_subject',
-        `DELETE FROM erased_subjects WHERE tenant_id = $1 AND subject_id = $2 AND NOT EXISTS (SELECT FROM flows WHERE subject_id = $2)`,
-        [tenantId, subjectId],
-      ),
-    );
-    return false;
+    return removed > 0;
   }
 }
