@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,16 +33,36 @@ export interface TestApp extends AsyncDisposable {
 
 const startDeadlineMs = 30_000;
 const launchDeadlineMs = 20_000;
+const loadDeadlineMs = 10_000;
 const maxLaunches = 3;
 
-/** Now and then the inspector through which the app is driven does not get to it; then the app is started anew. */
-async function launch(options: Parameters<typeof _electron.launch>[0]): Promise<ElectronApplication> {
-  for (let attempt = 1; ; attempt += 1)
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/**
+ * Now and then the inspector through which the app is driven does not get to it, or holds back what its page asked for
+ * while it was attached; then the app is started anew. That the app shows its window where no inspector is, is shown by
+ * the tests of it as its user has it.
+ */
+async function launch(
+  options: Parameters<typeof _electron.launch>[0],
+): Promise<{ electron: ElectronApplication; page: Page }> {
+  for (let attempt = 1; ; attempt += 1) {
+    let electron: ElectronApplication | undefined;
     try {
-      return await _electron.launch(options);
+      electron = await _electron.launch(options);
+      const page = await electron.firstWindow({ timeout: launchDeadlineMs });
+      await page.waitForLoadState('load', { timeout: loadDeadlineMs });
+      return { electron, page };
     } catch (error) {
+      if (electron !== undefined) await end(electron.process());
       if (attempt === maxLaunches || !(error instanceof errors.TimeoutError)) throw error;
     }
+  }
 }
 
 export interface AppOptions {
@@ -58,7 +80,7 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
   const env = { ...desktop.env, OUTRIGGER_COMPANION_HOME: dataFolder, ...options.env };
   const executablePath = options.executablePath ?? (electronPath as string);
   const args = [...electronArguments(options.asRoot), ...(options.args ?? [])];
-  const electron = await launch({
+  const { electron, page } = await launch({
     executablePath,
     args,
     env,
@@ -67,8 +89,6 @@ export async function startApp(desktop: TestDesktop, options: AppOptions = {}): 
   });
   const child = electron.process();
   const pid = child.pid as number;
-  const page = await electron.firstWindow();
-  await page.waitForLoadState('load');
   const call: TestApp['call'] = (method, params = {}) =>
     page.evaluate(
       ([name, values]) =>
