@@ -89,7 +89,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const marketing = createMarketing(platform, config, { limits });
   const webhooks = createWebhooks(platform, config, { limits });
   // It hears of the chat, and answers in it: one comes before, the other after it.
-  const replies = createReplies(platform, ai);
+  const replies = createReplies(platform, ai, { skills, actions: automations.approvedSkills });
   const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
   const chat = createChat(
     stack,

@@ -46,7 +46,8 @@ export const isKnownPattern = (skills: SkillCatalog, pattern: string) =>
 
 const described = new WeakMap<Skill, SdkSkill>();
 
-function describeSkill(skill: Skill): SdkSkill {
+/** A skill as the SDK shows it. */
+export function describeSkill(skill: Skill): SdkSkill {
   const known = described.get(skill);
   if (known !== undefined) return known;
   const made = {

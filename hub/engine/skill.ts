@@ -67,10 +67,22 @@ interface SkillFacts<Input extends z.ZodObject> {
   output: z.ZodType;
 }
 
+/** What a skill that only reads gets beside its input. */
+export type ReadContext = Pick<SkillContext, 'tenantId' | 'signal'>;
+
+/** What makes a skill one that only reads: rows of its workspace, at once, and nothing of what it gets goes anywhere. */
+export interface Reading {
+  /** Fields of its input that say whose or what data it reads: a model that talks with strangers never sets them. */
+  scope: readonly string[];
+  read(input: Record<string, unknown>, context: ReadContext): Promise<SkillOutcome>;
+}
+
 /** A skill that the worker itself carries out. */
 export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = unknown> extends SkillFacts<Input> {
   kind: 'direct';
   effect: EffectKind;
+  /** Of one that only reads. Deny by default: any other needs a person's word where a stranger's words lead to it. */
+  reading?: Reading;
   /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
   waitsOutside?: boolean;
   /** How a step that says nothing of its own retries it; not at all when left out. */
@@ -117,6 +129,21 @@ export function defineSkill<Input extends z.ZodObject, Found = undefined>(
   skill: Omit<DirectSkill<Input, Found>, 'kind'>,
 ): DirectSkill {
   return { ...skill, kind: 'direct' } as unknown as DirectSkill;
+}
+
+/** Declares a skill that only reads, so that it may be called in the midst of a chat, outside of any run. */
+export function defineReadingSkill<Input extends z.ZodObject>({
+  scope,
+  read,
+  ...facts
+}: SkillFacts<Input> & {
+  scope: readonly (keyof z.output<Input> & string)[];
+  read(input: z.output<Input>, context: ReadContext): Promise<SkillOutcome>;
+}): DirectSkill {
+  return {
+    ...defineSkill({ ...facts, effect: 'pure', execute: read }),
+    reading: { scope, read: read as Reading['read'] },
+  };
 }
 
 /** Looks skills up by id. */

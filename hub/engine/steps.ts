@@ -132,7 +132,7 @@ async function runSkillStep(
   const begin = async () => {
     const approved = await approvedBefore(deps, held, index);
     const [rendered, isAsShown] = held.working(index, () => {
-      const call = isSkillRun(held.run) ? callOf(step).input : renderCall(step, scopeOf(held, index, approved?.at));
+      const call = inputOf(held, step, () => scopeOf(held, index, approved?.at));
       return [
         call,
         approved === null || approved.skillId !== skill.id || canonicalJson(approved.input) === canonicalJson(call),
@@ -164,6 +164,10 @@ async function runSkillStep(
   await assertNotInDoubt(held, site, skill);
   return begin();
 }
+
+/** What a skill step is called with: of a skill's own call what came with it, as it stands. */
+const inputOf = (held: HeldRun, step: SkillStep, scope: () => TemplateScope): JsonValue =>
+  isSkillRun(held.run) ? callOf(step).input : renderCall(step, scope());
 
 type ApprovalStep = Extract<Step, { type: 'approval' }>;
 
@@ -222,7 +226,7 @@ function boundNext(held: HeldRun, index: number): { skillId: string; input: Json
   try {
     return {
       skillId: callOf(step).skillId,
-      input: toStorableJson(renderCall(step, scope as TemplateScope)),
+      input: toStorableJson(inputOf(held, step, () => scope as TemplateScope)),
       at: at.toISOString(),
     };
   } catch (error) {

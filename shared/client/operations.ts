@@ -208,6 +208,8 @@ export interface AiSuggestion {
   action: 'answer' | 'clarify' | 'handoff' | 'ignore';
   reason: string;
   sources: ChatMessageSource[];
+  /** What was called for it, in that order; what acts is not offered */
+  tools: ChatAiToolUse[];
   /** The newest message that it knows */
   seq: number;
   /** Whether an agent asked for it */
@@ -534,6 +536,8 @@ export interface ChatAiSettings {
   debounceMs: number;
   /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
   minConfidence: number;
+  /** What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called */
+  tools: ChatAiTool[];
   /** Without it nothing is answered, whatever `enabled` says */
   entitlementActive: boolean;
   /** Of today */
@@ -576,6 +580,42 @@ export interface ChatAiSettingsPatch {
   debounceMs?: number;
   /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
   minConfidence?: number;
+  /** What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called */
+  tools?: ChatAiToolInput[];
+}
+
+export interface ChatAiTool {
+  /** How the agent calls it; unique among the tools */
+  name: string;
+  /** Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed */
+  skillId: string;
+  /** What the agent is told that it is for; empty for the skill's own words */
+  description: string;
+  /** Fields of the skill's input that the agent can not set. Their texts may name `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; where the visitor has no such id, there is no such tool */
+  fixed: JsonObject;
+  /** Whether an answer may name addresses that it finds; only where nobody but the workspace writes them */
+  links: boolean;
+}
+
+export interface ChatAiToolInput {
+  /** How the agent calls it; unique among the tools */
+  name: string;
+  /** Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed */
+  skillId: string;
+  /** What the agent is told that it is for; empty for the skill's own words */
+  description?: string;
+  /** Fields of the skill's input that the agent can not set. Their texts may name `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; where the visitor has no such id, there is no such tool */
+  fixed?: Record<string, unknown>;
+  /** Whether an answer may name addresses that it finds; only where nobody but the workspace writes them */
+  links?: boolean;
+}
+
+export interface ChatAiToolUse {
+  /** As in the settings; empty for one that there is not */
+  name: string;
+  ms: number;
+  /** `approval_asked`: a person decides, under approvals */
+  outcome: 'answered' | 'approval_asked' | 'invalid_input' | 'failed' | 'timeout' | 'unknown_tool';
 }
 
 export interface ChatAttachment {
@@ -1351,6 +1391,8 @@ export interface InboxMessage {
   private: boolean;
   /** Of an answer of the AI agent: the entries of the knowledge that it used */
   sources: ChatMessageSource[];
+  /** Of an answer of the AI agent: what it called, in that order */
+  tools: ChatAiToolUse[];
 }
 
 export interface InboxMessagePage {

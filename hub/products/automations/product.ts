@@ -43,7 +43,7 @@ import { Sequences } from './sequences/index.ts';
 import { sequenceRoutes } from './sequences/routes.ts';
 import { conversationPort, Sessions } from './sessions/index.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import { Skills } from './skills/index.ts';
+import { ApprovedSkills, Skills } from './skills/index.ts';
 import { skillRoutes } from './skills/routes.ts';
 import { Workflows } from './workflows/index.ts';
 import { hookRoutes, workflowRoutes } from './workflows/routes.ts';
@@ -73,6 +73,8 @@ export interface AutomationsNeeds {
 export interface Automations extends Product {
   workflows: Workflows;
   enginePorts: EnginePorts;
+  /** For whoever would have a skill called that a person is to approve. */
+  approvedSkills: ApprovedSkills;
 }
 
 export function createAutomations(
@@ -168,6 +170,7 @@ export function createAutomations(
   const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
+    approvedSkills: new ApprovedSkills({ skills, runs, workflows }),
     enginePorts: {
       approvals: approvalPort,
       nodes: nodePort,

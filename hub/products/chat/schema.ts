@@ -1,4 +1,4 @@
-import type { ChatAiSettings, MessageSource } from '../../../shared/contract/chat/ai-settings.ts';
+import type { ChatAiSettings, MessageSource, ToolUse } from '../../../shared/contract/chat/ai-settings.ts';
 import type { ChatSettings } from '../../../shared/contract/chat/settings.ts';
 import type {
   ConversationOwner,
@@ -184,6 +184,8 @@ export const chatMessages = pgTable(
     clientId: text('client_id'),
     /** The entries of the knowledge that an answer used; only agents see them. */
     sources: jsonb('sources').$type<MessageSource[]>(),
+    /** Names of tools that were called for it. */
+    tools: jsonb('tools').$type<ToolUse[]>(),
     /** Its words, each after the short name of its workspace, so that a search reads the entries of no other. */
     words: tsvector('words'),
     /** The transaction that wrote it. */

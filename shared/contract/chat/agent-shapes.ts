@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../common.ts';
-import { messageSource } from './ai-settings.ts';
+import { messageSource, toolUse } from './ai-settings.ts';
 import { conversation, conversationOwners, message, rating, visitor } from './shapes.ts';
 
 /** What agents see of Live Chat, and nobody else: private notes among it. */
@@ -49,6 +49,7 @@ export const inboxMessage = named(
     position: z.int().describe('Counts all that is written in a conversation, notes included'),
     private: z.boolean(),
     sources: z.array(messageSource).describe('Of an answer of the AI agent: the entries of the knowledge that it used'),
+    tools: z.array(toolUse).describe('Of an answer of the AI agent: what it called, in that order'),
   }),
 );
 export type InboxMessage = z.output<typeof inboxMessage>;

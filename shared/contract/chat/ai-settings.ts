@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from '../../json.ts';
 import { named, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { inWorkspace } from './callers.ts';
@@ -13,6 +14,46 @@ const wholeNumber = (least: number, most: number) => {
   const range = `from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`;
   return z.int(`must be a whole number ${range}`).min(least, `must be ${range}`).max(most, `must be ${range}`);
 };
+
+export const mostReplyTools = 8;
+/** What `fixed` of a tool may name of the conversation in which it is called. */
+export const replyToolReferences = ['visitor.externalId', 'visitor.id', 'conversation.id'] as const;
+
+const replyTool = named(
+  'ChatAiTool',
+  z.strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[a-z][a-z0-9_]{0,39}$/,
+        'must be 1 to 40 small letters, digits and underscores, beginning with a letter, such as order_status',
+      )
+      .describe('How the agent calls it; unique among the tools'),
+    skillId: text(1, 100).describe(
+      'Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed',
+    ),
+    description: chatText(0, 300)
+      .default('')
+      .describe("What the agent is told that it is for; empty for the skill's own words"),
+    fixed: jsonObject
+      .default({})
+      .describe(
+        `Fields of the skill's input that the agent can not set. Their texts may name ${replyToolReferences.map((name) => `\`{{${name}}}\``).join(', ')}; where the visitor has no such id, there is no such tool`,
+      ),
+    links: z
+      .boolean()
+      .default(false)
+      .describe('Whether an answer may name addresses that it finds; only where nobody but the workspace writes them'),
+  }),
+  {
+    name: 'order_status',
+    skillId: 'memory.read',
+    description: "Where the visitor's order is",
+    fixed: { key: 'order:{{visitor.externalId}}' },
+    links: false,
+  },
+);
+export type ChatAiTool = z.output<typeof replyTool>;
 
 const settings = {
   enabled: z.boolean().describe('Needs the entitlement `ai_agent`'),
@@ -49,6 +90,12 @@ const settings = {
     .describe(
       'An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any',
     ),
+  tools: z
+    .array(replyTool)
+    .max(mostReplyTools, `must name at most ${mostReplyTools} tools`)
+    .describe(
+      'What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called',
+    ),
 };
 
 export const chatAiSettings = z.strictObject(settings);
@@ -67,6 +114,7 @@ export const defaultChatAiSettings: ChatAiSettings = {
   dailyReplyBudget: 1_000,
   debounceMs: 1_500,
   minConfidence: 0,
+  tools: [],
 };
 
 const example: ChatAiSettings = {
@@ -119,7 +167,7 @@ export const aiSettings = defineResource({
     path: '/tenants/{tenantId}/chat/ai-settings',
     summary: 'Change how the AI agent answers in chats',
     description:
-      'What is left out stays. To set `enabled` needs the entitlement `ai_agent`. Who takes care of a conversation is decided when it begins, is opened again, or a visitor writes where nobody has it yet: the agent, where this says so, until a person writes there or is assigned, or it is handed over.',
+      'What is left out stays. To set `enabled` needs the entitlement `ai_agent`, and a tool those of its skill. Who takes care of a conversation is decided when it begins, is opened again, or a visitor writes where nobody has it yet: the agent, where this says so, until a person writes there or is assigned, or it is handed over.',
     params: inWorkspace,
     body: named('ChatAiSettingsPatch', chatAiSettings.partial(), {
       enabled: true,
@@ -139,3 +187,16 @@ export const messageSource = named(
   z.object({ id: text(1, 200).describe('Of an entry of the knowledge'), url: z.string().nullable() }),
 );
 export type MessageSource = z.output<typeof messageSource>;
+
+/** What the AI agent called for an answer; with what, and what came back, is not kept. */
+export const toolUse = named(
+  'ChatAiToolUse',
+  z.object({
+    name: z.string().describe('As in the settings; empty for one that there is not'),
+    ms: z.int(),
+    outcome: z
+      .enum(['answered', 'approval_asked', 'invalid_input', 'failed', 'timeout', 'unknown_tool'])
+      .describe('`approval_asked`: a person decides, under approvals'),
+  }),
+);
+export type ToolUse = z.output<typeof toolUse>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id, listQuery, named, page, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
-import { messageSource } from './ai-settings.ts';
+import { messageSource, toolUse } from './ai-settings.ts';
 import { inWorkspace } from './callers.ts';
 
 /** What the AI agent suggests to agents; visitors see none of it. */
@@ -26,6 +26,7 @@ export const suggestion = named(
     action: z.enum(aiActions),
     reason: z.string(),
     sources: z.array(messageSource),
+    tools: z.array(toolUse).describe('What was called for it, in that order; what acts is not offered'),
     seq: z.int().describe('The newest message that it knows'),
     origin: z.enum(['asked', 'shadow']).describe('Whether an agent asked for it'),
     acceptedAt: timestamp.nullable(),

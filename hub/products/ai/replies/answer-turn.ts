@@ -122,7 +122,10 @@ export class TurnAnswerer {
     const failed = (text: string, code = 'model_failed'): TurnOutcome => ({ kind: 'hand-over', code, text });
     try {
       const signal = AbortSignal.any([stop, tooLong]);
-      const { reply, usage } = await this.#composer.compose(tenantId, situation, signal, begin);
+      const { reply, usage } = await this.#composer.compose(tenantId, situation, signal, {
+        deltas: begin,
+        mayAct: situation.settings.mode !== 'shadow',
+      });
       return { reply: reply ?? failed('the model gave no usable answer', 'no_usable_answer'), usage };
     } catch (error) {
       if (stop.reason instanceof TurnOvertaken) return { reply: { kind: 'again' }, usage: nothing };
@@ -153,8 +156,15 @@ function outcomeOf(reply: Reply, isShadow: boolean, messageId: string): TurnOutc
   if (reply.action === 'ignore') return { kind: 'drop' };
   if (reply.action !== 'handoff') return { kind: 'reply', reply, messageId };
   const text = reply.reason === '' ? 'the AI agent asked for it' : `the AI agent says: ${reply.reason}`;
-  return { kind: 'hand-over', code: 'model', text };
+  const { tools, asks } = reply;
+  return { kind: 'hand-over', code: 'model', text: `${text}${toolsIn(tools)}`, asks };
 }
+
+/** What was called, for whoever takes over. */
+const toolsIn = (tools: Reply['tools']) =>
+  tools.length === 0
+    ? ''
+    : `; tools that it called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that there is not' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;
 
 /** What comes of a turn without a model; null where one is to be asked. */
 function decide(situation: Situation, turn: Turn): TurnOutcome | null {

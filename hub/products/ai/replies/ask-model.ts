@@ -6,6 +6,7 @@ import { plainText } from '../../../platform/inference/untrusted-text.ts';
 import type { ReplyModels } from './faces.ts';
 import type { Prompt } from './prompt.ts';
 import { ReplyReader } from './reply-reader.ts';
+import type { ToolBox, WantedCall } from './tools.ts';
 
 const answerSchema = z.object({
   reply: z.string().max(40_000).default(''),
@@ -17,6 +18,14 @@ const answerSchema = z.object({
     .default([]),
 });
 export type AiAnswer = z.output<typeof answerSchema>;
+
+const callsSchema = z.object({
+  action: z.literal('call'),
+  calls: z
+    .array(z.object({ tool: z.string().max(200), input: z.record(z.string(), z.unknown()).default({}) }))
+    .min(1)
+    .max(20),
+});
 
 export interface AskedAnswer {
   /** Null where it was rubbish twice. */
@@ -35,20 +44,23 @@ const maxOutputTokens = 1_024;
 const repair =
   'That was not the JSON object that was asked for. Answer again with that object alone: {"action": …, "reason": …, "sources": […], "reply": …}.';
 
+/** Of calls a model is shown again so many characters. */
+const shownCharacters = 1_000;
+
 /**
- * Asks for an answer of the shape; one that has another is repaired once.
+ * Asks for an answer of the shape; one that has another is repaired once. Calls of tools are carried out on the way, as far as there are any left.
  * @throws AppError where no model answers; the signal's reason.
  */
 export async function askModel(
   models: ReplyModels,
   tenantId: string,
-  { instructions, messages }: Prompt,
+  { instructions, messages, quotation }: Prompt,
   signal: AbortSignal,
-  listener: AnswerListener | null = null,
+  { listener = null, tools = null }: { listener?: AnswerListener | null; tools?: ToolBox | null } = {},
 ): Promise<AskedAnswer> {
   const usage = { inputTokens: 0, outputTokens: 0 };
   const turns = [...messages];
-  for (let tries = 0; tries < 2; tries += 1) {
+  for (let tries = 0; tries < 2;) {
     const reader = new ReplyReader();
     const given = await streamed(
       models.stream({ tenantId, instructions, messages: turns, maxOutputTokens, signal }),
@@ -62,6 +74,16 @@ export async function askModel(
     const answer = parseAnswer(given.text);
     if (answer !== null) return { answer, usage };
     listener?.restarted();
+    const calls = tools === null || tools.callsLeft === 0 ? null : parseCalls(given.text);
+    if (tools !== null && calls !== null) {
+      const shown = JSON.stringify({ action: 'call', calls }).slice(0, shownCharacters);
+      turns.push(
+        { role: 'assistant', content: plainText(shown) },
+        { role: 'user', content: await tools.call(calls, quotation, signal) },
+      );
+      continue;
+    }
+    tries += 1;
     turns.push(
       { role: 'assistant', content: plainText(given.text.slice(0, 4_000)) || '…' },
       { role: 'user', content: repair },
@@ -81,18 +103,24 @@ async function streamed(
   }
 }
 
-/** An answer as it was asked for, also where words or a fence stand around it; null for any other. */
-export function parseAnswer(text: string): AiAnswer | null {
+/** The JSON object of an answer, also where words or a fence stand around it. */
+function objectIn(text: string): unknown {
   const from = text.indexOf('{');
   const to = text.lastIndexOf('}');
   if (from === -1 || to < from) return null;
-  let value: unknown;
   try {
-    value = JSON.parse(text.slice(from, to + 1));
+    return JSON.parse(text.slice(from, to + 1));
   } catch {
     return null;
   }
-  const parsed = answerSchema.safeParse(value);
+}
+
+/** What an answer wants called; null where it is no such answer. */
+const parseCalls = (text: string): WantedCall[] | null => callsSchema.safeParse(objectIn(text)).data?.calls ?? null;
+
+/** An answer as it was asked for; null for any other. */
+export function parseAnswer(text: string): AiAnswer | null {
+  const parsed = answerSchema.safeParse(objectIn(text));
   if (!parsed.success || !isStorableText(parsed.data.reply)) return null;
   const speaks = parsed.data.action === 'answer' || parsed.data.action === 'clarify';
   return speaks && parsed.data.reply.trim() === '' ? null : parsed.data;

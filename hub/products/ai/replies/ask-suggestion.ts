@@ -53,7 +53,7 @@ export class SuggestionAsker {
         [conversationId],
       );
       if (there.rowCount === 0) throw notFound('conversation', conversationId);
-      const { content, action, reason, sources } = reply;
+      const { content, action, reason, sources, tools } = reply;
       const seq = situation.conversation.last_seq;
       return suggestions.write(tx, tenantId, {
         conversationId,
@@ -61,6 +61,7 @@ export class SuggestionAsker {
         action,
         reason,
         sources,
+        tools,
         seq,
         origin: 'asked',
       });

@@ -2,6 +2,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ConversationRow } from '../../chat/conversations/index.ts';
 import type { Chat } from '../../chat/index.ts';
+import type { Ask, ReplyActions } from './faces.ts';
 import type { Reply } from './reply.ts';
 import { isItsOwn, readStanding } from './situation.ts';
 import type { Situation, Standing } from './situation.ts';
@@ -12,7 +13,7 @@ import type { Turn } from './turn-store.ts';
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply; messageId: string }
   | { kind: 'suggest'; reply: Reply }
-  | { kind: 'hand-over'; code: string; text: string; language?: string }
+  | { kind: 'hand-over'; code: string; text: string; language?: string; asks?: readonly Ask[] }
   /** Nothing is said. */
   | { kind: 'drop' }
   /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
@@ -34,6 +35,9 @@ export interface Usage {
   outputTokens: number;
 }
 
+/** What it would have done can't be put to a person now, such as for want of room. */
+class AskRefused extends Error {}
+
 type Ended = { ended: EndedTurn; committed: (() => void)[] };
 
 const actor = { actor: 'ai', environment: null };
@@ -41,6 +45,7 @@ const actor = { actor: 'ai', environment: null };
 export interface TurnEnderDependencies {
   db: Database;
   chat: Pick<Chat, 'writers' | 'suggestions'>;
+  actions: ReplyActions;
 }
 
 /**
@@ -50,10 +55,12 @@ export interface TurnEnderDependencies {
 export class TurnEnder {
   readonly #db: Database;
   readonly #chat: TurnEnderDependencies['chat'];
+  readonly #actions: ReplyActions;
 
-  constructor({ db, chat }: TurnEnderDependencies) {
+  constructor({ db, chat, actions }: TurnEnderDependencies) {
     this.#db = db;
     this.#chat = chat;
+    this.#actions = actions;
   }
 
   async end(turn: Turn, situation: Situation, outcome: TurnOutcome, usage: Usage): Promise<EndedTurn> {
@@ -74,8 +81,13 @@ export class TurnEnder {
       return done;
     });
     // It was erased meanwhile, and the turn with it.
-    const { ended, committed } = await work.catch((error: unknown): Ended => {
+    const { ended, committed } = await work.catch(async (error: unknown): Promise<Ended> => {
       if (error instanceof AppError && error.code === 'not_found') return { ended: 'dropped', committed: [] };
+      if (error instanceof AskRefused) {
+        const text = `what it would have done could not be put to an approval: ${error.message.replace(/\.$/, '')}`;
+        const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text };
+        return { ended: await this.end(turn, situation, handOver, usage), committed: [] };
+      }
       throw error;
     });
     for (const tell of committed) tell();
@@ -117,7 +129,7 @@ export class TurnEnder {
     ]);
     if (!isWithin)
       return this.#handOver(tx, turn, conversation, { code: 'budget', text: 'the replies of today are used up' });
-    const { content, sources } = outcome.reply;
+    const { content, sources, tools, asks } = outcome.reply;
     const written = await this.#chat.writers.messages.write(
       tx,
       turn.tenantId,
@@ -127,20 +139,21 @@ export class TurnEnder {
         id: outcome.messageId,
         content,
         sources,
+        tools,
         senderType: 'ai',
         senderId: null,
         clientId: `ai:${turn.seq}:${conversation.last_seq}`,
       },
       actor,
     );
-    return { ended: 'replied', committed: [written.committed] };
+    return { ended: 'replied', committed: [written.committed, ...(await this.#ask(tx, turn, conversation, asks))] };
   }
 
   async #suggest(
     tx: Transaction,
     { tenantId, conversationId }: Turn,
     { last_seq: seq, status }: ConversationRow,
-    { content, action, reason, sources }: Reply,
+    { content, action, reason, sources, tools }: Reply,
     hasMore: boolean,
   ): Promise<Ended> {
     // Somebody has replied, or the visitor will be answered anew.
@@ -152,6 +165,7 @@ export class TurnEnder {
         action,
         reason,
         sources,
+        tools,
         seq,
         origin: 'shadow',
       }),
@@ -162,13 +176,47 @@ export class TurnEnder {
 
   async #handOver(
     tx: Transaction,
-    { tenantId }: Turn,
+    turn: Turn,
     conversation: ConversationRow,
-    reason: { code: string; text: string; language?: string },
+    { asks = [], ...reason }: { code: string; text: string; language?: string; asks?: readonly Ask[] },
   ): Promise<Ended> {
+    const { tenantId } = turn;
     const told = await this.#chat.writers.handOver.write(tx, tenantId, conversation, reason, actor);
     await countDay(tx, tenantId, { handOvers: 1 });
-    return { ended: 'handed over', committed: [told] };
+    return { ended: 'handed over', committed: [told, ...(await this.#ask(tx, turn, conversation, asks))] };
+  }
+
+  /** Puts what the AI agent would have done to people, and says so to those of the conversation. */
+  async #ask(
+    tx: Transaction,
+    { tenantId, conversationId }: Turn,
+    { environment }: ConversationRow,
+    asks: readonly Ask[],
+  ): Promise<(() => void)[]> {
+    if (asks.length === 0) return [];
+    const committed: (() => void)[] = [];
+    for (const { skillId, input } of asks) {
+      const asked = this.#actions.ask(tx, tenantId, { skillId, input, conversationId, environment });
+      committed.push(
+        await asked.catch((error: unknown) => {
+          throw error instanceof AppError ? new AskRefused(error.message, { cause: error }) : error;
+        }),
+      );
+    }
+    const titles = asks.map(({ title }) => title).join(', ');
+    const note = await this.#chat.writers.messages.write(
+      tx,
+      tenantId,
+      conversationId,
+      {
+        content: `The AI agent asks for an approval: ${titles}. Nothing is done before a person decides, under approvals; tell the visitor what comes of it.`,
+        private: true,
+        senderType: 'ai',
+        senderId: null,
+      },
+      actor,
+    );
+    return [...committed, note.committed];
   }
 
   /** Leaves a conversation to people without a word: one of them is there, or the workspace has taken it from the AI. */

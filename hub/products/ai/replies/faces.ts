@@ -1,6 +1,8 @@
+import type { JsonObject } from '../../../../shared/json.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 
-/** What replies need of the models and of the knowledge of a workspace. */
+/** What replies need of the models, the knowledge and the automations of a workspace. */
 
 export interface ReplyModels {
   /** Asks the models; yields pieces of the text while it comes. @throws AppError, or the signal's reason. */
@@ -27,4 +29,22 @@ export interface ReplyKnowledge {
   terms(tenantId: string): Promise<string>;
   /** Counts a question to which nothing was found. */
   recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void>;
+}
+
+/** Something that the AI agent would like done. */
+export interface Ask {
+  skillId: string;
+  title: string;
+  input: JsonObject;
+}
+
+export interface ReplyActions {
+  /** Which skills need an approval whoever calls them, as globs. */
+  readPolicy(tx: Transaction, tenantId: string): Promise<{ approvalsRequiredFor: readonly string[] }>;
+  /** Puts a call of a skill to a person, in its caller's transaction; answers what to call after the commit. @throws AppError. */
+  ask(
+    tx: Transaction,
+    tenantId: string,
+    asked: Omit<Ask, 'title'> & { conversationId: string; environment: 'live' | 'test' },
+  ): Promise<() => void>;
 }

@@ -1,3 +1,4 @@
+import type { SkillCatalog } from '../../../engine/skill.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import type { RowRetention } from '../../../platform/db/row-retention.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
@@ -6,10 +7,11 @@ import type { Chat } from '../../chat/index.ts';
 import { TurnAnswerer } from './answer-turn.ts';
 import { SuggestionAsker } from './ask-suggestion.ts';
 import { TurnEnder } from './end-turn.ts';
-import type { ReplyKnowledge, ReplyModels } from './faces.ts';
+import type { ReplyActions, ReplyKnowledge, ReplyModels } from './faces.ts';
 import { ReplyComposer } from './reply.ts';
 import { replyRoutes } from './routes.ts';
 import { AiSettings } from './settings.ts';
+import { ReplyTools } from './tools.ts';
 import { noteForgotten, noteWaiting } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
@@ -27,9 +29,10 @@ export interface Replies {
 export function createReplies(
   { db, events, rateLimiter, logger }: Platform,
   { ai, knowledge }: { ai: ReplyModels; knowledge: ReplyKnowledge },
+  { skills, actions }: { skills: SkillCatalog; actions: ReplyActions },
 ): Replies {
   let worker: ReplyWorker | null = null;
-  const composer = new ReplyComposer(ai, knowledge);
+  const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, logger }));
   return {
     followers: [
       async (tx, event) => {
@@ -42,12 +45,12 @@ export function createReplies(
       },
     ],
     answerIn(chat) {
-      const ender = new TurnEnder({ db, chat });
+      const ender = new TurnEnder({ db, chat, actions });
       const answerer = new TurnAnswerer({ db, rateLimiter, composer, ender, changes: chat.writers.changes });
       const { suggestions } = chat;
       return {
         routes: replyRoutes({
-          settings: new AiSettings(db),
+          settings: new AiSettings(db, skills),
           asker: new SuggestionAsker({ db, rateLimiter, composer, suggestions }),
           suggestions,
         }),

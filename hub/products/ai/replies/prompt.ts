@@ -2,9 +2,11 @@ import type { ChatAiSettings } from '../../../../shared/contract/chat/ai-setting
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
+import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import { plainText, Quotation } from '../../../platform/inference/untrusted-text.ts';
 import { leastContextTokens, tokensOfMessage, tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
 import type { Passage } from './faces.ts';
+import { resultsTokens } from './tools.ts';
 
 /** What a model is asked, and what of it may come back. */
 export interface Prompt {
@@ -12,6 +14,8 @@ export interface Prompt {
   messages: InferenceMessage[];
   /** Addresses that an answer may name. */
   addresses: ReadonlySet<string>;
+  /** Under whose mark it quotes what others wrote. */
+  quotation: Quotation;
 }
 
 /** Of each message a model reads so many characters at most. */
@@ -26,16 +30,21 @@ const shape =
 const actions =
   'answer: what you were given answers it. clarify: greet, or ask back for what is missing. handoff: the visitor wants a person, is upset, or it is not answered by what you were given; never guess. ignore: nothing has to be said, such as after thanks.';
 
-/** The prompt for a reply to a conversation. Whatever others wrote stands in it quoted. */
+/**
+ * The prompt for a reply to a conversation. Whatever others wrote stands in it quoted.
+ * @param tools what it says of tools; empty without any. For what they say room is left.
+ */
 export function promptOf(
   { businessProfile, tone, language }: ChatAiSettings,
   messages: readonly ChatMessage[],
   passages: readonly Passage[],
   terms: string,
+  tools = '',
 ): Prompt {
   const quotation = new Quotation();
-  const window = new Window(roomTokens);
-  const talk = newest(messages, Math.floor(roomTokens * shares.talk));
+  const forTools = tools === '' ? 0 : estimateTokens(tools) + resultsTokens;
+  const window = new Window(roomTokens - forTools);
+  const talk = newest(messages, Math.floor(window.left * shares.talk));
   window.take(talk.tokens);
   const business = window.takeBeginning(withoutKeys(businessProfile), tokensOfQuoted, shares.profile);
   const knownTerms = window.takeBeginning(withoutKeys(terms), tokensOfQuoted, shares.terms);
@@ -47,11 +56,14 @@ export function promptOf(
     return text === '' ? [] : [quotation.quote(`knowledge entry ${JSON.stringify(id)}`, text)];
   });
   const instructions = [
-    'You answer visitors in the chat of a business, in plain text, briefly. Say only what the business profile and the knowledge say; you can do nothing but write.',
+    tools === ''
+      ? 'You answer visitors in the chat of a business, in plain text, briefly. Say only what the business profile and the knowledge say; you can do nothing but write.'
+      : 'You answer visitors in the chat of a business, in plain text, briefly. Say only what the business profile, the knowledge and your tools say; you can do nothing but write and call those.',
     tone === '' ? '' : `Tone: ${tone}.`,
     language === 'auto' ? "Write in the language of the visitor's last message." : `Write in the language ${language}.`,
     shape,
     actions,
+    tools,
     quotation.rule,
     business === '' ? '' : `The business:\n${quotation.quote('business profile', business)}`,
     knownTerms === '' ? '' : `Its terms:\n${quotation.quote('terms', knownTerms)}`,
@@ -60,6 +72,7 @@ export function promptOf(
   return {
     instructions: instructions.filter((part) => part !== '').join('\n\n'),
     messages: turnsOf(talk.messages, quotation),
+    quotation,
     addresses: addressesIn([businessProfile, terms, ...passages.flatMap(({ answer, url }) => [answer, url ?? ''])]),
   };
 }

@@ -1,15 +1,16 @@
-import type { ChatAiSettings, MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { ChatAiSettings, MessageSource, ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { AiAction } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
 import { withoutKeys } from '../prompt/index.ts';
 import { askModel } from './ask-model.ts';
-import type { AiAnswer } from './ask-model.ts';
+import type { AiAnswer, AnswerListener } from './ask-model.ts';
 import type { Deltas } from './deltas.ts';
-import type { Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
+import type { Ask, Passage, ReplyKnowledge, ReplyModels } from './faces.ts';
 import { promptOf } from './prompt.ts';
 import { unanswered } from './situation.ts';
 import type { Situation } from './situation.ts';
+import type { ReplyTools } from './tools.ts';
 
 /** What the AI agent would say in a conversation, fit to be shown. */
 export interface Reply {
@@ -17,6 +18,10 @@ export interface Reply {
   content: string;
   reason: string;
   sources: MessageSource[];
+  /** What was called for it. */
+  tools: ToolUse[];
+  /** What it would have done, once a person agrees. */
+  asks: Ask[];
 }
 
 export interface ComposedReply {
@@ -29,50 +34,61 @@ const passagesAtMost = 6;
 const questionCharacters = 2_000;
 const reasonCharacters = 300;
 
-/** Says what to reply to a conversation: asks the knowledge, then the models. */
+/** How a reply is to come about. */
+export interface ComposeOptions {
+  /** Begins to tell the visitor where one reads along; called for each try of a model. */
+  deltas?: (() => Deltas) | null;
+  /** Whether what acts may be put to a person; for what is only suggested it is not. */
+  mayAct?: boolean;
+}
+
+/** Says what to reply to a conversation: asks the knowledge, then the models, which may call the tools of the workspace. */
 export class ReplyComposer {
   readonly #models: ReplyModels;
   readonly #knowledge: ReplyKnowledge;
+  readonly #tools: ReplyTools;
 
-  constructor(models: ReplyModels, knowledge: ReplyKnowledge) {
+  constructor(models: ReplyModels, knowledge: ReplyKnowledge, tools: ReplyTools) {
     this.#models = models;
     this.#knowledge = knowledge;
+    this.#tools = tools;
   }
 
-  /**
-   * @param deltas begins to tell the visitor where one reads along; called for each try of a model.
-   * @throws AppError where no model answers; the signal's reason.
-   */
+  /** @throws AppError where no model answers; the signal's reason. */
   async compose(
     tenantId: string,
     { conversation, settings, messages }: Pick<Situation, 'conversation' | 'settings' | 'messages'>,
     signal: AbortSignal,
-    deltas: (() => Deltas) | null = null,
+    { deltas = null, mayAct = false }: ComposeOptions = {},
   ): Promise<ComposedReply> {
     const asked = unanswered(messages).map(({ content }) => content);
     const question = asked.join('\n').slice(-questionCharacters);
     const locale = settings.language === 'auto' ? undefined : settings.language;
-    const [passages, terms] = await Promise.all([
+    const [passages, terms, tools] = await Promise.all([
       question.trim() === ''
         ? []
         : this.#knowledge.retrieve(tenantId, question, { limit: passagesAtMost, locale, signal }),
       this.#knowledge.terms(tenantId),
+      this.#tools.open(tenantId, { settings, conversation }, mayAct),
     ]);
-    const prompt = promptOf(settings, messages, passages, terms);
+    const prompt = promptOf(settings, messages, passages, terms, tools?.text);
+    const addresses = () => new Set([...prompt.addresses, ...(tools?.addresses ?? [])]);
     let told: Deltas | null = null;
     try {
-      const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, {
+      const listener: AnswerListener = {
         heard: ({ fields, reply }) => {
           if (deltas === null || reply === '' || !mayShow(fields, settings, passages)) return;
           told ??= deltas();
-          told.show(() => shown(withoutLastWord(reply.slice(0, maxMessageLength)), prompt.addresses));
+          told.show(() => shown(withoutLastWord(reply.slice(0, maxMessageLength)), addresses()));
         },
         restarted: () => {
           told?.drop();
           told = null;
         },
-      });
-      const reply = answer === null ? null : presented(answer, settings, passages, prompt.addresses);
+      };
+      const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, { listener, tools });
+      const shownReply = answer === null ? null : presented(answer, settings, passages, addresses());
+      const reply = shownReply && { ...shownReply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] };
       // For whoever keeps the knowledge.
       if (reply?.action === 'handoff' && passages.length === 0 && question.trim() !== '')
         await this.#knowledge.recordUnanswered(tenantId, conversation.id, question);
@@ -116,7 +132,7 @@ function presented(
   { minConfidence }: ChatAiSettings,
   passages: readonly Passage[],
   addresses: ReadonlySet<string>,
-): Reply | null {
+): Omit<Reply, 'tools' | 'asks'> | null {
   const content = Array.from(shown(reply, addresses).trim()).slice(0, maxMessageLength).join('');
   const why = Array.from(shown(reason, addresses)).slice(0, reasonCharacters).join('');
   const used = passages.filter(({ id }) => sources.includes(id)).map(({ id, url }) => ({ id, url }));

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import type { aiSettings as resource } from '../../../../shared/contract/chat/ai-settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { SessionIdentity } from '../../../platform/http/principal.ts';
 import { changeAiSettings, readAiSettings } from '../../chat/settings/index.ts';
 import type { AiSettingsNow } from '../../chat/settings/index.ts';
+import { assertTools } from './tool-settings.ts';
 import { readDay } from './turn-store.ts';
 import type { DayRow } from './turn-store.ts';
 
@@ -14,9 +16,11 @@ type Shown = z.output<typeof resource.getChatAiSettings.response>;
 /** How the AI agents of workspaces answer in their chats. */
 export class AiSettings {
   readonly #db: Database;
+  readonly #skills: SkillCatalog;
 
-  constructor(db: Database) {
+  constructor(db: Database, skills: SkillCatalog) {
     this.#db = db;
+    this.#skills = skills;
   }
 
   async show({ tenantId, entitlements }: SessionIdentity): Promise<Shown> {
@@ -26,13 +30,14 @@ export class AiSettings {
     return present(now, day, entitlements.ai_agent);
   }
 
-  /** @throws AppError `product_not_entitled` where it is switched on without the entitlement. */
+  /** @throws AppError `product_not_entitled` where it is switched on, or given a tool, without the entitlement; `validation_failed` for a tool that it could not call. */
   async change({ tenantId, user, entitlements }: SessionIdentity, patch: Patch): Promise<Shown> {
     if (patch.enabled === true && !entitlements.ai_agent)
       throw new AppError(
         'product_not_entitled',
         'This workspace is not entitled to ai_agent, which body.enabled needs.',
       );
+    if (patch.tools !== undefined) assertTools(patch.tools, this.#skills, entitlements);
     const [now, day] = await this.#db.workspace(tenantId, (tx) =>
       Promise.all([changeAiSettings(tx, tenantId, patch, `user:${user.id}`), readDay(tx, tenantId)]),
     );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { slo, sloWindows } from '../../../../shared/contract/automations/insight.ts';
 import type { SloWindow } from '../../../../shared/contract/automations/insight.ts';
-import { defineSkill } from '../../../engine/skill.ts';
+import { defineReadingSkill } from '../../../engine/skill.ts';
 import type { Skill } from '../../../engine/skill.ts';
 import type { Insight } from './insight.ts';
 
@@ -9,15 +9,15 @@ const windows = Object.keys(sloWindows) as [SloWindow, ...SloWindow[]];
 
 export function insightSkills(insight: Insight): Skill[] {
   return [
-    defineSkill({
+    defineReadingSkill({
       id: 'runs.summary',
       title: 'Sum up runs',
       summary: 'Says how the runs of this workspace went within a window.',
       requires: ['automations'],
-      effect: 'pure',
+      scope: [],
       input: z.strictObject({ window: z.enum(windows, `must be one of ${windows.join(', ')}`).default('24h') }),
       output: slo.extend({ nodes: slo.shape.nodes.pick({ online: true, total: true }) }),
-      async execute({ window }, { tenantId }) {
+      async read({ window }, { tenantId }) {
         const found = await insight.slo(tenantId, window);
         const { total, succeeded, failed, cancelled, successRate } = found.runs;
         const rate =

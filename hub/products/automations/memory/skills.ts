@@ -3,7 +3,7 @@ import { memoryValue } from '../../../../shared/contract/automations/memory.ts';
 import { id, text } from '../../../../shared/contract/common.ts';
 import { jsonObject, jsonValue } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { defineSkill } from '../../../engine/skill.ts';
+import { defineReadingSkill, defineSkill } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
 import type { Memory } from './memory.ts';
 
@@ -12,16 +12,16 @@ const sessionId = id.optional().describe("A memory of its own for one session; t
 
 export function memorySkills(memory: Memory): DirectSkill[] {
   return [
-    defineSkill({
+    defineReadingSkill({
       id: 'memory.read',
       title: 'Read memory',
       summary: 'Reads what was remembered under a key; null when nothing was.',
       requires: ['automations'],
-      effect: 'pure',
+      scope: ['key', 'sessionId'],
       input: z.strictObject({ key, sessionId }),
       output: z.object({ key: z.string(), value: jsonValue }),
-      async execute(input, context) {
-        const value = await memory.read(context.tenantId, input);
+      async read(input, { tenantId }) {
+        const value = await memory.read(tenantId, input);
         return { output: { key: input.key, value } };
       },
     }),

@@ -1,1 +1,2 @@
+export { ApprovedSkills } from './approved.ts';
 export { Skills } from './service.ts';

@@ -1,4 +1,4 @@
-import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { MessageSource, ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { SenderType } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -29,6 +29,8 @@ export interface NewMessage {
   lastSeenSeq?: number | undefined;
   /** What an answer of the AI stands on. */
   sources?: readonly MessageSource[];
+  /** What the AI called for it. */
+  tools?: readonly ToolUse[];
 }
 
 export interface WrittenMessage {
@@ -108,6 +110,7 @@ export class MessageWriter {
         clientId ?? null,
         wordsOf(tenantId, content, { isNote }),
         given.sources === undefined ? null : JSON.stringify(given.sources),
+        given.tools === undefined || given.tools.length === 0 ? null : JSON.stringify(given.tools),
       ],
     );
     const [written] = rows;
@@ -154,7 +157,7 @@ export class MessageWriter {
 const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
        FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
 const writtenColumns =
-  'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, created_at';
+  'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, tools, created_at';
 
 // An agent's reply since it was last opened or taken back, though nobody has it: a process that knows no owners wrote it.
 const agentHasReplied = `last_reply_seq > context_seq AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = chat_conversations.id
@@ -177,8 +180,8 @@ const writeMessage = `WITH moved AS (
            last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)
          FROM (SELECT clock_timestamp() AS at) t WHERE id = $2 RETURNING chat_conversations.*
        ), written AS (
-         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources)
-         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at, array_to_tsvector($8::text[]), $9::jsonb FROM moved RETURNING ${writtenColumns}
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources, tools)
+         SELECT $1, $3, id, last_position, last_seq, $4, $5, $6, $7, last_message_at, array_to_tsvector($8::text[]), $9::jsonb, $10::jsonb FROM moved RETURNING ${writtenColumns}
        ), seen AS (
          UPDATE chat_visitors SET last_seen_at = now() FROM moved WHERE chat_visitors.id = moved.visitor_id AND $5 = 'visitor'
        )
@@ -188,8 +191,8 @@ const writeNote = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, updated_at = clock_timestamp()
          WHERE id = $2 RETURNING chat_conversations.*
        ), written AS (
-         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources)
-         SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]), $9::jsonb FROM moved RETURNING ${writtenColumns}
+         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources, tools)
+         SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]), $9::jsonb, $10::jsonb FROM moved RETURNING ${writtenColumns}
        )
        ${answerOf}`;
 

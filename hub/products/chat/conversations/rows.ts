@@ -1,4 +1,4 @@
-import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { MessageSource, ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import type {
   ChatMessage,
   Conversation,
@@ -99,6 +99,8 @@ export interface MessageRow {
   client_id: string | null;
   /** Null for whoever is not the AI. */
   sources: MessageSource[] | null;
+  /** What the AI called for it. */
+  tools: ToolUse[] | null;
   created_at: Date;
   files: FileOfMessage[];
 }
@@ -110,7 +112,7 @@ export type PublicMessageRow = MessageRow & { seq: number };
 export const senderNameOf = (message: string) =>
   `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
 
-export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, sources, created_at,
+export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, sources, tools, created_at,
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
     FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
 

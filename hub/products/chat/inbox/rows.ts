@@ -48,6 +48,7 @@ export const presentInboxMessage = (row: MessageRow): InboxMessage => ({
   position: row.position,
   private: row.seq === null,
   sources: row.sources ?? [],
+  tools: row.tools ?? [],
 });
 
 export interface InboxVisitorRow extends VisitorRow {

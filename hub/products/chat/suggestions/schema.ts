@@ -1,4 +1,4 @@
-import type { MessageSource } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { MessageSource, ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { AiAction, AiSuggestion } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
@@ -17,6 +17,7 @@ export const chatAiSuggestions = pgTable(
     action: text('action').$type<AiAction>().notNull(),
     reason: text('reason').notNull(),
     sources: jsonb('sources').$type<MessageSource[]>().notNull(),
+    tools: jsonb('tools').$type<ToolUse[]>(),
     /** The newest message that it knows. */
     seq: integer('seq').notNull(),
     origin: text('origin').$type<AiSuggestion['origin']>().notNull(),

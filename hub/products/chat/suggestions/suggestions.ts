@@ -14,6 +14,7 @@ export interface SuggestionRow {
   action: AiSuggestion['action'];
   reason: string;
   sources: AiSuggestion['sources'];
+  tools: AiSuggestion['tools'] | null;
   seq: number;
   origin: AiSuggestion['origin'];
   accepted_at: Date | null;
@@ -22,7 +23,7 @@ export interface SuggestionRow {
 }
 
 export const suggestionColumns =
-  'id, conversation_id, content, action, reason, sources, seq, origin, accepted_at, accepted_by, created_at';
+  'id, conversation_id, content, action, reason, sources, tools, seq, origin, accepted_at, accepted_by, created_at';
 
 export const presentSuggestion = (row: SuggestionRow): AiSuggestion => ({
   id: row.id,
@@ -31,6 +32,7 @@ export const presentSuggestion = (row: SuggestionRow): AiSuggestion => ({
   action: row.action,
   reason: row.reason,
   sources: row.sources,
+  tools: row.tools ?? [],
   seq: row.seq,
   origin: row.origin,
   acceptedAt: row.accepted_at?.toISOString() ?? null,
@@ -40,7 +42,7 @@ export const presentSuggestion = (row: SuggestionRow): AiSuggestion => ({
 
 export type NewSuggestion = Pick<
   AiSuggestion,
-  'conversationId' | 'content' | 'action' | 'reason' | 'sources' | 'seq' | 'origin'
+  'conversationId' | 'content' | 'action' | 'reason' | 'sources' | 'tools' | 'seq' | 'origin'
 >;
 
 /** What the AI agent suggests, for agents alone. */
@@ -64,8 +66,8 @@ export class Suggestions {
     const id = newId();
     const { rows } = await tx.query<SuggestionRow>(
       'write_ai_suggestion',
-      `INSERT INTO chat_ai_suggestions (id, tenant_id, conversation_id, content, action, reason, sources, seq, origin)
-       VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9) RETURNING ${suggestionColumns}`,
+      `INSERT INTO chat_ai_suggestions (id, tenant_id, conversation_id, content, action, reason, sources, tools, seq, origin)
+       VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8::jsonb, $9, $10) RETURNING ${suggestionColumns}`,
       [
         id,
         tenantId,
@@ -74,6 +76,7 @@ export class Suggestions {
         given.action,
         given.reason,
         JSON.stringify(given.sources),
+        given.tools.length === 0 ? null : JSON.stringify(given.tools),
         given.seq,
         given.origin,
       ],

@@ -1,0 +1,113 @@
+import { replyToolReferences } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { ChatAiTool } from '../../../../shared/contract/chat/ai-settings.ts';
+import type { Entitlement } from '../../../../shared/contract/define.ts';
+import { AppError, invalidBody } from '../../../../shared/errors.ts';
+import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
+import type { SkillCatalog } from '../../../engine/skill.ts';
+import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
+import { toolOf, toolsText } from './tool.ts';
+
+/** What the texts of `fixed` may name of a conversation. */
+export type ToolScope = Record<(typeof replyToolReferences)[number], string | null>;
+
+const reference = /\{\{\s*([^{}]*?)\s*\}\}/g;
+const mostFixedCharacters = 4_000;
+/** So much of what a model is shown may be about its tools. */
+export const mostToolsTokens = 1_500;
+
+const isKnown = (name: string): name is keyof ToolScope => (replyToolReferences as readonly string[]).includes(name);
+
+function textsIn(value: JsonValue): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
+
+/** `fixed` as it is in a conversation; null where that has not all that it names. What is filled in is not looked at again. */
+export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
+  let hasAll = true;
+  const filled = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string')
+      return value.replaceAll(reference, (_all, name: string) => {
+        const found = isKnown(name) ? scope[name] : null;
+        if (found === null) hasAll = false;
+        return found ?? '';
+      });
+    if (Array.isArray(value)) return value.map(filled);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, filled(item)]));
+  };
+  const whole = filled(fixed) as JsonObject;
+  return hasAll ? whole : null;
+}
+
+/**
+ * Refuses tools that the AI agent could not call, or that would let whoever talks with it choose what is read.
+ * @throws AppError `validation_failed`, `product_not_entitled`.
+ */
+export function assertTools(
+  tools: readonly ChatAiTool[],
+  skills: SkillCatalog,
+  entitlements: Record<Entitlement, boolean>,
+): void {
+  tools.forEach(({ name, skillId, fixed }, index) => {
+    const at = `tools[${index}]`;
+    const earlier = tools.findIndex((tool) => tool.name === name);
+    if (earlier !== index)
+      throw invalidBody(`${at}.name`, `is the name of tools[${earlier}], too; each tool needs one of its own`);
+    const skill = skills.find(skillId);
+    if (skill === undefined)
+      throw invalidBody(
+        `${at}.skillId`,
+        'is no skill of this hub; GET /v1/automations/skills/catalog lists those that there are',
+      );
+    const missing = skill.requires.find((entitlement) => !entitlements[entitlement]);
+    if (missing !== undefined)
+      throw new AppError(
+        'product_not_entitled',
+        `This workspace is not entitled to ${missing}, which body.${at}.skillId (${skillId}) needs.`,
+      );
+    assertFixed(at, fixed, Object.keys(skill.input.shape));
+    const reading = skill.kind === 'direct' ? skill.reading : undefined;
+    const open = reading?.scope.find(
+      (field) => !Object.hasOwn(fixed, field) && skill.input.shape[field]?.safeParse(undefined).success === false,
+    );
+    if (open !== undefined)
+      throw invalidBody(
+        `${at}.fixed.${open}`,
+        `must be set: it says what ${skillId} reads, and whoever talks with the agent would choose it`,
+      );
+    for (const [field, value] of Object.entries(fixed)) {
+      if (textsIn(value).some((text) => text.includes('{{'))) continue;
+      const { error } = skill.input.shape[field]?.safeParse(value) ?? {};
+      if (error !== undefined) throw invalidBody(`${at}.fixed.${field}`, error.issues[0]?.message ?? 'is not valid');
+    }
+  });
+  const shown = tools.map((tool) => toolOf(tool, skills, tool.fixed)).filter((tool) => tool !== null);
+  const tokens = estimateTokens(toolsText(shown));
+  if (tokens > mostToolsTokens)
+    throw invalidBody(
+      'tools',
+      `take ${tokens.toLocaleString('en')} tokens of what a model is shown, and ${mostToolsTokens.toLocaleString('en')} are the most; shorten their descriptions, fix more of their fields, or list fewer`,
+    );
+}
+
+function assertFixed(at: string, fixed: JsonObject, fields: readonly string[]): void {
+  if (JSON.stringify(fixed).length > mostFixedCharacters)
+    throw invalidBody(
+      `${at}.fixed`,
+      `must have at most ${mostFixedCharacters.toLocaleString('en')} characters as JSON`,
+    );
+  for (const [field, value] of Object.entries(fixed)) {
+    if (!fields.includes(field))
+      throw invalidBody(`${at}.fixed.${field}`, `is no field of the skill; those are ${fields.join(', ')}`);
+    for (const text of textsIn(value)) {
+      const unknown = [...text.matchAll(reference)].find(([, name]) => !isKnown(name as string));
+      if (unknown !== undefined || text.replaceAll(reference, '').includes('{{'))
+        throw invalidBody(
+          `${at}.fixed.${field}`,
+          `may name ${replyToolReferences.map((name) => `{{${name}}}`).join(', ')} and nothing else`,
+        );
+    }
+  }
+}

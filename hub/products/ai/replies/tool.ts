@@ -1,0 +1,90 @@
+import type { ChatAiTool } from '../../../../shared/contract/chat/ai-settings.ts';
+import { fieldPath } from '../../../../shared/field-path.ts';
+import { toStorableJson } from '../../../../shared/json.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { describeSkill } from '../../../engine/index.ts';
+import type { Reading, Skill, SkillCatalog } from '../../../engine/skill.ts';
+
+/** Calls of tools for one answer, and how long they may take together. */
+export const mostToolCalls = 5;
+export const toolsMs = 20_000;
+
+/** A tool of the AI agent in one conversation. */
+export interface Tool {
+  name: string;
+  description: string;
+  skill: Skill;
+  /** How it reads; null for one that acts, and so needs a person. */
+  reading: Reading | null;
+  /** What no model can set. */
+  fixed: JsonObject;
+  /** The fields that a model may set. */
+  open: readonly string[];
+  links: boolean;
+}
+
+/** @param fixed that of the tool, with what it names filled in. @returns null where there is no such skill any more. */
+export function toolOf(
+  { name, skillId, description, links }: ChatAiTool,
+  skills: SkillCatalog,
+  fixed: JsonObject,
+): Tool | null {
+  const skill = skills.find(skillId);
+  if (skill === undefined) return null;
+  const reading = (skill.kind === 'direct' ? skill.reading : undefined) ?? null;
+  const open = Object.keys(skill.input.shape).filter(
+    (field) => !Object.hasOwn(fixed, field) && reading?.scope.includes(field) !== true,
+  );
+  return { name, description: description === '' ? skill.summary : description, skill, reading, fixed, open, links };
+}
+
+const depthAtMost = 16;
+const inputCharactersAtMost = 8_000;
+
+/** What a tool is called with: what the model gave, checked, and what it can not set. */
+export function inputOf(
+  { skill, fixed, open }: Tool,
+  given: unknown,
+): { input: JsonObject; parsed: Record<string, unknown> } | { problem: string } {
+  let input: JsonObject;
+  try {
+    input = toStorableJson(given, depthAtMost) as JsonObject;
+  } catch {
+    return { problem: 'its input nests too deep' };
+  }
+  const foreign = Object.keys(input).find((field) => !open.includes(field));
+  if (foreign !== undefined) return { problem: `it takes ${open.length === 0 ? 'no input' : open.join(', ')}` };
+  if (JSON.stringify(input).length > inputCharactersAtMost) return { problem: 'its input is too long' };
+  const whole = { ...input, ...fixed };
+  const { data, error } = skill.input.safeParse(whole);
+  if (error === undefined) return { input: whole, parsed: data };
+  const problems = error.issues.map((issue) => `${fieldPath(['input', ...issue.path])} ${issue.message}`);
+  return { problem: problems.join('; ').slice(0, 500) };
+}
+
+function schemaOf({ skill, open }: Tool): JsonObject {
+  const { properties, required, ...schema } = describeSkill(skill).input as {
+    properties?: JsonObject;
+    required?: string[];
+  } & JsonObject;
+  const isOpen = (field: string) => open.includes(field);
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties ?? {}).filter(([field]) => isOpen(field))),
+    required: (required ?? []).filter(isOpen),
+  };
+}
+
+/** Tells a model which tools it has and how to call them; empty without any. */
+export function toolsText(tools: readonly Tool[]): string {
+  if (tools.length === 0) return '';
+  const list = tools.map((tool) => {
+    const waits = tool.reading === null ? ' A person must approve it: call it, then say that it was asked for.' : '';
+    const input = tool.open.length === 0 ? 'Input: {}' : `Input: ${JSON.stringify(schemaOf(tool))}`;
+    return `- ${tool.name}: ${tool.description}${waits} ${input}`;
+  });
+  return [
+    `Where you need more to answer, call tools instead: answer with {"action": "call", "calls": [{"tool": "name", "input": {…}}]} and nothing else. What they say comes back, quoted; then answer. At most ${mostToolCalls} calls in all. The tools:`,
+    ...list,
+  ].join('\n');
+}
