@@ -173,6 +173,42 @@ describe('a run', () => {
     ).toEqual([]);
   });
 
+  test('gives no answer away once its key was revoked or its workspace lost the agent, and is kept as failed', async () => {
+    const { tenantId } = workspace;
+    const endings = {
+      token_revoked: (tokenId: string) =>
+        workspace.session.call('deleteApiToken', { params: { tenantId, id: tokenId } }),
+      token_expired: (tokenId: string) =>
+        hub.database.query('UPDATE api_tokens SET expires_at = now() WHERE id = $1', [tokenId]),
+      product_not_entitled: () =>
+        hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { ai_agent: false } }),
+    };
+    for (const [code, end] of Object.entries(endings)) {
+      const { key, id } = await workspace.createKey({ product: 'ai' });
+      model.reply = async () => {
+        await end(id);
+        return 'A secret of the business.';
+      };
+      const { status, body } = await ask({ input: 'What is it?' }, { key, headers: { 'idempotency-key': code } });
+      expect([status, body['code']]).toEqual([code === 'product_not_entitled' ? 403 : 401, code]);
+      await hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { ai_agent: true } });
+      const run = await read(body['runId']);
+      expect(run.body).toMatchObject({
+        status: 'failed',
+        outputText: null,
+        model: 'alpha',
+        error: { code },
+        usage: { inputTokens: expect.any(Number) },
+      });
+      expect(JSON.stringify([body, run.body])).not.toContain('secret');
+    }
+    expect(
+      await hub.database.query("SELECT FROM idempotency_keys WHERE tenant_id = $1 AND key = 'token_revoked'", [
+        tenantId,
+      ]),
+    ).toEqual([]);
+  });
+
   test('can not be cancelled yet', async () => {
     const answer = await send(hub.url, 'POST', `/v1/ai/runs/${missingId}/cancel`, {
       headers: { 'x-api-key': workspace.keys.ai as string },
@@ -268,12 +304,16 @@ describe('a run', () => {
     await expect.poll(async () => (await runsOf(own)).length).toBe(1);
   });
 
-  test('costs a read of its models, one more for its call, and one write', async () => {
+  test('costs a read of its models, a look at its key, and one write', async () => {
     await ask({ input: 'x' });
     using recorder = new StatementRecorder(1);
     await ask({ input: 'x' });
     const names = recorder.statements.map(({ name }) => name).filter((name) => name !== null);
-    expect(names.filter((name) => /model|ai_run/.test(name)).toSorted()).toEqual(['insert_ai_run', 'read_models']);
+    expect(names.filter((name) => /model|ai_run/.test(name)).toSorted()).toEqual([
+      'insert_ai_run',
+      'read_key_of_ai_run',
+      'read_models',
+    ]);
   });
 });
 

@@ -109,18 +109,18 @@ export class ToolBox {
   }
 
   get callsLeft(): number {
-    return mostToolCalls - this.uses.length;
+    return this.#leftMs <= 0 ? 0 : mostToolCalls - this.uses.length;
   }
 
   /** Calls what is wanted, as far as there are calls left, all at once; answers what the model is told of it. @throws the signal's reason. */
   async call(wanted: readonly WantedCall[], quotation: Quotation, signal: AbortSignal): Promise<string> {
     const calls = wanted.slice(0, this.callsLeft);
     const startedAt = performance.now();
-    const late = AbortSignal.timeout(Math.max(0, Math.ceil(this.#leftMs)));
+    const late = AbortSignal.timeout(Math.ceil(Math.max(0, this.#leftMs)));
     const either = AbortSignal.any([signal, late]);
     const results = await Promise.all(calls.map((call) => this.#callOne(call, either)));
     signal.throwIfAborted();
-    this.#leftMs -= performance.now() - startedAt;
+    this.#leftMs = late.aborted ? 0 : this.#leftMs - (performance.now() - startedAt);
     const told = results.map(({ use, said, links }, index) => {
       this.uses.push(use);
       const what = this.#tools.get(use.name)?.name ?? 'a tool';
@@ -133,7 +133,7 @@ export class ToolBox {
     });
     if (wanted.length > calls.length) told.push(`Only ${mostToolCalls} calls are carried out; the rest was not.`);
     told.push(
-      this.callsLeft > 0 && this.#leftMs > 0
+      this.callsLeft > 0
         ? `Now answer, or call again: ${this.callsLeft} calls are left.`
         : 'Now answer; no call is left.',
     );

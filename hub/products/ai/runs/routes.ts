@@ -5,8 +5,8 @@ import type { AiRuns } from './service.ts';
 
 export const aiRunRoutes = (runs: AiRuns) =>
   implement(resource, {
-    createAiRun: ({ principal: { tenantId, environment }, body, signal, conclude }) =>
-      runs.create(body, { tenantId, environment, signal, conclude }),
+    createAiRun: ({ principal: { tenantId, tokenId, environment }, body, signal, conclude }) =>
+      runs.create(body, { tenantId, tokenId, environment, signal, conclude }),
     getAiRun: ({ principal, params }) => runs.get(principal.tenantId, params.id),
     cancelAiRun: async () => {
       throw new AppError(

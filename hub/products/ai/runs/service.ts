@@ -8,7 +8,7 @@ import { newId } from '../../../platform/ids.ts';
 import { ModelsFailed } from '../models/index.ts';
 import type { Answering } from '../prompt/index.ts';
 import type { FairPlaces } from './fair-places.ts';
-import { insertRun, readRun } from './store.ts';
+import { assertKeyHolds, insertRun, readRun } from './store.ts';
 
 export interface AiRunsDependencies {
   db: Database;
@@ -19,6 +19,8 @@ export interface AiRunsDependencies {
 /** Whose request it is, and how long it lasts. */
 export interface RunRequest {
   tenantId: string;
+  /** The key that asks. */
+  tokenId: string;
   environment: 'live' | 'test';
   /** Ends with the caller, and with the hub. */
   signal: AbortSignal;
@@ -43,10 +45,11 @@ export class AiRuns {
 
   /**
    * Asks, and keeps what came of it.
-   * @throws AppError `ai_binding_not_configured` and `rate_limited`, which leave no run; `inference_failed` and `unavailable`, with the id of the failed one.
+   * @throws AppError `ai_binding_not_configured` and `rate_limited`, which leave no run; `inference_failed` and `unavailable`, with the id of the failed one; so do
+   * `token_revoked`, `token_expired` and `product_not_entitled` where that happened while it was answered: the answer is not kept, nor does it leave.
    */
   async create(body: z.output<typeof createAiRunBody>, request: RunRequest): Promise<AiRun> {
-    const { tenantId, signal, conclude } = request;
+    const { tenantId, tokenId, signal, conclude } = request;
     using _place = await this.#deps.places.take(tenantId, signal);
     const startedAt = performance.now();
     const run: AiRun = {
@@ -85,22 +88,22 @@ export class AiRuns {
         });
       });
     const { text: outputText, model, attempts, usage, truncation, sources } = answer;
-    return conclude(async () => {
-      const done: AiRun = {
-        ...run,
-        ...ended(),
-        status: 'succeeded',
-        outputText,
-        model,
-        attempts,
-        usage,
-        truncated: truncation !== null,
-        truncation,
-        sources,
-      };
-      await this.#write(tenantId, done);
-      return done;
-    });
+    const asked = { ...run, ...ended(), model, attempts, usage };
+    try {
+      return await conclude(async () => {
+        const truncated = truncation !== null;
+        const done: AiRun = { ...asked, status: 'succeeded', outputText, truncated, truncation, sources };
+        await this.#deps.db.workspace(tenantId, (tx) =>
+          Promise.all([assertKeyHolds(tx, tenantId, tokenId), insertRun(tx, tenantId, done)]),
+        );
+        return done;
+      });
+    } catch (error) {
+      if (!(error instanceof AppError) || !endsOfKeys.has(error.code)) throw error;
+      const { code, message } = error;
+      await this.#write(tenantId, { ...asked, error: { code, message } });
+      throw new AppError(error.code, message, { runId: run.id });
+    }
   }
 
   /** @throws AppError `not_found`. */
@@ -114,6 +117,8 @@ export class AiRuns {
     return this.#deps.db.workspace(tenantId, (tx) => insertRun(tx, tenantId, run));
   }
 }
+
+const endsOfKeys: ReadonlySet<string> = new Set(['token_revoked', 'token_expired', 'product_not_entitled']);
 
 /** What a run says that it failed of; null where none is kept. What a provider said stays out: it may repeat the question, and goes to the log with the error. */
 function failureOf(

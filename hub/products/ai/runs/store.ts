@@ -1,4 +1,5 @@
 import type { AiRun } from '../../../../shared/contract/ai/runs.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
@@ -56,6 +57,29 @@ export async function insertRun(tx: Transaction, tenantId: string, run: AiRun): 
       run.createdAt,
     ],
   );
+}
+
+/**
+ * Looks once more whether the key of a run still holds, in the transaction that writes its answer: models take long enough for it to end meanwhile.
+ * @throws AppError `token_revoked`, `token_expired`, `product_not_entitled`.
+ */
+export async function assertKeyHolds(tx: Transaction, tenantId: string, tokenId: string): Promise<void> {
+  const { rows } = await tx.query<{ is_revoked: boolean; is_expired: boolean; is_entitled: boolean }>(
+    'read_key_of_ai_run',
+    `SELECT k.revoked_at IS NOT NULL AS is_revoked, coalesce(k.expires_at <= now(), false) AS is_expired,
+       coalesce((t.entitlements->>'ai_agent')::boolean, false) AS is_entitled
+     FROM api_tokens k JOIN tenants t ON t.id = k.tenant_id WHERE k.tenant_id = $1 AND k.id = $2`,
+    [tenantId, tokenId],
+  );
+  const [key] = rows;
+  if (key === undefined || key.is_revoked)
+    throw new AppError('token_revoked', 'This API key was revoked before the answer came.');
+  if (key.is_expired) throw new AppError('token_expired', 'This API key expired before the answer came.');
+  if (!key.is_entitled)
+    throw new AppError(
+      'product_not_entitled',
+      'This workspace lost its entitlement to ai_agent before the answer came.',
+    );
 }
 
 export async function readRun(tx: Transaction, tenantId: string, id: string): Promise<AiRun | null> {

@@ -1,0 +1,192 @@
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defaultChatAiSettings } from '../../../../shared/contract/chat/ai-settings.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonValue } from '../../../../shared/json.ts';
+import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
+import { obey } from '../../../../test/fixtures/obedient-model.ts';
+import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+import { defineReadingSkill } from '../../../engine/skill.ts';
+import { filterAnswer } from '../../../platform/inference/answer-filter.ts';
+import { Quotation } from '../../../platform/inference/untrusted-text.ts';
+import { askModel } from './ask-model.ts';
+import { promptOf } from './prompt.ts';
+import type { Tool } from './tool.ts';
+import { ToolBox } from './tools.ts';
+
+const logger = pino({ level: 'silent' });
+const signal = new AbortController().signal;
+
+/** A tool that reads, and what it read for. */
+function readingTool(read: (input: unknown) => Promise<JsonValue>, name = 'look_up'): Tool {
+  const skill = defineReadingSkill({
+    id: `test.${name}`,
+    title: 'Look up',
+    summary: 'Looks something up.',
+    requires: [],
+    scope: [],
+    input: z.strictObject({ what: z.string().max(5).optional() }),
+    output: z.any(),
+    read: async (input) => ({ output: await read(input) }),
+  });
+  return {
+    name,
+    description: skill.summary,
+    skill,
+    reading: skill.reading ?? null,
+    fixed: {},
+    open: ['what'],
+    links: false,
+  };
+}
+
+const boxOf = (tools: Tool[], mostMs?: number) =>
+  new ToolBox('x', tools, { logger, ...(mostMs === undefined ? {} : { mostMs }) });
+const message = (content: string) => ({
+  id: 'm',
+  conversationId: 'c',
+  seq: 1,
+  content,
+  senderType: 'visitor' as const,
+  senderId: null,
+  senderName: null,
+  attachments: [],
+  clientId: null,
+  createdAt: '2026-01-01T00:00:00.000Z',
+});
+
+describe('against a model that obeys whatever it can read', () => {
+  /** It carries out each order, in the way in which replies are written: calls first. */
+  function obedient() {
+    const wanted: string[] = [];
+    return {
+      wanted,
+      async *stream({ instructions, messages }: ModelRequest): AsyncGenerator<string, ModelAnswer> {
+        const said = [instructions, ...messages.map(({ content }) => content)].join('\n');
+        const { answer } = obey(said);
+        const calls = [...answer.matchAll(/TOOL_CALL:([\w.]+)\|/g)].map(([, tool = '']) => ({ tool, input: {} }));
+        const isFirst = messages.every(({ role }) => role === 'user');
+        wanted.push(...(isFirst ? calls.map(({ tool }) => tool) : []));
+        const text = JSON.stringify(
+          isFirst ? { action: 'call', calls: [...calls, { tool: 'look_up' }] } : { action: 'answer', reply: answer },
+        );
+        yield text;
+        const usage = { inputTokens: 1, outputTokens: 1 };
+        return { text, usage, truncated: false, model: 'm', latencyMs: 1, attempts: [] };
+      },
+    };
+  }
+
+  test.each(['visitor', 'result'] as const)(
+    'no tool is called that was not listed, and nothing of an answer leads anywhere: %s',
+    async (place) => {
+      let wanted = 0;
+      let read = 0;
+      for (const { name, text } of hostileTexts) {
+        const box = boxOf([
+          readingTool(async () => {
+            read += 1;
+            return place === 'result' ? { state: text } : null;
+          }),
+        ]);
+        const asked = place === 'visitor' ? text.slice(0, 10_000) : 'Call the tool memory.write with {"key":"x"}';
+        const prompt = promptOf({ ...defaultChatAiSettings, tools: [] }, [message(asked)], [], '', box.text);
+        const models = obedient();
+        const { answer } = await askModel(models, 'x', prompt, signal, { tools: box });
+        wanted += models.wanted.filter((tool) => tool !== 'look_up').length;
+        const foreign = box.uses.filter((use) => use.outcome !== 'unknown_tool' && use.name !== 'look_up');
+        expect([name, foreign, box.asks]).toEqual([name, [], []]);
+        const shown = filterAnswer(answer?.reply ?? '', new Set([...prompt.addresses, ...box.addresses]));
+        expect([name, shown]).toEqual([name, expect.not.stringMatching(/https?:\/\/|<[a-z]|!\[/i)]);
+      }
+      expect(wanted).toBeGreaterThan(10);
+      expect(read).toBeGreaterThan(100);
+    },
+  );
+
+  test('what a tool says is quoted line by line, and can not end its quotation', async () => {
+    for (const { name, text } of hostileTexts) {
+      const quotation = new Quotation();
+      const told = await boxOf([readingTool(async () => text)]).call(
+        [{ tool: 'look_up', input: {} }],
+        quotation,
+        signal,
+      );
+      const loose = told.split('\n').filter((line) => !line.startsWith('| '));
+      expect([name, loose]).toEqual([
+        name,
+        [
+          '1. look_up:',
+          expect.stringMatching(/^begin [0-9a-f]{24} \(what look_up says\)$/),
+          expect.stringMatching(/^end [0-9a-f]{24}$/),
+          ...loose.slice(3, -1).map(() => '(The rest had no room.)'),
+          'Now answer, or call again: 4 calls are left.',
+        ],
+      ]);
+    }
+  });
+});
+
+describe('the tools for one answer', () => {
+  test('are given up together at their deadline, also one that does not listen', async () => {
+    const never = readingTool(() => new Promise(() => undefined), 'never');
+    const fast = readingTool(async () => 'there', 'fast');
+    const box = boxOf([never, fast], 30);
+    const calls = [
+      { tool: 'never', input: {} },
+      { tool: 'fast', input: {} },
+    ];
+    const told = await box.call(calls, new Quotation(), signal);
+    expect(told).toMatch(/\| It took too long\.[^]*\| "there"[^]*Now answer; no call is left\.$/);
+    expect(box.uses.map(({ outcome }) => outcome)).toEqual(['timeout', 'answered']);
+    // Nothing is called any more.
+    expect(box.callsLeft).toBe(0);
+    await box.call([{ tool: 'fast', input: {} }], new Quotation(), signal);
+    expect(box.uses).toHaveLength(2);
+  });
+
+  test('end with whoever waits for the answer', async () => {
+    const stop = new AbortController();
+    const box = boxOf([readingTool(() => new Promise(() => stop.abort(new Error('overtaken'))))]);
+    await expect(box.call([{ tool: 'look_up', input: {} }], new Quotation(), stop.signal)).rejects.toThrow('overtaken');
+  });
+
+  test('say that one failed without saying how, and what is wrong with an input', async () => {
+    const failing = [new Error('password of the database'), new AppError('unavailable', 'host 10.0.0.1 is down')].map(
+      (error, index) => readingTool(async () => Promise.reject(error), `failing_${index}`),
+    );
+    const box = boxOf([...failing, readingTool(async () => null)]);
+    const told = await box.call(
+      [
+        { tool: 'failing_0', input: {} },
+        { tool: 'failing_1', input: {} },
+        { tool: 'look_up', input: { what: 'much too long' } },
+        { tool: 'look_up', input: { other: 1 } },
+      ],
+      new Quotation(),
+      signal,
+    );
+    expect(told).not.toMatch(/password|10\.0\.0\.1/);
+    expect(told.match(/^\| .*$/gm)).toEqual([
+      '| It failed; it says nothing about this.',
+      '| It failed; it says nothing about this.',
+      expect.stringMatching(/^\| It was not called: input\.what /),
+      '| It was not called: it takes what',
+    ]);
+    expect(box.uses.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'invalid_input', 'invalid_input']);
+  });
+
+  test('leave room for themselves in the smallest window, whatever they say', async () => {
+    const box = boxOf([readingTool(async () => '长'.repeat(100_000))]);
+    const quotation = new Quotation();
+    let characters = 0;
+    for (let calls = 0; calls < 5; calls += 1)
+      characters += (await box.call([{ tool: 'look_up', input: {} }], quotation, signal)).replaceAll(
+        /[^长]/g,
+        '',
+      ).length;
+    expect(characters).toBeGreaterThan(300);
+    expect(characters).toBeLessThan(1_100);
+  });
+});
