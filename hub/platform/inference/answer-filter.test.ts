@@ -23,6 +23,12 @@ describe('an answer of a model', () => {
     'Begin at www.docs.example/start, please',
     'Write to help@shop.example.',
     'It is 1.5/2 or and/or, e.g. node.js; see README.md. **Bold**, `code`, > quote\n- one\n- two',
+    'Is it Node.js? Or Node.js/Express (Vue.js?), in main.py, setup.sh or index.html#top?',
+    'i.e. z.B. e.g. in the U.S. at 9.30, version 1.2.3.4, in 10.0.0.0/8, at 192.168.0.1.',
+    'Ask a.b@mail.shop.co.uk, first.info@evil.com or help@shop.example?',
+    'The `window.top` of `evil.com`, logger.info("x") and items.at(0)',
+    '你用 Node.js？请看文档。谢谢。我们九点开门：上午／下午。',
+    'https://shop.example/returns and shop.example and www.docs.example/start',
     'if (a < 3 && b > 4) return [1, 2][0];',
     'میخواهم 🏳️‍🌈 我们 👨‍👩‍👧',
   ])('is left as it is: %s', (answer) => {
@@ -44,6 +50,25 @@ describe('an answer of a model', () => {
     expect(filterAnswer('Hi\u{E0073}\u{E0074} the\u200Bre\u202E', given)).toBe('Hi there');
   });
 
+  test.each([
+    ['Go to evil.com now.', 'Go to evil .com now.'],
+    ['(EVIL.COM) _evil.ru_ **evil.to**!', '(EVIL .COM) _evil .ru_ **evil .to**!'],
+    [
+      'Bring it to our shop.In winter we close at five.Live music follows.',
+      'Bring it to our shop. In winter we close at five. Live music follows.',
+    ],
+    ['看ｅｖｉｌ．ｃｏｍ吧 and evil。com', '看ｅｖｉｌ ．ｃｏｍ吧 and evil 。com'],
+    ['１２７．０．０．１／stolen or ｅｖｉｌ．ｃｏｍ／stolen', '[link removed] or [link removed]'],
+    [
+      'Open 10.1.2.3/stolen or 10.1.2.3:8080/?stolen or 10.1.2.3?stolen',
+      'Open [link removed] or [link removed] or [link removed]',
+    ],
+    ['stolen.evil。com and ｈｔｔｐｓ：／／ｅｖｉｌ．com', '[link removed] and [link removed]'],
+    ['x@evil.com/?stolen and x@evil.com?stolen', 'x@[link removed] and x@[link removed]'],
+  ])('holds nothing that a messenger makes a link of: %s', (answer, shown) => {
+    expect(filterAnswer(answer, given)).toBe(shown);
+  });
+
   test('keeps the words of what it loses', () => {
     expect(
       filterAnswer('See [our page](https://evil.example/?q) and ![a picture](https://evil.example/p.png)!', given),
@@ -51,16 +76,33 @@ describe('an answer of a model', () => {
     expect(filterAnswer('{"url":"https://evil.example/?q=1","n":1}', given)).toBe('{"url":"[link removed]","n":1}');
   });
 
-  test.each(['a.', 'a', '](', '[', 'https://', 'https://shop.example/returns)', '!', '<', '&#', '\u200D', 'www.', ')'])(
-    'is looked through to its end, however often it says %j',
-    (unit) => {
-      expect(filterAnswer(`${unit.repeat(20_000)} https://evil.example/?q`, given)).not.toContain('evil.example');
-    },
-  );
+  test.each([
+    'a.',
+    'a',
+    '](',
+    '[',
+    'https://',
+    'https://shop.example/returns)',
+    '!',
+    '<',
+    '&#',
+    '\u200D',
+    'www.',
+    ')',
+    '1.',
+    'a@',
+    'a.b@',
+    '`',
+    '```',
+    '。',
+    '．',
+  ])('is looked through to its end, however often it says %j', (unit) => {
+    expect(filterAnswer(`${unit.repeat(20_000)} https://evil.example/?q`, given)).not.toContain('evil.example');
+  });
 });
 
 test('an answer of any size holds up nobody', () => {
-  for (const unit of [`${'a'.repeat(63)}.`, 'a.', 'https://', '](', '<a', '!['])
+  for (const unit of [`${'a'.repeat(63)}.`, 'a.', 'https://', '](', '<a', '![', 'a@', 'a.b@c.', '1.1.1.1', '`a', 'a．'])
     filterAnswer(unit.repeat(2_000_000 / unit.length), new Set());
   expect(filterAnswer('a'.repeat(1_000_000), new Set()).length).toBeLessThan(100_000);
 }, 15_000);

@@ -8,9 +8,20 @@ import { withoutHidden } from './untrusted-text.ts';
 const removed = '[link removed]';
 /** Ends of names under which anybody gets one of their own; a longer name before it can carry a message, and messengers look it up. */
 const commonEnds =
-  'com|net|org|info|biz|io|dev|app|xyz|top|site|online|page|link|click|live|me|co|ai|ru|cn|de|uk|eu|fr|nl|us|in|pw|tk|cc|ws|to|sh';
+  'com|net|org|info|biz|io|dev|app|xyz|top|site|online|page|link|click|live|shop|store|club|pro|icu|vip|me|co|ai|ru|cn|de|uk|eu|fr|nl|it|es|be|ch|at|se|no|pl|br|jp|kr|us|in|pw|tk|ml|ga|cf|gq|ws|to|ly|gl|gd|cc|sh';
+/** Those that are rather the name of a file, where but one name stands before them. */
+const fileEnds = 'cc|sh';
+/** What stands at the end of names of programs and files, and of no site: `Node.js/Express` is no address. */
+const noEnds = 'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
+const punctuation = String.raw`[.,;:!?'"*_~\x60)\]}|]`;
+/** How an address goes on behind its host: a question mark that only ends a sentence begins no query. */
+const rest = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
+const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${rest})`;
+const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${fileEnds})(?![\p{L}\p{N}-]))(?:${commonEnds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
 const address = new RegExp(
   [
+    // Nobody writes to it by reading, and it is kept as it is.
+    `(?<mail>${mail})`,
     // With a scheme and slashes, also where Markdown would take signs between them away.
     String.raw`[a-z][a-z0-9+.-]{0,30}\\?:\\?[/\\]\\?[/\\][^\s<>"\x60]{0,2000}`,
     // The same without its scheme.
@@ -19,12 +30,23 @@ const address = new RegExp(
     String.raw`(?<![a-z])(?:(?:javascript|vbscript|file|blob):(?=\S)|data:(?=[^\s,]{0,100}[,;]))[^\s<>"\x60]{0,2000}`,
     // As it is often typed, and as messengers recognise it.
     String.raw`www\.[^\s<>"\x60]{0,2000}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?[/?#][^\s<>"\x60]{0,2000}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{L}\p{N}]|[.-][\p{L}\p{N}])`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${noEnds})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${rest}`,
+    // A number of a host; behind a slash, one number alone is the size of a network.
+    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${rest}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
+    `(?<name>${name})`,
   ].join('|'),
   'giu',
 );
-const trailing = /[.,;:!?'"*_~`)\]}|]{1,20}$/;
+const trailing = new RegExp(`${punctuation}{1,20}$`);
+
+/** A text as those read it who make links of addresses, each sign at its place: letters of another width are letters, and so are the dots of their hosts. */
+const asRead = (text: string): string =>
+  text
+    .replaceAll(/[\uFF0D-\uFF1A\uFF20-\uFF3A\uFF41-\uFF5A]/g, (sign) =>
+      String.fromCharCode(sign.charCodeAt(0) - 0xfee0),
+    )
+    .replaceAll(/(?<=[A-Za-z0-9])[\u3002\uFF61](?=[A-Za-z0-9])/g, '.');
 
 /** An address as it is compared: a host is the same in any case, and a slash at the end says nothing. */
 function normalised(found: string): string {
@@ -40,7 +62,8 @@ function normalised(found: string): string {
 export function addressesIn(texts: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   for (const text of texts)
-    for (const [whole] of withoutHidden(text).matchAll(address)) {
+    for (const { 0: whole, groups } of asRead(withoutHidden(text)).matchAll(address)) {
+      if (groups?.['mail'] !== undefined) continue;
       const given = normalised(whole.replace(trailing, ''));
       found.add(given);
       // Whoever may name a page may name its site.
@@ -70,18 +93,47 @@ function givenLength(found: string, given: ReadonlySet<string>): number {
   return 0;
 }
 
+/** Where code stands in a text: nobody makes links there. */
+function codeIn(text: string): (at: number) => boolean {
+  const spans = [...text.matchAll(/```[^]*?```|`[^`\n]+`/g)].map(({ 0: code, index }) => [index, index + code.length]);
+  let next = 0;
+  return (at) => {
+    while (next < spans.length && (spans[next]?.[1] ?? 0) <= at) next += 1;
+    return (spans[next]?.[0] ?? Number.POSITIVE_INFINITY) <= at;
+  };
+}
+
+/** A name that could be that of a host, as words that nobody makes a link of: it carries nothing, so it need not go. */
+function apart(found: string): string {
+  const dot = Math.max(
+    found.lastIndexOf('.'),
+    found.lastIndexOf('\uFF0E'),
+    found.lastIndexOf('\u3002'),
+    found.lastIndexOf('\uFF61'),
+  );
+  const [before, end] = [found.slice(0, dot), found.slice(dot)];
+  // The end of a sentence behind which a space is missing.
+  if (/\p{Ll}$/u.test(before) && /^.\p{Lu}\p{Ll}+$/u.test(end)) return `${before}${end[0] ?? ''} ${end.slice(1)}`;
+  return `${before} ${end}`;
+}
+
 /** A text without the addresses that were not given; whatever follows a given one is apart from it. */
 function withGivenOnly(text: string, given: ReadonlySet<string>): string {
   const scan = new RegExp(address);
+  const read = asRead(text);
+  const isCode = codeIn(text);
   let kept = '';
   let at = 0;
-  for (let match = scan.exec(text); match !== null; match = scan.exec(text)) {
+  for (let match = scan.exec(read); match !== null; match = scan.exec(read)) {
     const [found] = match;
-    const length = givenLength(found, given);
+    const isMail = match.groups?.['mail'] !== undefined;
+    const length = isMail ? found.length : givenLength(found, given);
+    const shown = text.slice(match.index, match.index + (length === 0 ? found.length : length));
     kept += text.slice(at, match.index);
-    at = match.index + (length === 0 ? found.length : length);
-    if (length === 0) kept += `${removed}${trailing.exec(found)?.[0] ?? ''}`;
-    else kept += `${found.slice(0, length)}${length < found.length ? ' ' : ''}`;
+    at = match.index + shown.length;
+    if (length > 0) kept += `${shown}${length < found.length ? ' ' : ''}`;
+    else if (match.groups?.['name'] === undefined) kept += `${removed}${trailing.exec(found)?.[0] ?? ''}`;
+    else kept += isCode(match.index) ? shown : apart(shown);
     scan.lastIndex = at;
   }
   return kept + text.slice(at);
@@ -89,7 +141,8 @@ function withGivenOnly(text: string, given: ReadonlySet<string>): string {
 
 /**
  * An answer of a model that shows no picture, holds no tag, and names no address but those given. Pictures of Markdown become their words, tags text; a link to another place
- * is left as its words with `[link removed]`, and so is a bare address. Links by reference, whose address stands elsewhere, become text.
+ * is left as its words with `[link removed]`, and so is a bare address; of a name such as
+ * `evil.com` the end is set apart, so that nobody makes a link of it. Links by reference, whose address stands elsewhere, become text.
  */
 export function filterAnswer(answer: string, given: ReadonlySet<string>): string {
   const text = withoutHidden(answer.slice(0, mostCharacters))

@@ -100,10 +100,10 @@ export class ReplyComposer {
   }
 }
 
-/** What is at the end may become an address, which is looked at as a whole; those are of ASCII, whatever stands before them. */
+/** What is at the end may become an address, which is looked at as a whole; those are of ASCII, in whatever width, whatever stands before them. */
 function withoutLastWord(text: string): string {
   let end = text.length;
-  while (end > 0 && /[!-~]/.test(text[end - 1] as string)) end -= 1;
+  while (end > 0 && /[!-~\uFF01-\uFF5E\u3002\uFF61]/.test(text[end - 1] as string)) end -= 1;
   return text.slice(0, end).trimEnd();
 }
 
