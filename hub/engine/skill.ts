@@ -114,6 +114,7 @@ export function describeEffect(skill: Skill): string {
   if (skill.kind === 'spawn') return 'starts another workflow and waits for it';
   if (skill.kind === 'node')
     return skill.command.acts ? 'changes something on a companion node' : 'reads from a companion node';
+  if (skill.reading !== undefined) return 'only reads what this workspace keeps';
   return {
     pure: 'changes nothing outside this workspace',
     keyed: 'reaches out, with a key that makes a repetition harmless',

@@ -5,6 +5,7 @@ import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
@@ -191,6 +192,24 @@ describe('a tool that reads', () => {
       'At https://track.example/42 and [link removed]',
     ]);
   });
+});
+
+test('tools cost an answer one look at what they may do, and nothing where there are none', async () => {
+  const visitor = await scene.visitor('ada');
+  const costs: (string | null)[][] = [];
+  for (const tools of [[], [orderStatus]]) {
+    await put(tools);
+    script(...(tools.length === 0 ? [] : [calling({ tool: 'order_status' })]), { reply: 'Well.' });
+    using recorder = new StatementRecorder(1);
+    await say(visitor, 'Where is it?');
+    await settled();
+    costs.push(
+      [...new Set(recorder.statements.map(({ name }) => name))].filter((name) =>
+        /visitor_of_tools|policy/.test(name ?? ''),
+      ),
+    );
+  }
+  expect(costs).toEqual([[], ['read_policy', 'read_visitor_of_tools']]);
 });
 
 describe('a tool that acts', () => {

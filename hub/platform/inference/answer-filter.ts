@@ -15,8 +15,8 @@ const fileEnds = 'cc|sh';
 const noEnds = 'js|ts|jsx|tsx|mjs|json|html?|css|txt|pdf|csv|xml|ya?ml|php|exe|jar|java|cpp|png|jpe?g|gif|docx?|xlsx?';
 const punctuation = String.raw`[.,;:!?'"*_~\x60)\]}|]`;
 /** How an address goes on behind its host: a question mark that only ends a sentence begins no query. */
-const rest = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
-const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${rest})`;
+const onward = String.raw`(?:/|[?#](?!${punctuation}{0,20}(?:\s|$)))[^\s<>"\x60]{0,2000}`;
+const mail = String.raw`(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,10}\p{L}[\p{L}\p{N}-]{1,62}(?![\p{L}\p{N}-]|\.[\p{L}\p{N}]|(?::\d{1,5})?${onward})`;
 const name = String.raw`(?<![\p{L}\p{N}-])[\p{L}\p{N}-]{1,63}\.(?!(?:${fileEnds})(?![\p{L}\p{N}-]))(?:${commonEnds})(?![\p{Script=Latin}\p{N}@(]|[.-][\p{L}\p{N}])`;
 const address = new RegExp(
   [
@@ -30,9 +30,9 @@ const address = new RegExp(
     String.raw`(?<![a-z])(?:(?:javascript|vbscript|file|blob):(?=\S)|data:(?=[^\s,]{0,100}[,;]))[^\s<>"\x60]{0,2000}`,
     // As it is often typed, and as messengers recognise it.
     String.raw`www\.[^\s<>"\x60]{0,2000}`,
-    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${noEnds})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${rest}`,
+    String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,10}(?!(?:${noEnds})(?![\p{L}\p{N}-]))\p{L}[\p{L}\p{N}-]{1,62}(?::\d{1,5})?${onward}`,
     // A number of a host; behind a slash, one number alone is the size of a network.
-    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${rest}`,
+    String.raw`(?<![\p{L}\p{N}.-])(?:\d{1,3}\.){3}\d{1,3}(?!/\d{1,2}(?:${punctuation}|\s|$))(?::\d{1,5})?${onward}`,
     String.raw`(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){2,10}(?:${commonEnds})(?![\p{Script=Latin}\p{N}]|[.-][\p{L}\p{N}])`,
     `(?<name>${name})`,
   ].join('|'),

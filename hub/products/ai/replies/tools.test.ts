@@ -154,7 +154,10 @@ describe('the tools for one answer', () => {
 
   test('say that one failed without saying how, and what is wrong with an input', async () => {
     const failing = [new Error('password of the database'), new AppError('unavailable', 'host 10.0.0.1 is down')].map(
-      (error, index) => readingTool(async () => Promise.reject(error), `failing_${index}`),
+      (error, index) =>
+        readingTool(async () => {
+          throw error;
+        }, `failing_${index}`),
     );
     const box = boxOf([...failing, readingTool(async () => null)]);
     const told = await box.call(
