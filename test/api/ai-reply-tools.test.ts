@@ -249,6 +249,27 @@ describe('a tool that acts', () => {
     ).toEqual([{ count: 1 }]);
   });
 
+  test('makes one with an answer and five for a conversation, however often it is called', async () => {
+    await put([note]);
+    const visitor = await scene.visitor();
+    for (let turn = 0; turn < 6; turn += 1) {
+      script(
+        calling(
+          { tool: 'leave_note', input: { value: `a${turn}` } },
+          { tool: 'leave_note', input: { value: `b${turn}` } },
+        ),
+        { reply: 'Asked.' },
+      );
+      await say(visitor, 'Please');
+      await settled();
+    }
+    expect((await answers(visitor)).map(({ tools }) => tools.map(({ outcome }) => outcome).join())).toEqual([
+      ...Array.from({ length: 5 }, () => 'approval_asked,failed'),
+      'failed,failed',
+    ]);
+    await expect.poll(approvals).toHaveLength(5);
+  });
+
   test('makes none where a person was faster, and one where the agent hands over', async () => {
     await put([note]);
     const visitor = await scene.visitor();

@@ -32,7 +32,7 @@ export function createReplies(
   { skills, actions }: { skills: SkillCatalog; actions: ReplyActions },
 ): Replies {
   let worker: ReplyWorker | null = null;
-  const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, logger }));
+  const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
   return {
     followers: [
       async (tx, event) => {

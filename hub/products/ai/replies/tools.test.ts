@@ -42,7 +42,7 @@ function readingTool(read: (input: unknown) => Promise<JsonValue>, name = 'look_
 }
 
 const boxOf = (tools: Tool[], mostMs?: number) =>
-  new ToolBox('x', tools, { logger, ...(mostMs === undefined ? {} : { mostMs }) });
+  new ToolBox('x', tools, { logger, mayAsk: async () => true, ...(mostMs === undefined ? {} : { mostMs }) });
 const message = (content: string) => ({
   id: 'm',
   conversationId: 'c',

@@ -9,6 +9,7 @@ import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { Quotation } from '../../../platform/inference/untrusted-text.ts';
 import type { Logger } from '../../../platform/logger.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
 import type { Ask, ReplyActions } from './faces.ts';
 import type { Situation } from './situation.ts';
@@ -25,11 +26,14 @@ export interface WantedCall {
 /** So much of what a model is shown is kept free for what tools say, in tokens. */
 export const resultsTokens = 2_000;
 const mostResultCharacters = 20_000;
+/** What visitors have put to people costs these their time. */
+const asksOfConversation = { limit: 5, windowSeconds: 86_400 };
 
 export interface ReplyToolsDependencies {
   db: Database;
   skills: SkillCatalog;
   actions: ReplyActions;
+  rateLimiter: RateLimiter;
   logger: Logger;
   /** How long the calls for one answer may take together, in milliseconds; for tests. */
   mostMs?: number;
@@ -53,7 +57,7 @@ export class ReplyTools {
     mayAct: boolean,
   ): Promise<ToolBox | null> {
     if (settings.tools.length === 0) return null;
-    const { db, skills, actions } = this.#deps;
+    const { db, skills, actions, rateLimiter, ...rest } = this.#deps;
     const [entitlements, { approvalsRequiredFor }, visitors] = await db.read(tenantId, (tx) =>
       Promise.all([
         readEntitlements(tx, tenantId),
@@ -78,8 +82,18 @@ export class ReplyTools {
       // Nobody is there to approve what is read in the midst of an answer.
       return approvalsRequiredFor.some((pattern) => matchesGlob(pattern, tool.skill.id)) ? [] : [tool];
     });
-    return tools.length === 0 ? null : new ToolBox(tenantId, tools, this.#deps);
+    return tools.length === 0
+      ? null
+      : new ToolBox(tenantId, tools, {
+          ...rest,
+          mayAsk: async () => (await rateLimiter.take(`ai-asks:${conversation.id}`, asksOfConversation)).allowed,
+        });
   }
+}
+
+export interface ToolBoxDependencies extends Pick<ReplyToolsDependencies, 'logger' | 'mostMs'> {
+  /** Whether something more may be put to people; counts that it is. */
+  mayAsk: () => Promise<boolean>;
 }
 
 /** The tools for one answer: it counts what was called, and how long that took. */
@@ -94,16 +108,16 @@ export class ToolBox {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #logger: Logger;
   readonly #room = new Window(resultsTokens);
+  readonly #mayAsk: ToolBoxDependencies['mayAsk'];
+  /** One thing for an answer is as much as a person can look at with it. */
+  #hasAsked = false;
   #leftMs: number;
 
-  constructor(
-    tenantId: string,
-    tools: readonly Tool[],
-    { logger, mostMs = toolsMs }: Pick<ReplyToolsDependencies, 'logger' | 'mostMs'>,
-  ) {
+  constructor(tenantId: string, tools: readonly Tool[], { logger, mayAsk, mostMs = toolsMs }: ToolBoxDependencies) {
     this.#tenantId = tenantId;
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     this.#logger = logger;
+    this.#mayAsk = mayAsk;
     this.#leftMs = mostMs;
     this.text = toolsText(tools);
   }
@@ -140,6 +154,11 @@ export class ToolBox {
     return told.join('\n');
   }
 
+  #ask(): Promise<boolean> {
+    this.#hasAsked = true;
+    return this.#mayAsk();
+  }
+
   async #callOne(
     { tool: name, input: given }: WantedCall,
     signal: AbortSignal,
@@ -156,6 +175,8 @@ export class ToolBox {
     if ('problem' in checked) return ended('invalid_input', `It was not called: ${checked.problem}`);
     if (tool.reading === null) {
       const { id: skillId, title } = tool.skill;
+      if (this.#hasAsked || !(await this.#ask()))
+        return ended('failed', 'It was not asked for: enough was. Hand over where it can not wait.');
       this.asks.push({ skillId, title, input: checked.input });
       return ended(
         'approval_asked',
