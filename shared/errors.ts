@@ -78,6 +78,7 @@ export const errorCodes = {
   outcome_unknown: { status: 502, retryable: false },
   ai_binding_not_configured: { status: 503, retryable: false },
   inference_failed: { status: 503, retryable: true },
+  speech_failed: { status: 503, retryable: true },
   unavailable: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 

@@ -31,7 +31,7 @@ export interface SpeakRequest {
   text: string;
   /** A language by BCP 47; found out by the script of the text when left out, where the voice needs to know. */
   language?: string | undefined;
-  /** A voice of the binding; its own when left out, or where there is none of that name. */
+  /** A voice by the name that the binding knows it by; its own when left out. */
   voice?: string | undefined;
   signal: AbortSignal;
 }
@@ -39,8 +39,8 @@ export interface SpeakRequest {
 /** Says a text. */
 export interface TextToSpeech {
   /**
-   * The sound of a text, in parts as they come, all of one rate; none for a text without a word. All of it within 30 s of work: a reader that is slow has its time.
-   * A further try is made where a failure may pass and no part went out. Whoever stops early, by `return` or by the signal, closes the connection or ends the program.
+   * The sound of a text, in parts as they come, all of one rate; none for a text without a word. All of it within 30 s, the time of a slow reader included.
+   * One further try is made where a failure may pass and no part went out. Whoever stops early, by `return` or by the signal, closes the connection or ends the program.
    * @throws SpeechFailed, or the signal's reason.
    */
   speak(request: SpeakRequest): AsyncIterable<Speech>;

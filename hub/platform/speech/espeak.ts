@@ -1,0 +1,188 @@
+import { SpeechFailed } from './failure.ts';
+import { ProgramFailed, runProgram } from './owned-program.ts';
+import { isSpoken } from './sentences.ts';
+import { SoundReader, UnreadableSound } from './sound.ts';
+import type { SpeakRequest, Speech, TextToSpeech } from './speech.ts';
+import { withTries } from './tries.ts';
+import type { SpeechOptions } from './tries.ts';
+
+const stage = 'text_to_speech';
+const budgetMs = 30_000;
+const maxSoundBytes = 64 * 1024 * 1024;
+const maxTextLength = 20_000;
+const maxListBytes = 256 * 1024;
+/** Programs that work at once; further ones wait for their turn. */
+const maxAtOnce = 8;
+/** Of a WAV that has none, which it never is. */
+const plainRate = 22_050;
+
+/** The language that a script is of, where there is one that most who write it speak. */
+const languageOfScript: readonly (readonly [RegExp, string])[] = [
+  [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, 'ja'],
+  [/\p{Script=Hangul}/u, 'ko'],
+  [/\p{Script=Han}/u, 'cmn'],
+  [/\p{Script=Cyrillic}/u, 'ru'],
+  [/\p{Script=Greek}/u, 'el'],
+  [/\p{Script=Hebrew}/u, 'he'],
+  [/\p{Script=Arabic}/u, 'ar'],
+  [/\p{Script=Devanagari}/u, 'hi'],
+  [/\p{Script=Bengali}/u, 'bn'],
+  [/\p{Script=Tamil}/u, 'ta'],
+  [/\p{Script=Thai}/u, 'th'],
+];
+const aliases: Readonly<Record<string, string>> = { zh: 'cmn', no: 'nb', iw: 'he', in: 'id', tl: 'fil' };
+
+/** Names of voices that may stand on a command line; with `+`, a variant. */
+const voiceName = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}(?:\+[A-Za-z0-9_-]{1,20})?$/;
+
+/** Text-to-speech by espeak-ng on this machine, which needs no key and no network. @param voice the hub's own; null for the language's. */
+export function createEspeak(
+  { program = 'espeak-ng', voice: ownVoice }: { program?: string; voice: string | null },
+  options: SpeechOptions,
+): TextToSpeech {
+  const turns = new Turns(maxAtOnce);
+  let listing: Promise<ReadonlySet<string>> | null = null;
+
+  const voices = async (signal: AbortSignal) => {
+    listing ??= listVoices(program);
+    try {
+      return await raceAbort(listing, signal);
+    } catch (error) {
+      listing = null;
+      throw error;
+    }
+  };
+
+  async function* speakOnce(request: SpeakRequest, leftMs: number): AsyncGenerator<Speech> {
+    const late = AbortSignal.timeout(Math.ceil(leftMs));
+    const signal = AbortSignal.any([request.signal, late]);
+    try {
+      using _turn = await turns.take(signal);
+      const voice = chooseVoice(await voices(signal), request, ownVoice);
+      const reader = new SoundReader(plainRate);
+      let hasSound = false;
+      const args = ['--stdin', '--stdout', '-b', '1', '-v', voice];
+      for await (const chunk of runProgram(program, {
+        args,
+        input: plain(request.text),
+        signal,
+        maxOutputBytes: maxSoundBytes,
+      })) {
+        const part = reader.push(chunk);
+        if (part === null) continue;
+        hasSound = true;
+        yield part;
+      }
+      if (!hasSound) throw new SpeechFailed(stage, 'empty', `${program} made no sound.`);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      if (late.aborted)
+        throw new SpeechFailed(stage, 'timeout', `${program} did not come to its end in the time there was.`);
+      if (error instanceof UnreadableSound)
+        throw new SpeechFailed(stage, 'rubbish', `${program} gave no usable sound: it ${error.message}.`);
+      if (error instanceof ProgramFailed)
+        throw new SpeechFailed(stage, error.isMissing ? 'program_missing' : 'program_failed', `${error.message}.`);
+      throw error;
+    }
+  }
+
+  return {
+    async *speak(request) {
+      const { text, signal } = request;
+      signal.throwIfAborted();
+      if (!isSpoken(text)) return;
+      yield* withTries({ ...options, stage, budgetMs, signal }, (leftMs) => speakOnce(request, leftMs));
+    },
+  };
+}
+
+/** A text as words alone: what espeak-ng would take for commands, controls and phonemes in brackets, is taken out or pulled apart. */
+function plain(text: string): string {
+  return text
+    .slice(0, maxTextLength)
+    .replaceAll(/[^\P{Cc}\n]/gu, ' ')
+    .replaceAll('[[', '[ [');
+}
+
+/** The names of languages and voices, in small letters. */
+async function listVoices(program: string): Promise<ReadonlySet<string>> {
+  const chunks: Buffer[] = [];
+  const signal = AbortSignal.timeout(budgetMs);
+  for await (const chunk of runProgram(program, {
+    args: ['--voices'],
+    input: '',
+    signal,
+    maxOutputBytes: maxListBytes,
+  }))
+    chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString('utf8').split('\n').slice(1);
+  return new Set(
+    lines.flatMap((line) => {
+      const [, language, , name, file] = line.trim().split(/\s+/);
+      return [language, name, file?.split('/').at(-1)].flatMap((word) => word?.toLowerCase() ?? []);
+    }),
+  );
+}
+
+function chooseVoice(known: ReadonlySet<string>, { text, language, voice }: SpeakRequest, own: string | null): string {
+  const isKnown = (name: string | null | undefined): name is string =>
+    typeof name === 'string' && voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
+  if (isKnown(voice)) return voice;
+  const wanted = language ?? (own === null ? languageOfScript.find(([script]) => script.test(text))?.[1] : undefined);
+  if (wanted === undefined) return isKnown(own) ? own : 'en';
+  const parts = wanted.toLowerCase().split('-');
+  const primary = aliases[parts[0] ?? ''] ?? parts[0] ?? '';
+  if (isKnown(own) && own.toLowerCase().split(/[-+]/)[0] === primary) return own;
+  const names = [[primary, ...parts.slice(1)].join('-'), `${primary}-${parts.at(-1)}`, primary];
+  const candidates = [...names, ...[...known].filter((name) => name.startsWith(`${primary}-`)), own, 'en'];
+  return candidates.find(isKnown) ?? 'en';
+}
+
+/** So many at once, the others in the order in which they came. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  /** @throws the signal's reason when it aborts before. */
+  async take(signal: AbortSignal): Promise<Disposable> {
+    signal.throwIfAborted();
+    if (this.#free > 0) this.#free -= 1;
+    else await this.#wait(signal);
+    return {
+      [Symbol.dispose]: () => {
+        const next = this.#waiting.shift();
+        if (next === undefined) this.#free += 1;
+        else next();
+      },
+    };
+  }
+
+  async #wait(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push(resolve);
+    try {
+      await raceAbort(promise, signal);
+    } catch (error) {
+      const place = this.#waiting.indexOf(resolve);
+      if (place >= 0) this.#waiting.splice(place, 1);
+      throw error;
+    }
+  }
+}
+
+/** What comes first of both. */
+async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+
+/**
+ * Kills its program when the third descriptor ends, which the kernel sees to whatever becomes of the hub. What the program reads and writes is its own alone, so that its end
+ * is seen as such.
+ */
+const guardScript = `exec 4<&0
+"$@" <&4 3<&- 4<&- &
+child=$!
+exec <&- 4<&- >&-
+( read -r _ <&3; kill -KILL $child 2>/dev/null ) 2>/dev/null &
+watch=$!
+wait $child
+code=$?
+kill $watch 2>/dev/null
+exit $code`;
+const path = '/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin';
+const maxErrorLength = 2_000;
+/** What a shell answers of a program that it did not find. */
+const notFound = 127;
+
+export interface ProgramRun {
+  args: readonly string[];
+  /** What it reads. */
+  input: string;
+  /** Kills it when it aborts. */
+  signal: AbortSignal;
+  maxOutputBytes: number;
+}
+
+/** A program that ended otherwise than well. */
+export class ProgramFailed extends Error {
+  readonly isMissing: boolean;
+
+  constructor(message: string, isMissing: boolean) {
+    super(message);
+    this.name = 'ProgramFailed';
+    this.isMissing = isMissing;
+  }
+}
+
+/**
+ * Runs a program and passes on what it writes, as it comes. It ends with its reader, with the signal, and with this process even after kill -9; it gets no setting of the hub.
+ * @throws ProgramFailed, or the signal's reason.
+ */
+export async function* runProgram(program: string, run: ProgramRun): AsyncGenerator<Buffer> {
+  const { args, input, signal, maxOutputBytes } = run;
+  signal.throwIfAborted();
+  const child = start(program, args);
+  const end = () => kill(child);
+  signal.addEventListener('abort', end, { once: true });
+  const ended = Promise.withResolvers<number | null>();
+  child.once('close', ended.resolve).once('error', (error: NodeJS.ErrnoException) => {
+    ended.reject(
+      new ProgramFailed(`${program} could not be started: ${error.code ?? error.message}`, error.code === 'ENOENT'),
+    );
+  });
+  // Whoever stops reading does not wait for its end.
+  ended.promise.catch(() => undefined);
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(0, maxErrorLength);
+  });
+  child.stdin.on('error', () => undefined).end(input);
+  let length = 0;
+  try {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxOutputBytes) throw new ProgramFailed(`${program} wrote more than ${maxOutputBytes} bytes`, false);
+      yield chunk;
+    }
+    const code = await ended.promise;
+    signal.throwIfAborted();
+    if (code === 0) return;
+    const [why = ''] = errors.trim().split('\n');
+    throw new ProgramFailed(
+      code === notFound
+        ? `${program} is not installed`
+        : `${program} ended with ${code ?? 'a signal'}: ${why.slice(0, 200)}`,
+      code === notFound,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', end);
+    end();
+  }
+}
+
+function start(program: string, args: readonly string[]): ChildProcessWithoutNullStreams {
+  if (process.platform === 'win32')
+    return spawn(program, args, { windowsHide: true }) as ChildProcessWithoutNullStreams;
+  const child = spawn('sh', ['-c', guardScript, 'outrigger-guard', program, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    // A group of its own, which ends as a whole.
+    detached: true,
+    cwd: '/',
+    env: { PATH: path, LC_ALL: 'C' },
+  });
+  child.stdio[3]?.on('error', () => undefined);
+  return child as unknown as ChildProcessWithoutNullStreams;
+}
+
+function kill(child: ChildProcessWithoutNullStreams): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (process.platform === 'win32') {
+    child.kill();
+    return;
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}

@@ -1,0 +1,93 @@
+/** How samples lie in a sound. */
+export interface SampleFormat {
+  encoding: 'integer' | 'float';
+  channels: number;
+  bits: number;
+  sampleRate: number;
+}
+
+/** Sound that can't be read. The message goes on after the name of a field: `must be …`. */
+export class UnreadableSound extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreadableSound';
+  }
+}
+
+/** Where the samples begin at the latest. */
+const maxHeadBytes = 64 * 1024;
+const leastSampleRate = 4_000;
+const mostSampleRate = 192_000;
+const mostChannels = 8;
+
+const encodings: Readonly<Record<number, SampleFormat['encoding'] | undefined>> = { 1: 'integer', 3: 'float' };
+const extensible = 0xfffe;
+const knownBits: Readonly<Record<SampleFormat['encoding'], readonly number[]>> = {
+  integer: [8, 16, 24, 32],
+  float: [32, 64],
+};
+
+export const isWav = (bytes: Buffer): boolean => /^(RIFF|RF64)$/.test(bytes.toString('latin1', 0, 4));
+
+/**
+ * The format of a WAV and where its samples begin; null where more bytes are needed to say so. The lengths that it declares of its samples and of itself count for nothing:
+ * whoever writes while they speak does not know them.
+ * @throws UnreadableSound.
+ */
+export function readWavHead(bytes: Buffer): { format: SampleFormat; dataAt: number } | null {
+  if (bytes.length < 12) return null;
+  if (bytes.toString('latin1', 8, 12) !== 'WAVE') throw new UnreadableSound('must be WAV where it begins with RIFF');
+  let format: SampleFormat | null = null;
+  for (let at = 12; at <= maxHeadBytes;) {
+    if (at + 8 > bytes.length) return null;
+    const name = bytes.toString('latin1', at, at + 4);
+    const length = bytes.readUInt32LE(at + 4);
+    if (name === 'data') {
+      if (format === null) throw new UnreadableSound('must have its format before its samples, as WAV has');
+      return { format, dataAt: at + 8 };
+    }
+    if (name === 'fmt ') {
+      if (length < 16) throw new UnreadableSound('must have a whole format, as WAV has');
+      if (bytes.length < at + 8 + Math.min(length, 40)) return null;
+      format = readFormat(bytes.subarray(at + 8, at + 8 + length));
+    }
+    // Parts begin at even places.
+    at += 8 + length + (length % 2);
+  }
+  throw new UnreadableSound('must have samples, as WAV has');
+}
+
+function readFormat(bytes: Buffer): SampleFormat {
+  const tag = bytes.readUInt16LE(0);
+  const code = tag === extensible && bytes.length >= 26 ? bytes.readUInt16LE(24) : tag;
+  const encoding = encodings[code];
+  const [channels, sampleRate, bits] = [bytes.readUInt16LE(2), bytes.readUInt32LE(4), bytes.readUInt16LE(14)];
+  if (encoding === undefined || !knownBits[encoding].includes(bits))
+    throw new UnreadableSound(`must be WAV with PCM of 8, 16, 24 or 32 bits (it has format ${code} of ${bits} bits)`);
+  if (channels < 1 || channels > mostChannels)
+    throw new UnreadableSound(`must be WAV of 1 to ${mostChannels} channels (it has ${channels})`);
+  if (sampleRate < leastSampleRate || sampleRate > mostSampleRate)
+    throw new UnreadableSound(
+      `must be WAV of ${leastSampleRate} to ${mostSampleRate} samples a second (it has ${sampleRate})`,
+    );
+  return { encoding, channels, bits, sampleRate };
+}
+
+/** PCM of one channel with the head of a WAV before it, which declares its true length. */
+export function toWav({ pcm, sampleRate }: { pcm: Uint8Array; sampleRate: number }): Uint8Array<ArrayBuffer> {
+  const wav = Buffer.alloc(44 + pcm.length);
+  wav.write('RIFF', 0, 'latin1');
+  wav.writeUInt32LE(36 + pcm.length, 4);
+  wav.write('WAVEfmt ', 8, 'latin1');
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20);
+  wav.writeUInt16LE(1, 22);
+  wav.writeUInt32LE(sampleRate, 24);
+  wav.writeUInt32LE(sampleRate * 2, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write('data', 36, 'latin1');
+  wav.writeUInt32LE(pcm.length, 40);
+  wav.set(pcm, 44);
+  return wav;
+}
