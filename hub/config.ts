@@ -210,6 +210,33 @@ const settings = {
   },
   EMBEDDINGS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   EMBEDDINGS_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  STT_BASE_URL: {
+    schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
+    default: '',
+    description:
+      'Speech-to-text of the whole hub: any endpoint that speaks the OpenAI protocol of `/audio/transcriptions`',
+  },
+  STT_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
+  STT_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  TTS_PROVIDER: {
+    schema: z.enum(['openai', 'espeak'], 'must be openai or espeak'),
+    default: '',
+    description:
+      'Text-to-speech of the whole hub: `openai` for TTS_BASE_URL, which alone says so too; `espeak` for espeak-ng on this machine, which needs no key',
+  },
+  TTS_BASE_URL: {
+    schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
+    default: '',
+    description: 'Any endpoint that speaks the OpenAI protocol of `/audio/speech`',
+  },
+  TTS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
+  TTS_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  TTS_VOICE: {
+    schema: z.string().min(1).max(100),
+    default: '',
+    description:
+      'Voice; `alloy` when left out, and with `espeak` that of the language: one of `espeak-ng --voices`, such as `en-us`',
+  },
   SMTP_URL: {
     schema: address(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// address'),
     default: '',
@@ -371,6 +398,13 @@ export interface Config {
   };
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
   embeddings: { baseUrl: string; model: string; apiKey: string | null } | null;
+  speech: {
+    speechToText: { baseUrl: string; model: string; apiKey: string | null } | null;
+    textToSpeech:
+      | { provider: 'openai'; baseUrl: string; model: string; apiKey: string | null; voice: string }
+      | { provider: 'espeak'; voice: string | null }
+      | null;
+  };
   mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
   tracing: {
@@ -438,6 +472,10 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   };
   together('AI_BASE_URL', 'AI_MODEL');
   together('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL');
+  together('STT_BASE_URL', 'STT_MODEL');
+  if (values.TTS_PROVIDER !== 'espeak') together('TTS_BASE_URL', 'TTS_MODEL');
+  if (values.TTS_PROVIDER === 'openai' && values.TTS_BASE_URL === undefined)
+    problems.push('TTS_BASE_URL is needed with TTS_PROVIDER=openai');
   together('SMTP_URL', 'MAIL_FROM');
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) =>
@@ -495,6 +533,10 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     },
     ai: bindingOf(values.AI_BASE_URL, values.AI_MODEL, values.AI_API_KEY),
     embeddings: bindingOf(values.EMBEDDINGS_BASE_URL, values.EMBEDDINGS_MODEL, values.EMBEDDINGS_API_KEY),
+    speech: {
+      speechToText: bindingOf(values.STT_BASE_URL, values.STT_MODEL, values.STT_API_KEY),
+      textToSpeech: textToSpeechOf(values),
+    },
     mail:
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined
         ? null
@@ -523,6 +565,12 @@ function bindingOf(baseUrl: string | undefined, model: string | undefined, apiKe
   return baseUrl === undefined || model === undefined
     ? null
     : { baseUrl: baseUrl.replace(/\/+$/, ''), model, apiKey: apiKey ?? null };
+}
+
+function textToSpeechOf(values: Values): Config['speech']['textToSpeech'] {
+  if (values.TTS_PROVIDER === 'espeak') return { provider: 'espeak', voice: values.TTS_VOICE ?? null };
+  const binding = bindingOf(values.TTS_BASE_URL, values.TTS_MODEL, values.TTS_API_KEY);
+  return binding === null ? null : { provider: 'openai', ...binding, voice: values.TTS_VOICE ?? 'alloy' };
 }
 
 /** The settings as a Markdown table, for docs/settings.md. */

@@ -55,6 +55,17 @@ export function createMetrics(db: Database) {
     'outrigger_model_breaker_changes_total',
     'Changes of breakers of models that this process wrote',
   );
+  const speechCalls = counter(
+    meter,
+    'outrigger_speech_calls_total',
+    'Calls of speech-to-text and text-to-speech by this process, each try for itself',
+  );
+  const speechSeconds = histogram(
+    meter,
+    'outrigger_speech_seconds',
+    'How long they took, from the call to the end of its answer',
+    [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30],
+  );
   const seconds = histogram(
     meter,
     'outrigger_run_seconds',
@@ -77,6 +88,10 @@ export function createMetrics(db: Database) {
         modelTokens.add(usage.outputTokens, { provider: labels.provider, direction: 'output' });
       },
       breaker: (change: string) => breakerChanges.add(1, { change }),
+      speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
+        speechCalls.add(1, labels);
+        speechSeconds.record(taken, labels);
+      },
       /** @param count asks the database. */
       countBreakersBy: (count: () => Promise<{ open: number; halfOpen: number }>) => measureBreakers(meter, count),
     },

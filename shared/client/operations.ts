@@ -2632,6 +2632,25 @@ export interface VisitorTypingFrame {
   typing: boolean;
 }
 
+export interface VoiceAnswer {
+  /** The answer */
+  text: string;
+  /** The answer as PCM, signed, 16 bits, little-endian, mono, of `sampleRate` */
+  audioBase64: string;
+  done: true;
+}
+
+export interface VoiceRequest {
+  /** What was said, in code points. Where there is audio too, this comes before what is said in it */
+  text?: string;
+  /** PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing */
+  audioBase64?: string;
+  /** Samples a second of the PCM that comes and of that which is answered. A WAV that comes says its own */
+  sampleRate?: number;
+  /** The language that is spoken and answered in, by BCP 47; that of what was said when left out */
+  locale?: string;
+}
+
 export interface Webhook {
   id: string;
   url: string;
@@ -3694,6 +3713,16 @@ export interface Operations {
       body: Speak;
     };
     answer: Bytes;
+  };
+  /** Answer what somebody said on the phone, as text and speech */
+  answerVoice: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body?: VoiceRequest;
+    };
+    answer: VoiceAnswer;
   };
   /** List workflows */
   listAutomationWorkflows: {
@@ -5285,6 +5314,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   cancelAiRun: ['POST', '/v1/ai/runs/{id}/cancel'],
   speak: ['POST', '/tenants/{tenantId}/ai/speak'],
   streamSpeak: ['POST', '/tenants/{tenantId}/ai/speak/stream'],
+  answerVoice: ['POST', '/tenants/{tenantId}/ai/voice'],
   listAutomationWorkflows: ['GET', '/v1/automations/workflows'],
   createAutomationWorkflow: ['POST', '/v1/automations/workflows'],
   getAutomationWorkflow: ['GET', '/v1/automations/workflows/{id}'],

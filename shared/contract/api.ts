@@ -2,6 +2,7 @@ import { knowledgeBase } from './ai/knowledge.ts';
 import { modelConfigurations } from './ai/models.ts';
 import { aiRuns } from './ai/runs.ts';
 import { speaking } from './ai/speak.ts';
+import { voiceRequests } from './ai/voice-request.ts';
 import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
 import { channels } from './automations/channels.ts';
@@ -52,6 +53,7 @@ export const api = {
   ...webhooks,
   ...aiRuns,
   ...speaking,
+  ...voiceRequests,
   ...workflows,
   ...sequences,
   ...runs,

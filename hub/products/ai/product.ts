@@ -3,6 +3,9 @@ import { systemClock } from '../../platform/clock.ts';
 import { createEgress } from '../../platform/egress/egress.ts';
 import { createInference } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { openSpeech } from '../../platform/speech/open-speech.ts';
+import type { SpeechSettings } from '../../platform/speech/open-speech.ts';
+import type { SpeechCall } from '../../platform/speech/tries.ts';
 import type { Product } from '../../product.ts';
 import { createKnowledge } from './knowledge/index.ts';
 import type { Knowledge, KnowledgeSettings } from './knowledge/index.ts';
@@ -13,18 +16,23 @@ import { aiSkills } from './models/skills.ts';
 import { Answering } from './prompt/index.ts';
 import { AiRuns, FairPlaces } from './runs/index.ts';
 import { aiRunRoutes } from './runs/routes.ts';
+import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
+import { voiceRoutes } from './voice/routes.ts';
+import { VoiceAnswers } from './voice/voice-answers.ts';
 
 export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
   ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  speech: SpeechSettings;
   retention: { aiRuns: number };
 }
 
-/** What is counted of models. */
+/** What is counted of models and of speech. */
 export interface ModelMeters {
   call(call: ModelCall): void;
   breaker(change: 'opened' | 'reopened' | 'closed'): void;
+  speech(call: SpeechCall): void;
 }
 
 /** The models of workspaces, and the way to ask them. */
@@ -57,11 +65,20 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   // Few of the connections that the hub has to its own model, and some that wait for them.
   const places = new FairPlaces({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
   const runs = new AiRuns({ db, answering, places });
+  const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
+  const speaking = new Speaking(answering);
+  const voice = new VoiceAnswers({ models: ai, speech, speaking, places });
   const mails = new RefusalMails({ db, mailer, logger });
   return {
     ai,
     knowledge: knowledge.knowledge,
-    routes: [...modelRoutes(ai), ...knowledge.routes, ...aiRunRoutes(runs), ...speakRoutes(answering, places)],
+    routes: [
+      ...modelRoutes(ai),
+      ...knowledge.routes,
+      ...aiRunRoutes(runs),
+      ...speakRoutes(speaking, places),
+      ...voiceRoutes(voice),
+    ],
     skills: aiSkills(answering),
     retention: {
       aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }],

@@ -1,0 +1,1 @@
+export { assertMaySpeak, Speaking } from './speaking.ts';

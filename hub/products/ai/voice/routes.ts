@@ -1,0 +1,30 @@
+import { voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
+import { invalidBody } from '../../../../shared/errors.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { readSound, UnreadableSound } from '../../../platform/speech/sound.ts';
+import type { Speech } from '../../../platform/speech/speech.ts';
+import { assertMaySpeak } from '../speak/index.ts';
+import type { VoiceAnswers } from './voice-answers.ts';
+
+/** Answers to what was said on the phone, spoken. */
+export const voiceRoutes = (answers: VoiceAnswers) =>
+  implement(resource, {
+    // Without a word of `conclude`: sound is not kept for a repeat under the same `Idempotency-Key`.
+    answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal }) => {
+      assertMaySpeak(principal);
+      const { tenantId } = principal;
+      const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
+      const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
+      return { text: answer.text, audioBase64: Buffer.from(answer.pcm).toString('base64'), done: true as const };
+    },
+  });
+
+/** @throws AppError `validation_failed`. */
+function readAudio(base64: string, sampleRate: number): Speech {
+  try {
+    return readSound(Buffer.from(base64, 'base64'), sampleRate);
+  } catch (error) {
+    if (error instanceof UnreadableSound) throw invalidBody('audioBase64', error.message);
+    throw error;
+  }
+}

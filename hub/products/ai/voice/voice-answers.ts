@@ -1,0 +1,88 @@
+import { AppError } from '../../../../shared/errors.ts';
+import { Resampler } from '../../../platform/speech/resample.ts';
+import { toSpokenText } from '../../../platform/speech/sentences.ts';
+import type { Speech, SpeechBindings, SpeechToText, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { FairPlaces } from '../runs/index.ts';
+import type { Speaking } from '../speak/index.ts';
+
+export interface Utterance {
+  tenantId: string;
+  text: string;
+  heard: Speech | null;
+  /** Of the answer, in samples a second. */
+  sampleRate: number;
+  /** By BCP 47. */
+  locale?: string | undefined;
+  signal: AbortSignal;
+}
+
+export interface VoiceAnswer {
+  text: string;
+  /** Signed 16 bits, little-endian, one channel. */
+  pcm: Uint8Array;
+}
+
+interface Dependencies {
+  models: { isConfigured(tenantId: string): Promise<boolean> };
+  speech: SpeechBindings;
+  speaking: Speaking;
+  places: FairPlaces;
+}
+
+const nothing: VoiceAnswer = { text: '', pcm: new Uint8Array() };
+
+/** Answers one utterance at a time, as a whole: written down, answered, spoken. */
+export class VoiceAnswers {
+  readonly #deps: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Empty where nothing was said. Nothing is kept of it.
+   * @throws AppError `ai_binding_not_configured` before anything is asked, `rate_limited`, `inference_failed`, `speech_failed`; the signal's reason when it aborts.
+   */
+  async answer({ tenantId, text, heard, sampleRate, locale: language, signal }: Utterance): Promise<VoiceAnswer> {
+    const hasText = text.trim() !== '';
+    if (!hasText && heard === null) return nothing;
+    const { ears, voice } = await this.#bindings(tenantId, heard !== null);
+    using _place = await this.#deps.places.take(tenantId, signal);
+    const transcript =
+      heard === null || ears === null ? '' : (await ears.transcribe({ ...heard, language, signal })).text;
+    const said = [...(hasText ? [text] : []), ...(transcript === '' ? [] : [transcript])].join('\n');
+    if (said === '') return nothing;
+    const answer = await this.#deps.speaking.answer({ tenantId, text: said, locale: language, signal });
+    return { text: answer, pcm: await speak(voice, { text: toSpokenText(answer), language, signal }, sampleRate) };
+  }
+
+  async #bindings(tenantId: string, needsEars: boolean): Promise<{ ears: SpeechToText | null; voice: TextToSpeech }> {
+    const { models, speech } = this.#deps;
+    const { speechToText: ears, textToSpeech: voice } = speech;
+    if (voice === null)
+      throw notConfigured('No text-to-speech is configured: set TTS_BASE_URL and TTS_MODEL, or TTS_PROVIDER=espeak.');
+    if (needsEars && ears === null)
+      throw notConfigured('No speech-to-text is configured: set STT_BASE_URL and STT_MODEL, or send text.');
+    if (!(await models.isConfigured(tenantId)))
+      throw notConfigured(
+        'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
+      );
+    return { ears, voice };
+  }
+}
+
+const notConfigured = (message: string) => new AppError('ai_binding_not_configured', message);
+
+async function speak(
+  voice: TextToSpeech,
+  request: Parameters<TextToSpeech['speak']>[0],
+  sampleRate: number,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let resampler: Resampler | null = null;
+  for await (const part of voice.speak(request)) {
+    resampler ??= new Resampler(part.sampleRate, sampleRate);
+    parts.push(resampler.push(part.pcm));
+  }
+  return Buffer.concat([...parts, ...(resampler === null ? [] : [resampler.end()])]);
+}
