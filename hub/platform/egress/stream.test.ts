@@ -152,6 +152,17 @@ test('a reader that stops early frees the connection', async () => {
   await expect.poll(() => seen.closed).toBe(1);
 });
 
+test('a reader may cancel an answer whose end is just there', async () => {
+  await using egress = open();
+  answer = (_request, response) => void response.end('one');
+  for (let count = 0; count < 5; count += 1) {
+    const { body } = await egress.stream(`http://${here}/`, given());
+    await body.cancel();
+  }
+  // What an event throws fails the whole run.
+  expect(seen.requests).toBe(5);
+});
+
 test('a slow reader holds back what comes, and is not taken for a silent server', async () => {
   await using egress = open();
   const size = 64 * 1024;

@@ -145,6 +145,8 @@ class Exchange {
     response
       .on('data', (chunk: Buffer) => this.#onData(chunk, response))
       .on('end', () => {
+        // Its reader may have cancelled what had come to its end by itself.
+        if (this.#isOver) return;
         this.#finish();
         this.#controller?.close();
       })
