@@ -54,8 +54,9 @@ export function createEspeak(
   };
 
   async function* speakOnce(request: SpeakRequest, leftMs: number): AsyncGenerator<Speech> {
-    const late = AbortSignal.timeout(Math.ceil(leftMs));
-    const signal = AbortSignal.any([request.signal, late]);
+    const late = new AbortController();
+    const signal = AbortSignal.any([request.signal, late.signal]);
+    using _deadline = options.clock.after(leftMs, () => late.abort());
     try {
       using _turn = await turns.take(signal);
       const voice = chooseVoice(await voices(signal), request, ownVoice);
@@ -73,10 +74,12 @@ export function createEspeak(
         hasSound = true;
         yield part;
       }
-      if (!hasSound) throw new SpeechFailed(stage, 'empty', `${program} made no sound.`);
+      const rest = reader.end();
+      if (rest !== null) yield rest;
+      else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${program} made no sound.`);
     } catch (error) {
       request.signal.throwIfAborted();
-      if (late.aborted)
+      if (late.signal.aborted)
         throw new SpeechFailed(stage, 'timeout', `${program} did not come to its end in the time there was.`);
       if (error instanceof UnreadableSound)
         throw new SpeechFailed(stage, 'rubbish', `${program} gave no usable sound: it ${error.message}.`);

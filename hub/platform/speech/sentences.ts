@@ -113,6 +113,6 @@ export function toSpokenText(text: string): string {
   return text
     .replaceAll(/!?\[([^[\]\n]{0,500})\]\([^()\s]{0,2000}\)/g, '$1')
     .replaceAll(/^[ \t]{0,10}(?:#{1,6}|[-*+]|>)[ \t]+/gm, '')
-    .replaceAll(/(\*{1,3}|_{2,3}|~~|`{1,3})(?=\S)/g, '')
-    .replaceAll(/(?<=\S)(\*{1,3}|_{2,3}|~~|`{1,3})/g, '');
+    .replaceAll(/(?:\*{1,3}|_{2,3}|~~|`{1,3}|(?<![\p{L}\p{N}])_)(?=\S)/gu, '')
+    .replaceAll(/(?<=\S)(?:\*{1,3}|_{2,3}|~~|`{1,3}|_(?![\p{L}\p{N}]))/gu, '');
 }

@@ -14,6 +14,7 @@ const otherFormats: readonly (readonly [RegExp, string])[] = [
   [/^#!AMR/, 'AMR'],
   [/^RIFX/, 'RIFX'],
   [/^caff/, 'CAF'],
+  [/^\s*<(?:!doctype|html|\?xml)/i, 'HTML'],
 ];
 const headBytes = 12;
 /** Loudest sample of what counts as silent: -54 dB. */

@@ -26,11 +26,11 @@ export function createTranscriptions(egress: Egress, binding: HttpBinding, optio
       signal.throwIfAborted();
       if (isSilent(request)) return { text: '', ms: 0 };
       const begunAt = options.clock.now();
-      for await (const text of withTries({ ...options, stage, budgetMs, signal }, (leftMs) =>
+      const tries = withTries({ ...options, stage, budgetMs, signal }, (leftMs) =>
         transcribeOnce(egress, binding, request, leftMs),
-      ))
-        return { text, ms: Math.round(options.clock.now() - begunAt) };
-      throw new Error('A try brings a text or fails.');
+      );
+      const [text = ''] = await Array.fromAsync(tries);
+      return { text, ms: Math.round(options.clock.now() - begunAt) };
     },
   };
 }

@@ -1,0 +1,143 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fastClock } from '../../../test/fixtures/fast-clock.ts';
+import { createEspeak } from './espeak.ts';
+import type { SpeakRequest } from './speech.ts';
+
+const never = new AbortController().signal;
+const given = { clock: fastClock(25), onCall: () => undefined };
+const say = (options: Parameters<typeof createEspeak>[0], request: Omit<SpeakRequest, 'signal'>, signal = never) =>
+  Array.fromAsync(createEspeak(options, given).speak({ signal, ...request }));
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-espeak-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A program that behaves otherwise than espeak-ng would, once it has listed the voices. */
+function programOf(name: string, script: string): string {
+  const path = join(folder, name);
+  const voices =
+    "printf 'Pty Language Age/Gender VoiceName File\\n 5  en --/M English gmw/en\\n 5  de --/M German gmw/de\\n'";
+  writeFileSync(path, `#!/bin/sh\nif [ "$1" = --voices ]; then ${voices}; exit 0; fi\n${script}\n`, { mode: 0o755 });
+  return path;
+}
+const isRunning = (pid: number) => {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+const pidIn = (file: string) => {
+  try {
+    return Number(readFileSync(file, 'utf8')) || null;
+  } catch {
+    return null;
+  }
+};
+
+test('a text goes in as words alone, and never as an option, a command or a sign of sound', async () => {
+  const program = programOf('echo', `printf '%s\\n' "$@" > ${folder}/args; cat > ${folder}/text; head -c 4 /dev/zero`);
+  const text = `--stdout [[x]] \u0001+5A\u0007 'a' "b" $(c)\nend`;
+  for (const voice of ['../../etc/passwd', '-w/tmp/x', 'de']) {
+    expect(await say({ program, voice: null }, { text, language: 'en', voice })).toHaveLength(1);
+    expect(readFileSync(join(folder, 'args'), 'utf8').trim().split('\n')).toEqual([
+      '--stdin',
+      '--stdout',
+      '-b',
+      '1',
+      '-v',
+      voice === 'de' ? 'de' : 'en',
+    ]);
+  }
+  expect(readFileSync(join(folder, 'text'), 'utf8')).toBe(`--stdout [ [x]]  +5A  'a' "b" $(c)\nend`);
+});
+
+test.each([
+  ['is missing', () => join(folder, 'missing'), 'program_missing'],
+  ['fails', () => programOf('fails', 'echo no such voice >&2; exit 3'), 'program_failed'],
+  ['makes no sound', () => programOf('silent', 'cat >/dev/null'), 'empty'],
+  ['writes something else', () => programOf('else', 'echo "<html>hello</html>"'), 'rubbish'],
+  ['comes to no end', () => programOf('endless', 'exec sleep 600'), 'timeout'],
+])('a program that %s is a failure with its name', async (_name, program, kind) => {
+  await expect(say({ program: program(), voice: null }, { text: 'Hello' })).rejects.toMatchObject({
+    kind,
+    stage: 'text_to_speech',
+    message: expect.stringContaining(folder) as string,
+  });
+});
+
+test('a program that floods is ended', async () => {
+  const program = programOf('flood', 'exec cat /dev/zero');
+  await expect(say({ program, voice: null }, { text: 'Hello' })).rejects.toMatchObject({ kind: 'program_failed' });
+});
+
+test('a program ends with whoever aborts, and with whoever stops listening', async () => {
+  const file = join(folder, 'pid');
+  const program = programOf('long', `rm -f ${file}; echo $$ > ${file}; head -c 100 /dev/zero; exec sleep 600`);
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const ended = say({ program, voice: null }, { text: 'Hello' }, abort.signal);
+  await expect.poll(() => pidIn(file)).not.toBeNull();
+  const pid = pidIn(file) as number;
+  abort.abort(reason);
+  await expect(ended).rejects.toBe(reason);
+  await expect.poll(() => isRunning(pid)).toBe(false);
+
+  rmSync(file);
+  for await (const part of createEspeak({ program, voice: null }, given).speak({ text: 'Hello', signal: never })) {
+    expect(part.pcm.length).toBeGreaterThan(0);
+    break;
+  }
+  await expect.poll(() => isRunning(pidIn(file) as number)).toBe(false);
+});
+
+test('a program does not outlive a hub that is killed', async () => {
+  const file = join(folder, 'owned');
+  const program = programOf('owned-by', `echo $$ > ${file}; exec sleep 600`);
+  const code = `import { createEspeak } from ${JSON.stringify(import.meta.resolve('./espeak.ts'))};
+import { systemClock } from ${JSON.stringify(import.meta.resolve('../clock.ts'))};
+const espeak = createEspeak({ program: ${JSON.stringify(program)}, voice: null }, { clock: systemClock, onCall: () => {} });
+for await (const part of espeak.speak({ text: 'Hello', signal: new AbortController().signal }));`;
+  const hub = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+  await expect.poll(() => pidIn(file), { timeout: 10_000 }).not.toBeNull();
+  const pid = pidIn(file) as number;
+  expect(isRunning(pid)).toBe(true);
+  hub.kill('SIGKILL');
+  await expect.poll(() => isRunning(pid)).toBe(false);
+});
+
+const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
+if (!hasEspeak) console.warn('espeak-ng is missing: its speech is not tested; get it with test/setup.sh');
+
+describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
+  const heard = async (request: Omit<SpeakRequest, 'signal'>, voice: string | null = null) => {
+    const parts = await say({ voice }, request);
+    expect(new Set(parts.map(({ sampleRate }) => sampleRate))).toEqual(new Set([22_050]));
+    return Buffer.concat(parts.map(({ pcm }) => pcm));
+  };
+
+  test('speaks, with no key and no network', async () => {
+    const sound = await heard({ text: 'We open at nine.' });
+    expect(sound.length / 2 / 22_050).toBeGreaterThan(0.5);
+    expect(
+      new Int16Array(sound.buffer.slice(sound.byteOffset, sound.byteOffset + sound.length)).some(
+        (sample) => Math.abs(sample) > 1_000,
+      ),
+    ).toBe(true);
+  });
+
+  test('speaks the language that is asked for, else that of the script, and English where it knows none', async () => {
+    const german = await heard({ text: 'Guten Tag', language: 'de' });
+    expect(await heard({ text: 'Guten Tag', language: 'de-AT' })).toEqual(german);
+    expect(await heard({ text: 'Guten Tag', language: 'en' })).not.toEqual(german);
+    expect(await heard({ text: 'Guten Tag' }, 'de')).toEqual(german);
+    expect(await heard({ text: 'добрый день' })).toEqual(await heard({ text: 'добрый день', language: 'ru' }));
+    expect(await heard({ text: 'Hello', language: 'tlh' })).toEqual(await heard({ text: 'Hello', voice: 'en' }));
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { cutSentences, SentenceCutter, toSpokenText } from './sentences.ts';
+
+test.each([
+  ['en', 'It costs 3.50, Mr. Smith. See https://example.com/a?b=c.d for more! OK?', 3],
+  ['de', 'Am 3. Oktober um 9.30 Uhr, z. B. für Dr. Müller. Kommen Sie? Ja!', 3],
+  ['ja', '営業時間は九時からです。土曜日は休みです！ご質問は？', 3],
+  ['zh', '我们九点开门。周六休息。', 2],
+  ['ar', 'هل يمكنني المساعدة؟ نعم.', 2],
+  ['hi', 'नमस्ते। हम नौ बजे खुलते हैं।', 2],
+  ['th', 'ร้านเปิดเก้าโมง', 1],
+  ['el', 'Είμαστε εδώ. Ελάτε!', 2],
+  ['not a language', 'One. 😀 Two…\nThree', 3],
+  [undefined, '... ! 😀', 1],
+  [undefined, '', 0],
+])('%s is cut where a sentence ends, and nowhere else, with nothing lost: %s', (language, text, count) => {
+  const pieces = cutSentences(text, language);
+  expect(pieces.join('')).toBe(text);
+  expect(pieces).toHaveLength(count);
+  const cutter = new SentenceCutter(language);
+  const whole = [...text].flatMap((part) => cutter.push(part));
+  expect([...whole, cutter.end()].filter((piece) => piece !== '')).toEqual(pieces);
+});
+
+test('a long sentence is parted at clauses, else between words, and never within a character', () => {
+  for (const [text, end] of [
+    ['when it rains, '.repeat(40), /, $/],
+    ['word '.repeat(200), / $/],
+    ['長'.repeat(500), /長$/],
+    ['🚣'.repeat(300), /🚣$/u],
+    ['a'.repeat(1_000), /a$/],
+  ] as const) {
+    const pieces = cutSentences(text);
+    expect(pieces.join('')).toBe(text);
+    for (const piece of pieces) {
+      expect(piece.trimEnd().length).toBeLessThanOrEqual(240);
+      expect(piece.isWellFormed()).toBe(true);
+      expect(piece).toMatch(end);
+    }
+    expect(pieces.length).toBeLessThanOrEqual(Math.ceil(text.length / 100));
+  }
+});
+
+test('marks of Markdown are not said, what they mark is', () => {
+  expect(
+    toSpokenText('# Hours\n- **Mon** to _Fri_, `9-17`, see [our page](https://example.com/x)\n> 2 * 3 = snake_case'),
+  ).toBe('Hours\nMon to Fri, 9-17, see our page\n2 * 3 = snake_case');
+});
