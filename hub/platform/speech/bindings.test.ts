@@ -41,7 +41,10 @@ const voice = (baseUrl?: string) =>
   createOpenAiVoice(egress, { ...binding(baseUrl), voice: 'alloy' }, { clock, onCall });
 const heard = { pcm: tone(0.5, 8_000), sampleRate: 8_000 };
 
-async function speak(request: Omit<SpeakRequest, 'signal'>, baseUrl?: string): Promise<Speech[]> {
+async function speak(
+  request: Omit<SpeakRequest, 'signal'> & { signal?: AbortSignal },
+  baseUrl?: string,
+): Promise<Speech[]> {
   const parts: Speech[] = [];
   for await (const part of voice(baseUrl).speak({ signal: never, ...request })) parts.push(part);
   return parts;
@@ -212,7 +215,7 @@ test.each(['hang', { stalled: Buffer.from('{"text"') }] as const)(
     replying(reply);
     for (const call of [
       (signal: AbortSignal) => ears().transcribe({ ...heard, signal }),
-      (signal: AbortSignal) => Array.fromAsync(voice().speak({ text: 'At nine.', signal })),
+      (signal: AbortSignal) => speak({ text: 'At nine.', signal }),
     ]) {
       server.aborted = 0;
       server.requests.length = 0;

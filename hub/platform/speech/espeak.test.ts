@@ -5,12 +5,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fastClock } from '../../../test/fixtures/fast-clock.ts';
 import { createEspeak } from './espeak.ts';
-import type { SpeakRequest } from './speech.ts';
+import type { SpeakRequest, Speech } from './speech.ts';
 
 const never = new AbortController().signal;
 const given = { clock: fastClock(25), onCall: () => undefined };
-const say = (options: Parameters<typeof createEspeak>[0], request: Omit<SpeakRequest, 'signal'>, signal = never) =>
-  Array.fromAsync(createEspeak(options, given).speak({ signal, ...request }));
+async function say(
+  options: Parameters<typeof createEspeak>[0],
+  request: Omit<SpeakRequest, 'signal'>,
+  signal = never,
+): Promise<Speech[]> {
+  const parts: Speech[] = [];
+  for await (const part of createEspeak(options, given).speak({ signal, ...request })) parts.push(part);
+  return parts;
+}
 
 let folder: string;
 beforeAll(() => {

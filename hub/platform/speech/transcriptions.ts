@@ -29,7 +29,8 @@ export function createTranscriptions(egress: Egress, binding: HttpBinding, optio
       const tries = withTries({ ...options, stage, budgetMs, signal }, (leftMs) =>
         transcribeOnce(egress, binding, request, leftMs),
       );
-      const [text = ''] = await Array.fromAsync(tries);
+      let text = '';
+      for await (const written of tries) text = written;
       return { text, ms: Math.round(options.clock.now() - begunAt) };
     },
   };

@@ -63,7 +63,8 @@ export class VoiceAnswers {
       throw notConfigured('No text-to-speech is configured: set TTS_BASE_URL and TTS_MODEL, or TTS_PROVIDER=espeak.');
     if (needsEars && ears === null)
       throw notConfigured('No speech-to-text is configured: set STT_BASE_URL and STT_MODEL, or send text.');
-    if (!(await models.isConfigured(tenantId)))
+    // Of what is text alone the model tells by itself, before anything else is asked.
+    if (needsEars && !(await models.isConfigured(tenantId)))
       throw notConfigured(
         'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
       );
