@@ -239,6 +239,7 @@ export const rules: Rule[] = [
       'hub/platform/describe-error.ts',
       'hub/platform/logger.ts',
       'hub/platform/postgres-server/server.ts',
+      'hub/products/ai/index.ts',
       'hub/products/automations/index.ts',
       'hub/cli/**',
       node,

@@ -3,9 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
+import { speaks, startSpeechServer } from '../fixtures/speech-server.ts';
 
 let database: TestDatabase;
 let folder: string;
@@ -24,8 +26,10 @@ interface Ended {
   stderr: string;
 }
 
-function cli(...args: string[]): Promise<Ended> {
-  const env = { ...inheritedEnv(), OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: database.url };
+const cli = (...args: string[]) => cliWith({}, ...args);
+
+function cliWith(settings: Record<string, string>, ...args: string[]): Promise<Ended> {
+  const env = { ...inheritedEnv(), OUTRIGGER_HOME: join(folder, 'home'), DATABASE_URL: database.url, ...settings };
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
@@ -73,4 +77,29 @@ test('what can not be taken is refused as the API would, in one line that names 
   expect(await cli('workflow', 'export', '--out', join(folder, 'file', 'out'), '--workspace', 'ours')).toEqual(
     refusal(/The folder .*out can't be written \(ENOTDIR\); mend it, or name another with --out/),
   );
+});
+
+test('doctor calls what the settings name, says what to do about what failed, and fails with it', async () => {
+  await using model = await startModelServer();
+  await using speech = await startSpeechServer();
+  speech.reply = (request) => (request.kind === 'transcription' ? { status: 401 } : speaks(request));
+  const settings = {
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'alpha',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_BASE_URL: speech.baseUrl,
+    TTS_MODEL: 'voice',
+  };
+  const ended = await cliWith(settings, 'doctor', '--json');
+  expect(ended.code).toBe(1);
+  expect(JSON.parse(ended.stdout)).toMatchObject([
+    { check: 'Node.js', ok: true },
+    { check: 'settings', ok: true },
+    { check: 'database', ok: true },
+    { check: 'port' },
+    { check: 'model', ok: true },
+    { check: 'text-to-speech', ok: true },
+    { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },
+  ]);
 });

@@ -1,2 +1,3 @@
+export { examineBindings } from './doctor/index.ts';
 export { createAi } from './product.ts';
 export { createReplies } from './replies/index.ts';

@@ -1,6 +1,5 @@
 import { unansweredQuestionDays } from '../../../shared/contract/ai/knowledge.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { createEgress } from '../../platform/egress/egress.ts';
 import { createInference } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { openSpeech } from '../../platform/speech/open-speech.ts';
@@ -9,8 +8,8 @@ import type { SpeechCall } from '../../platform/speech/tries.ts';
 import type { Product } from '../../product.ts';
 import { createKnowledge } from './knowledge/index.ts';
 import type { Knowledge, KnowledgeSettings } from './knowledge/index.ts';
-import { Ai, Breakers, countOpenBreakers, RefusalMails } from './models/index.ts';
-import type { ModelCall } from './models/index.ts';
+import { Ai, Breakers, countOpenBreakers, openOwnModel, RefusalMails } from './models/index.ts';
+import type { ModelCall, OwnModelSettings } from './models/index.ts';
 import { modelRoutes } from './models/routes.ts';
 import { aiSkills } from './models/skills.ts';
 import { Answering } from './prompt/index.ts';
@@ -23,7 +22,7 @@ import { VoiceAnswers } from './voice/voice-answers.ts';
 
 export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
-  ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  ai: OwnModelSettings | null;
   speech: SpeechSettings;
   retention: { aiRuns: number };
 }
@@ -55,7 +54,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     db,
     secrets,
     inference: createInference(egress),
-    own: ownModel(stack, settings),
+    own: settings.ai === null ? null : openOwnModel(stack, settings.ai),
     breakers,
     clock,
     onCall: (call) => meters?.call(call),
@@ -90,12 +89,4 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     },
     countBreakers: () => countOpenBreakers(db),
   };
-}
-
-function ownModel(stack: AsyncDisposableStack, { ai }: AiSettings) {
-  if (ai === null) return null;
-  // The operator chose this address, so it may be any.
-  const { host, hostname } = new URL(ai.baseUrl);
-  const egress = stack.use(createEgress({ allowHosts: [host, hostname] }));
-  return { binding: { provider: 'openai-compatible' as const, ...ai }, inference: createInference(egress) };
 }

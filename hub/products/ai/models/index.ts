@@ -3,4 +3,6 @@ export { Breakers } from './breakers.ts';
 export { ModelsFailed } from './failover.ts';
 export { Ai } from './models.ts';
 export type { ModelCall } from './models.ts';
+export { openOwnModel } from './own-model.ts';
+export type { OwnModelSettings } from './own-model.ts';
 export { RefusalMails } from './refusal-mails.ts';

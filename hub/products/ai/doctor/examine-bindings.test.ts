@@ -1,0 +1,112 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
+import { startModelServer } from '../../../../test/fixtures/model-server.ts';
+import type { ModelServer } from '../../../../test/fixtures/model-server.ts';
+import { speaks, startSpeechServer } from '../../../../test/fixtures/speech-server.ts';
+import type { SpeechServer } from '../../../../test/fixtures/speech-server.ts';
+import { readSound } from '../../../platform/speech/sound.ts';
+import { examineBindings } from './examine-bindings.ts';
+
+let model: ModelServer;
+let speech: SpeechServer;
+beforeAll(async () => {
+  [model, speech] = [await startModelServer(), await startSpeechServer()];
+});
+afterAll(async () => {
+  for (const server of [model, speech]) await server[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  model.requests.length = 0;
+  speech.requests.length = 0;
+  model.reply = () => 'ready';
+  speech.reply = speaks;
+});
+
+const bound = (modelUrl = model.baseUrl, speechUrl = speech.baseUrl) => ({
+  ai: { baseUrl: modelUrl, model: 'alpha', apiKey: 'the-key' },
+  speech: {
+    speechToText: { baseUrl: speechUrl, model: 'ears', apiKey: 'the-key' },
+    textToSpeech: { provider: 'openai' as const, baseUrl: speechUrl, model: 'voice', apiKey: null, voice: 'alloy' },
+  },
+});
+const examine = (bindings: Parameters<typeof examineBindings>[0]) =>
+  examineBindings(bindings, { signal: new AbortController().signal, clock: fastClock(25) });
+
+test('each binding is called once, and the ears hear what the voice said', async () => {
+  expect(await examine(bound())).toEqual([
+    { check: 'model', ok: true, detail: expect.stringMatching(/^alpha answers: 5 characters after \d+ ms$/) as string },
+    {
+      check: 'text-to-speech',
+      ok: true,
+      detail: expect.stringMatching(/^voice speaks: 0\.5 s of sound after \d+ ms$/) as string,
+    },
+    {
+      check: 'speech-to-text',
+      ok: true,
+      detail: expect.stringMatching(
+        /^ears answers after \d+ ms: it understood "When do you open\?" of "We open/,
+      ) as string,
+    },
+  ]);
+  expect(model.requests).toHaveLength(1);
+  expect(speech.requests.map(({ kind }) => kind)).toEqual(['speech', 'transcription']);
+  const [, transcription] = speech.requests;
+  expect(transcription?.kind === 'transcription' && readSound(transcription.file, 1).pcm).toHaveLength(24_000);
+});
+
+test('what is not set is well, and says what sets it', async () => {
+  const checks = await examine({ ai: null, speech: { speechToText: null, textToSpeech: null } });
+  expect(checks.map(({ ok, detail }) => [ok, detail.split(';')[0]])).toEqual([
+    [true, 'not set for the whole hub'],
+    [true, 'not set'],
+    [true, 'not set'],
+  ]);
+  const deaf = { ...bound(), speech: { ...bound().speech, textToSpeech: null } };
+  expect((await examine(deaf))[2]).toMatchObject({
+    ok: true,
+    detail: expect.stringContaining('it was given a tone') as string,
+  });
+});
+
+test.each([
+  [401, /answered 401.*It does not accept the key: set (AI|TTS|STT)_API_KEY/],
+  [404, /answered 404.*look at (AI|TTS|STT)_MODEL.*\/(chat\/completions|audio\/\w+), which mostly ends in \/v1/],
+  [429, /answered 429.*It is asked too often/],
+  [500, /answered 500.*The fault is its own/],
+])('an answer of %i is told with what to do', async (status, pattern) => {
+  model.reply = () => ({ status });
+  speech.reply = () => ({ status });
+  for (const check of await examine(bound()))
+    expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(pattern) as string });
+});
+
+test('a page, silence and nobody at all are told with what to do', async () => {
+  const page = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
+  model.reply = () => page;
+  speech.reply = () => page;
+  for (const check of await examine(bound()))
+    expect(check).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/What answers there does not speak the protocol/) as string,
+    });
+
+  speech.reply = (request) => (request.kind === 'speech' ? { sound: [Buffer.alloc(48_000)] } : speaks(request));
+  expect((await examine(bound()))[1]).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining('what came is silent') as string,
+  });
+
+  const closed = createServer();
+  await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
+  const nowhere = `http://127.0.0.1:${(closed.address() as AddressInfo).port}/v1`;
+  await new Promise<void>((done) => closed.close(() => done()));
+  for (const check of await examine(bound(nowhere, nowhere)))
+    expect(check).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(
+        /ECONNREFUSED.*Nothing listens there: start it, or correct (AI|TTS|STT)_BASE_URL/,
+      ) as string,
+    });
+});

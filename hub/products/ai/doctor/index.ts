@@ -1,0 +1,2 @@
+export { examineBindings } from './examine-bindings.ts';
+export type { BindingCheck } from './examine-bindings.ts';
