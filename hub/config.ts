@@ -474,8 +474,8 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   together('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL');
   together('STT_BASE_URL', 'STT_MODEL');
   if (values.TTS_PROVIDER !== 'espeak') together('TTS_BASE_URL', 'TTS_MODEL');
-  if (values.TTS_PROVIDER === 'openai' && values.TTS_BASE_URL === undefined)
-    problems.push('TTS_BASE_URL is needed with TTS_PROVIDER=openai');
+  if (values.TTS_PROVIDER === 'openai' && values.TTS_BASE_URL === undefined && values.TTS_MODEL === undefined)
+    problems.push('TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai');
   together('SMTP_URL', 'MAIL_FROM');
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) =>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio
-# and Redis, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+# Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio,
+# Redis and espeak-ng, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
 #
 #   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
 #   test/setup.sh --check   only report
@@ -16,6 +16,7 @@ wanted=(
   "redis-server redis-server the Redis backend of the queue"
   "xdpyinfo x11-utils tells the size of a screen"
   "xterm xterm something to see on the virtual screen"
+  "espeak-ng espeak-ng speech of the AI agent that needs no key"
 )
 
 has() {
@@ -45,7 +46,7 @@ fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
   if [ "$(uname)" = "Darwin" ]; then
-    echo "Tests that lack a tool are skipped. To get the tools: brew install ffmpeg redis && brew install --cask chromium"
+    echo "Tests that lack a tool are skipped. To get the tools: brew install ffmpeg redis espeak-ng && brew install --cask chromium"
   else
     echo "Tests that lack a tool are skipped. Get these with your package manager: ${missing[*]}"
   fi

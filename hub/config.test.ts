@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { ConfigError, parseConfig } from './config.ts';
+
+const speechOf = (env: Record<string, string>) =>
+  parseConfig({ env, readFile: () => '' }, { role: 'all', isTerminal: false }).speech;
+const problemsOf = (env: Record<string, string>) => {
+  try {
+    speechOf(env);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).problems;
+  }
+};
+
+test('speech is off until it is set, by an address or by espeak', () => {
+  expect(speechOf({})).toEqual({ speechToText: null, textToSpeech: null });
+  expect(
+    speechOf({ STT_BASE_URL: 'http://127.0.0.1:1/v1/', STT_MODEL: 'ears', STT_API_KEY: 'k', TTS_PROVIDER: 'espeak' }),
+  ).toEqual({
+    speechToText: { baseUrl: 'http://127.0.0.1:1/v1', model: 'ears', apiKey: 'k' },
+    textToSpeech: { provider: 'espeak', voice: null },
+  });
+  const endpoint = { TTS_BASE_URL: 'https://example.com/v1', TTS_MODEL: 'voice' };
+  const textToSpeech = { provider: 'openai', baseUrl: 'https://example.com/v1', model: 'voice', apiKey: null };
+  expect(speechOf(endpoint).textToSpeech).toEqual({ ...textToSpeech, voice: 'alloy' });
+  expect(speechOf({ ...endpoint, TTS_PROVIDER: 'openai', TTS_VOICE: 'nova' }).textToSpeech).toEqual({
+    ...textToSpeech,
+    voice: 'nova',
+  });
+  expect(speechOf({ ...endpoint, TTS_PROVIDER: 'espeak', TTS_VOICE: 'de' }).textToSpeech).toEqual({
+    provider: 'espeak',
+    voice: 'de',
+  });
+});
+
+test('speech that is half set stops the start, by name', () => {
+  expect(problemsOf({ STT_MODEL: 'ears' })).toEqual(['STT_BASE_URL is needed beside STT_MODEL']);
+  expect(problemsOf({ TTS_BASE_URL: 'https://example.com' })).toEqual(['TTS_MODEL is needed beside TTS_BASE_URL']);
+  expect(problemsOf({ TTS_PROVIDER: 'openai' })).toEqual([
+    'TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai',
+  ]);
+  expect(problemsOf({ TTS_PROVIDER: 'festival' })).toEqual([
+    'TTS_PROVIDER must be openai or espeak (it is "festival")',
+  ]);
+});
