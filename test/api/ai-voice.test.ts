@@ -252,14 +252,14 @@ test('what is not set is said before anybody is asked', async () => {
     },
   };
   const heard = { pcm: tone(1, 8_000), sampleRate: 8_000 };
-  for (const [speech, isConfigured, message] of [
+  for (const [bindings, isConfigured, message] of [
     [{ speechToText, textToSpeech: null }, true, /No text-to-speech is configured: set TTS_BASE_URL/],
     [{ speechToText: null, textToSpeech }, true, /No speech-to-text is configured: set STT_BASE_URL/],
     [{ speechToText, textToSpeech }, false, /No model is configured/],
   ] as const) {
     const answers = new VoiceAnswers({
       models: { isConfigured: async () => isConfigured },
-      speech,
+      speech: bindings,
       speaking: { answer: () => Promise.reject(new Error('asked')) } as never,
       places: new FairPlaces({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });

@@ -62,7 +62,7 @@ function clauseBefore(text: string): number | null {
   for (const { index, 0: mark } of text.slice(0, maxPieceLength).matchAll(clauseEnd)) {
     const end = index + mark.length;
     // A comma within a number, and a colon within an address, are no clause.
-    const isApart = /[\s\p{Z}]$/u.test(mark) || /[^\x00-\x7F]/.test(mark);
+    const isApart = /[\s\p{Z}]$/u.test(mark) || /\P{ASCII}/u.test(mark);
     if (isApart && end > maxPieceLength / 4 && end < text.length) found = end;
   }
   return found;

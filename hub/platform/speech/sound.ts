@@ -6,10 +6,10 @@ export { toWav, UnreadableSound } from './wav.ts';
 
 /** What begins another format than PCM, so that nobody listens to it as noise. */
 const otherFormats: readonly (readonly [RegExp, string])[] = [
-  [/^\x1A\x45\xDF\xA3/, 'WebM'],
+  [/^.E\xDF\xA3/s, 'WebM'],
   [/^OggS/, 'Ogg'],
   [/^fLaC/, 'FLAC'],
-  [/^ID3[\x02-\x04]/, 'MP3'],
+  [/^ID3/, 'MP3'],
   [/^....ftyp/s, 'MP4'],
   [/^#!AMR/, 'AMR'],
   [/^RIFX/, 'RIFX'],

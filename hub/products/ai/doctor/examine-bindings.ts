@@ -13,14 +13,14 @@ import { remedyFor } from './remedies.ts';
 import type { BindingNames } from './remedies.ts';
 
 /** What one real call of a binding came to. */
-export interface BindingCheck {
+interface BindingCheck {
   check: 'model' | 'text-to-speech' | 'speech-to-text';
   ok: boolean;
   /** What failed, and what to do; or what came. */
   detail: string;
 }
 
-export interface ExaminedBindings {
+interface ExaminedBindings {
   ai: OwnModelSettings | null;
   speech: SpeechSettings;
 }
