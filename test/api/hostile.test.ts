@@ -9,6 +9,8 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
+import { startSpeechServer } from '../fixtures/speech-server.ts';
+import type { SpeechServer } from '../fixtures/speech-server.ts';
 
 interface Schema {
   $ref?: string;
@@ -26,14 +28,19 @@ interface Schema {
 }
 
 let model: ModelServer;
+let speech: SpeechServer;
 let hub: TestHub;
 let workspace: TestWorkspace;
 let device: { nodeId: string; deviceSecret: string };
 beforeAll(async () => {
-  model = await startModelServer();
+  [model, speech] = [await startModelServer(), await startSpeechServer()];
   hub = await startHub({
     AI_BASE_URL: model.baseUrl,
     AI_MODEL: 'alpha',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_BASE_URL: speech.baseUrl,
+    TTS_MODEL: 'voice',
     RATE_LIMIT_PER_MINUTE: '1000000',
     SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
     HOOK_RATE_LIMIT_PER_MINUTE: '1000000',
@@ -44,6 +51,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
   await model[Symbol.asyncDispose]();
+  await speech[Symbol.asyncDispose]();
 });
 
 async function pair(): Promise<{ nodeId: string; deviceSecret: string }> {
@@ -150,6 +158,8 @@ function fitting(schema: Schema, depth = 0): fc.Arbitrary<unknown> {
         return fc.boolean();
       case 'string':
         if (schema.format === 'uuid') return fc.uuid();
+        if (schema.format === 'byte' || schema.format === 'base64')
+          return fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes).toString('base64'));
         if (schema.format === 'date-time')
           return fc
             .date({ noInvalidDate: true, min: new Date('1900-01-01'), max: new Date('2200-01-01') })

@@ -155,13 +155,13 @@ class Turns {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
-    return {
-      [Symbol.dispose]: () => {
-        const next = this.#waiting.shift();
-        if (next === undefined) this.#free += 1;
-        else next();
-      },
-    };
+    return { [Symbol.dispose]: () => this.#giveBack() };
+  }
+
+  #giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
   }
 
   async #wait(signal: AbortSignal): Promise<void> {
@@ -171,7 +171,9 @@ class Turns {
       await raceAbort(promise, signal);
     } catch (error) {
       const place = this.#waiting.indexOf(resolve);
-      if (place >= 0) this.#waiting.splice(place, 1);
+      // It may have been given the turn that it did not wait for any more.
+      if (place < 0) this.#giveBack();
+      else this.#waiting.splice(place, 1);
       throw error;
     }
   }
