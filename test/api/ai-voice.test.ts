@@ -200,7 +200,8 @@ describe('what somebody said on the phone', () => {
     await expect.poll(() => speech.requests.some((request) => request.kind === kind)).toBe(true);
     expect(speech.open).toBe(1);
     gone.abort();
-    await expect.poll(() => speech.open).toBe(0);
+    // Long before the silence is too long.
+    await expect.poll(() => speech.open, { timeout: 4_000 }).toBe(0);
   });
 
   test('is not kept for a repeat', async () => {
