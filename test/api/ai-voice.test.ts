@@ -129,10 +129,10 @@ describe('what somebody said on the phone', () => {
     expect(model.requests).toHaveLength(0);
   });
 
-  test('may be as long as a body may be', async () => {
-    const answer = await ask({ audioBase64: base64(tone(270, 16_000)) });
+  test('may be longer than other bodies', async () => {
+    const answer = await ask({ audioBase64: base64(tone(60, 16_000)) });
     expect(answer.status).toBe(200);
-    expect(speech.requests[0]?.kind === 'transcription' && speech.requests[0].file.length).toBe(44 + 270 * 32_000);
+    expect(speech.requests[0]?.kind === 'transcription' && speech.requests[0].file.length).toBe(44 + 60 * 32_000);
   });
 
   test.each([
