@@ -15,7 +15,7 @@ import type { SpeakRequest, Speech } from './speech.ts';
 import { createTranscriptions } from './transcriptions.ts';
 import type { SpeechCall } from './tries.ts';
 
-const clock = fastClock(25);
+const clock = fastClock(15);
 let server: SpeechServer;
 let egress: Egress;
 let calls: SpeechCall[];

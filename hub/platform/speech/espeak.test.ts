@@ -8,7 +8,7 @@ import { createEspeak } from './espeak.ts';
 import type { SpeakRequest, Speech } from './speech.ts';
 
 const never = new AbortController().signal;
-const given = { clock: fastClock(25), onCall: () => undefined };
+const given = { clock: fastClock(3), onCall: () => undefined };
 async function say(
   options: Parameters<typeof createEspeak>[0],
   request: Omit<SpeakRequest, 'signal'>,
@@ -70,13 +70,21 @@ test.each([
   ['fails', () => programOf('fails', 'echo no such voice >&2; exit 3'), 'program_failed'],
   ['makes no sound', () => programOf('silent', 'cat >/dev/null'), 'empty'],
   ['writes something else', () => programOf('else', 'echo "<html>hello</html>"'), 'rubbish'],
-  ['comes to no end', () => programOf('endless', 'exec sleep 600'), 'timeout'],
 ])('a program that %s is a failure with its name', async (_name, program, kind) => {
   await expect(say({ program: program(), voice: null }, { text: 'Hello' })).rejects.toMatchObject({
     kind,
     stage: 'text_to_speech',
     message: expect.stringContaining(folder) as string,
   });
+});
+
+test('a program that comes to no end is ended', async () => {
+  const espeak = createEspeak(
+    { program: programOf('endless', 'exec sleep 600'), voice: null },
+    { ...given, clock: fastClock(30) },
+  );
+  const parts = espeak.speak({ text: 'Hello', signal: never })[Symbol.asyncIterator]();
+  await expect(parts.next()).rejects.toMatchObject({ kind: 'timeout' });
 });
 
 test('a program that floods is ended', async () => {

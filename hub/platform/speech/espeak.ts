@@ -8,8 +8,8 @@ import type { SpeechOptions } from './tries.ts';
 
 const stage = 'text_to_speech';
 const budgetMs = 30_000;
-const maxSoundBytes = 64 * 1024 * 1024;
-const maxTextLength = 20_000;
+const maxSoundBytes = 32 * 1024 * 1024;
+const maxTextLength = 10_000;
 const maxListBytes = 256 * 1024;
 /** Programs that work at once; further ones wait for their turn. */
 const maxAtOnce = 8;
