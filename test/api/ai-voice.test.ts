@@ -204,6 +204,16 @@ describe('what somebody said on the phone', () => {
     await expect.poll(() => speech.open, { timeout: 4_000 }).toBe(0);
   });
 
+  test('is not for who signed out before the answer was there', async () => {
+    const own = await hub.workspace();
+    speech.reply = async (request) => {
+      await own.session.call('logOut');
+      return speaks(request);
+    };
+    expect(await ask({ text: 'x' }, { own })).toMatchObject({ status: 401 });
+    expect(speech.requests).toHaveLength(1);
+  });
+
   test('is not kept for a repeat', async () => {
     const headers = { 'idempotency-key': 'the same' };
     for (const count of [1, 2]) {

@@ -10,11 +10,13 @@ import type { VoiceAnswers } from './voice-answers.ts';
 export const voiceRoutes = (answers: VoiceAnswers) =>
   implement(resource, {
     // Without a word of `conclude`: sound is not kept for a repeat under the same `Idempotency-Key`.
-    answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal }) => {
+    answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal, recheck }) => {
       assertMaySpeak(principal);
       const { tenantId } = principal;
       const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
       const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
+      // What took more than a minute at worst is not for who signed out meanwhile.
+      if (answer.text !== '') await recheck();
       return { text: answer.text, audioBase64: Buffer.from(answer.pcm).toString('base64'), done: true as const };
     },
   });
