@@ -35,17 +35,24 @@ export class InferenceError extends Error {
   readonly status: number | null;
   /** For how long it asks to be left alone, in milliseconds. */
   readonly retryAfterMs: number | null;
+  /** What it took all the same, as the provider counts; null where that is not known. */
+  readonly usage: { inputTokens: number; outputTokens: number } | null;
 
   constructor(
     kind: InferenceFailure,
     message: string,
-    { status = null, retryAfterMs = null }: { status?: number | null; retryAfterMs?: number | null } = {},
+    {
+      status = null,
+      retryAfterMs = null,
+      usage = null,
+    }: { status?: number | null; retryAfterMs?: number | null; usage?: InferenceError['usage'] } = {},
   ) {
     super(message);
     this.name = 'InferenceError';
     this.kind = kind;
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.usage = usage;
   }
 }
 
@@ -170,5 +177,5 @@ export function toInferenceError(error: unknown, model: string, hasPart: boolean
 }
 
 /** A provider's filter kept the answer back. */
-export const filterRefused = (model: string, status: number | null = null) =>
-  new InferenceError('content_filter', `${model}'s content filter refused to answer.`, { status });
+export const filterRefused = (model: string, status: number | null = null, usage: InferenceError['usage'] = null) =>
+  new InferenceError('content_filter', `${model}'s content filter refused to answer.`, { status, usage });

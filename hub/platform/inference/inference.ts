@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import type { Egress } from '../egress/egress.ts';
 import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
+import { eventsOfCompletion } from './whole-completion.ts';
 
 export { InferenceError } from './failure.ts';
 
@@ -69,6 +70,14 @@ function guardedFetch(egress: Egress): typeof fetch {
       maxResponseBytes,
       ...limits,
     });
+    if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {
+      const text = await new Response(body).text();
+      const events = eventsOfCompletion(text);
+      return new Response(events ?? text, {
+        status,
+        headers: { 'content-type': events === null ? 'application/json' : 'text/event-stream' },
+      });
+    }
     // A response of these may have no body.
     return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
   };
@@ -145,21 +154,22 @@ export function createInference(egress: Egress): Inference {
             case 'error':
               throw part.error;
             case 'finish': {
-              const { finishReason, usage } = part;
-              if (finishReason.unified === 'content-filter') throw filterRefused(name);
-              if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')
-                throw new InferenceError('rubbish', `${name} broke off its answer.`);
-              end = {
-                usage: { inputTokens: usage.inputTokens.total ?? 0, outputTokens: usage.outputTokens.total ?? 0 },
-                truncated: finishReason.unified === 'length',
+              const { finishReason } = part;
+              const usage = {
+                inputTokens: part.usage.inputTokens.total ?? 0,
+                outputTokens: part.usage.outputTokens.total ?? 0,
               };
+              if (finishReason.unified === 'content-filter') throw filterRefused(name, null, usage);
+              if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')
+                throw new InferenceError('rubbish', `${name} broke off its answer.`, { usage });
+              end = { usage, truncated: finishReason.unified === 'length' };
               break;
             }
             default:
           }
         }
         if (end === undefined) throw new InferenceError('rubbish', `${name} gave no usable answer.`);
-        if (!hasText) throw new InferenceError('empty', `${name} answered without a word.`);
+        if (!hasText) throw new InferenceError('empty', `${name} answered without a word.`, { usage: end.usage });
         return end;
       } catch (error) {
         signal.throwIfAborted();

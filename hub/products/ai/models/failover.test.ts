@@ -1,6 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { freePort } from '../../../../test/fixtures/free-port.ts';
+import { chatProtocol } from '../../../../test/fixtures/model-protocols.ts';
+import type { Finish } from '../../../../test/fixtures/model-protocols.ts';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import type { ModelReply } from '../../../../test/fixtures/model-server.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
@@ -141,6 +143,12 @@ const cases: Case[] = [
     calls: 1,
   },
   { what: 'HTML', reply: { raw: '<html>hello</html>', contentType: 'text/html' }, outcome: 'rubbish', calls: 2 },
+  {
+    what: 'JSON that is no completion',
+    reply: { raw: '{"choices":[]}', contentType: 'application/json' },
+    outcome: 'rubbish',
+    calls: 2,
+  },
   { what: 'no body', reply: { raw: '' }, outcome: 'rubbish', calls: 2 },
   { what: 'no word', reply: '', outcome: 'empty', calls: 2, health: 'answered' },
   { what: 'cut JSON', reply: { raw: 'data: {"id":"chatcmpl-1","choices":[{"ind\n\n' }, outcome: 'rubbish', calls: 2 },
@@ -178,6 +186,26 @@ const cases: Case[] = [
     health: 'answered',
   },
 ];
+
+test.each(['openai-compatible', 'openai'] as const)(
+  'an endpoint of %s that knows no streams is taken at its word',
+  async (provider) => {
+    const { whole } = chatProtocol;
+    const say = (text: string, finish: Finish) => {
+      first.reply = () => ({ raw: JSON.stringify(whole('alpha', text, finish)), contentType: 'application/json' });
+      return drained(ask(both({ provider }), false));
+    };
+    const usage = { inputTokens: 10, outputTokens: 5 };
+    const answered = await say('All of it.', 'stop');
+    expect(answered).toMatchObject({ parts: ['All of it.'], answer: { text: 'All of it.', usage, truncated: false } });
+    expect((await say('All', 'length')).answer).toMatchObject({ text: 'All', usage, truncated: true });
+    expect((await say('', 'stop')).answer?.attempts.map(({ outcome }) => outcome)).toEqual([
+      'empty',
+      'empty',
+      'answered',
+    ]);
+  },
+);
 
 describe.each(providers)('a model of %s', (provider) => {
   test.each(cases.filter(({ isLong }) => provider === 'openai-compatible' || isLong !== true))(
