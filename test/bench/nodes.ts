@@ -10,6 +10,7 @@ import { Agent, request } from 'undici';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
+import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
 import { benchWaiting } from './waiting.ts';
 
@@ -111,10 +112,15 @@ async function benchCommands(hub: BenchHub): Promise<void> {
 }
 
 /** Commands to nodes, and nodes that wait. */
-export async function benchNodes(): Promise<void> {
-  {
+export async function benchNodes(args: string[]): Promise<void> {
+  const wanted = readParts('nodes', args, {
+    commands: 'commands to a companion, one after the other, beside the same done directly',
+    waiting: 'what devices that wait cost the hub',
+  });
+  if (wanted === null) return;
+  if (wanted.parts.has('commands')) {
     await using hub = await startBenchHub();
     await benchCommands(hub);
   }
-  await benchWaiting();
+  if (wanted.parts.has('waiting')) await benchWaiting([]);
 }
