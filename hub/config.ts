@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { currency } from '../shared/contract/ai/prices.ts';
+import type { ModelPrices } from '../shared/contract/ai/prices.ts';
 import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
 import { isAddressBlock } from './platform/address-block.ts';
@@ -23,6 +25,15 @@ const wholeNumber = (min: number, max: number) =>
     .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`);
+
+/** An amount of money as people write it, in millionths: no number in between has less than all of it. */
+const decimalPrice = z
+  .string()
+  .regex(/^\d{1,5}(\.\d{1,6})?$/, 'must be an amount such as 1.25, with at most six decimals')
+  .transform((text) => {
+    const [whole = '', decimals = ''] = text.split('.');
+    return Number(whole + decimals.padEnd(6, '0'));
+  });
 
 const list = (check: (item: string) => boolean, message: string) =>
   z
@@ -202,6 +213,17 @@ const settings = {
   },
   AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  AI_INPUT_PRICE: {
+    schema: decimalPrice,
+    default: '',
+    description: 'What a million tokens to it cost, such as `1.25`; its calls are counted with their cost then',
+  },
+  AI_OUTPUT_PRICE: { schema: decimalPrice, default: '', description: 'What a million tokens from it cost' },
+  AI_PRICE_CURRENCY: {
+    schema: currency,
+    default: 'USD',
+    description: 'The currency of these prices, by ISO 4217',
+  },
   EMBEDDINGS_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
@@ -396,7 +418,7 @@ export interface Config {
     aiRuns: number;
     audit: number;
   };
-  ai: { baseUrl: string; model: string; apiKey: string | null } | null;
+  ai: { baseUrl: string; model: string; apiKey: string | null; prices: ModelPrices | null } | null;
   embeddings: { baseUrl: string; model: string; apiKey: string | null } | null;
   speech: {
     speechToText: { baseUrl: string; model: string; apiKey: string | null } | null;
@@ -471,6 +493,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       );
   };
   together('AI_BASE_URL', 'AI_MODEL');
+  together('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
   together('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL');
   together('STT_BASE_URL', 'STT_MODEL');
   if (values.TTS_PROVIDER !== 'espeak') together('TTS_BASE_URL', 'TTS_MODEL');
@@ -531,7 +554,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       aiRuns: required('AI_RUN_RETENTION_DAYS'),
       audit: required('AUDIT_RETENTION_DAYS'),
     },
-    ai: bindingOf(values.AI_BASE_URL, values.AI_MODEL, values.AI_API_KEY),
+    ai: modelOf(values),
     embeddings: bindingOf(values.EMBEDDINGS_BASE_URL, values.EMBEDDINGS_MODEL, values.EMBEDDINGS_API_KEY),
     speech: {
       speechToText: bindingOf(values.STT_BASE_URL, values.STT_MODEL, values.STT_API_KEY),
@@ -561,6 +584,18 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
 }
 
 /** A model of the hub; null where its address or its name is not set. */
+function modelOf({ AI_BASE_URL, AI_MODEL, AI_API_KEY, AI_INPUT_PRICE, AI_OUTPUT_PRICE, AI_PRICE_CURRENCY }: Values) {
+  const binding = bindingOf(AI_BASE_URL, AI_MODEL, AI_API_KEY);
+  if (binding === null) return null;
+  const hasPrices = AI_INPUT_PRICE !== undefined && AI_OUTPUT_PRICE !== undefined && AI_PRICE_CURRENCY !== undefined;
+  return {
+    ...binding,
+    prices: hasPrices
+      ? { inputMicros: AI_INPUT_PRICE, outputMicros: AI_OUTPUT_PRICE, currency: AI_PRICE_CURRENCY }
+      : null,
+  };
+}
+
 function bindingOf(baseUrl: string | undefined, model: string | undefined, apiKey: string | undefined) {
   return baseUrl === undefined || model === undefined
     ? null

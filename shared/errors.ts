@@ -69,6 +69,7 @@ export const errorCodes = {
   queued_runs_limit_reached: { status: 429, retryable: true },
   upload_limit_reached: { status: 429, retryable: true },
   rate_limited: { status: 429, retryable: true },
+  ai_budget_used_up: { status: 429, retryable: true },
   // 5xx: ours, or whoever we called
   internal: { status: 500, retryable: true },
   not_available: { status: 501, retryable: false },

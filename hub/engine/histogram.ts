@@ -31,3 +31,6 @@ export function quantile(histogram: Histogram, share: number): number | null {
 /** SQL of the bucket of a span between two times. */
 export const bucketSql = (from: string, to: string) =>
   `floor(ln(greatest(extract(epoch from ${to} - ${from}) * 1000, 0.999)) / ln(${factor}))::int + 1`;
+
+/** The bucket of a latency in milliseconds, as the SQL has it. */
+export const bucketOf = (ms: number): number => Math.floor(Math.log(Math.max(ms, 0.999)) / Math.log(factor)) + 1;

@@ -14,7 +14,7 @@ export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
 export { addressesOf, hostOf, normalHost } from './grants.ts';
 export type { WorkflowGrants } from './grants.ts';
-export { addHistogram, quantile } from './histogram.ts';
+export { addHistogram, bucketOf, quantile } from './histogram.ts';
 export type { Histogram } from './histogram.ts';
 export { definitionStamp, isGated, termColumns, workspaceStamp } from './definitions.ts';
 export type { Definition, FoundDefinition } from './definitions.ts';

@@ -48,7 +48,18 @@ export function createMetrics(db: Database) {
   const modelTokens = counter(
     meter,
     'outrigger_model_tokens_total',
-    'Tokens of answered calls of models, as providers count them',
+    'Tokens of calls of models, as providers count them or, where they do not, as the hub estimates',
+  );
+  const modelCost = counter(
+    meter,
+    'outrigger_model_cost_micros_total',
+    'Cost of calls of models with prices, in millionths of the currency',
+  );
+  const modelSeconds = histogram(
+    meter,
+    'outrigger_model_call_seconds',
+    'Duration of answered calls of models, to their end',
+    [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30],
   );
   const breakerChanges = counter(
     meter,
@@ -81,11 +92,13 @@ export function createMetrics(db: Database) {
     },
     webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
     models: {
-      call({ usage, ...labels }: ModelCallLabels) {
-        modelCalls.add(1, labels);
-        if (usage === null) return;
-        modelTokens.add(usage.inputTokens, { provider: labels.provider, direction: 'input' });
-        modelTokens.add(usage.outputTokens, { provider: labels.provider, direction: 'output' });
+      // Neither workspaces nor the names of their models are labels: anybody may make as many as they like.
+      call({ outcome, ms, usage, cost, ...whose }: CountedModelCall) {
+        modelCalls.add(1, { ...whose, outcome });
+        if (outcome === 'answered') modelSeconds.record(ms / 1000, whose);
+        modelTokens.add(usage.inputTokens, { ...whose, direction: 'input' });
+        modelTokens.add(usage.outputTokens, { ...whose, direction: 'output' });
+        if (cost !== null) modelCost.add(cost.micros, { ...whose, currency: cost.currency });
       },
       breaker: (change: string) => breakerChanges.add(1, { change }),
       speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
@@ -109,10 +122,14 @@ export function createMetrics(db: Database) {
 }
 
 /** How a call of a model ended. */
-interface ModelCallLabels {
+interface CountedModelCall {
   provider: string;
+  /** Whose model it is. */
+  owner: 'hub' | 'workspace';
   outcome: string;
-  usage: { inputTokens: number; outputTokens: number } | null;
+  ms: number;
+  usage: { inputTokens: number; outputTokens: number };
+  cost: { currency: string; micros: number } | null;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;

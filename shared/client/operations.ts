@@ -160,6 +160,36 @@ export interface AgentViewersFrame {
   userIds: string[];
 }
 
+export interface AiBudget {
+  /** Tokens in and out of a day, UTC; null for no limit */
+  dailyTokens: number | null;
+  /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
+  dailyCost: {
+    currency: string;
+    /** Millionths of the currency */
+    micros: number;
+  } | null;
+  /** Today */
+  used: {
+    day: string;
+    tokens: number;
+    /** One for each currency */
+    costs: {
+      currency: string;
+      /** Millionths of the currency */
+      micros: number;
+    }[];
+    /** Used of the limit that is nearer, 1 for all of it; null without one */
+    share: number | null;
+  };
+  /** Whether calls are refused until `resetsAt` */
+  isUsedUp: boolean;
+  /** ISO 8601, UTC, with milliseconds */
+  resetsAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string | null;
+}
+
 export interface AiRun {
   id: string;
   status: 'succeeded' | 'failed';
@@ -225,6 +255,49 @@ export interface AiSuggestion {
 export interface AiSuggestionPage {
   data: AiSuggestion[];
   meta: PageMeta;
+}
+
+export interface AiUsage {
+  from: string;
+  to: string;
+  /** By day, the newest first, then by model; days without a call are left out */
+  data: {
+    day: string;
+    /** Of the models of the workspace; null for the one of the hub */
+    modelId: string | null;
+    /** As its provider names it */
+    model: string;
+    /** Calls of models, each try for itself */
+    calls: number;
+    /** Those that brought no answer */
+    failedCalls: number;
+    /** Those of which the provider said no tokens, because they were broken off or it counts none */
+    estimatedCalls: number;
+    inputTokens: number;
+    outputTokens: number;
+    /** Null where no prices were set */
+    cost: {
+      currency: string;
+      /** Millionths of the currency */
+      micros: number;
+    } | null;
+  }[];
+  totals: {
+    /** Calls of models, each try for itself */
+    calls: number;
+    /** Those that brought no answer */
+    failedCalls: number;
+    /** Those of which the provider said no tokens, because they were broken off or it counts none */
+    estimatedCalls: number;
+    inputTokens: number;
+    outputTokens: number;
+    /** One for each currency */
+    costs: {
+      currency: string;
+      /** Millionths of the currency */
+      micros: number;
+    }[];
+  };
 }
 
 export interface ApiToken {
@@ -1636,6 +1709,22 @@ export interface MemoryEntryPage {
   meta: PageMeta;
 }
 
+export interface ModelPrices {
+  /** Of a million tokens in, in millionths of the currency: 1250000 for 1.25 */
+  inputMicros: number;
+  /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
+  outputMicros: number;
+  currency: string;
+}
+
+export interface ModelPricesInput {
+  /** Of a million tokens in, in millionths of the currency: 1250000 for 1.25 */
+  inputMicros: number;
+  /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
+  outputMicros: number;
+  currency: string;
+}
+
 export interface Models {
   models: {
     id: string;
@@ -1644,11 +1733,13 @@ export interface Models {
     model: string;
     baseUrl: string | null;
     apiKeySet: boolean;
+    prices: ModelPrices | null;
   }[];
   order: string[];
   /** The model of the hub itself, used where the workspace has none */
   fallback: {
     model: string;
+    prices: ModelPrices | null;
   } | null;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string | null;
@@ -1913,6 +2004,17 @@ export interface Policy {
   updatedAt: string | null;
 }
 
+export interface PutAiBudget {
+  /** Tokens in and out of a day, UTC; null for no limit */
+  dailyTokens: number | null;
+  /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
+  dailyCost: {
+    currency: string;
+    /** Millionths of the currency */
+    micros: number;
+  } | null;
+}
+
 export interface PutChannel {
   /** Changes this channel; a new one when left out */
   id?: string;
@@ -1948,6 +2050,8 @@ export interface PutModels {
     baseUrl?: string;
     /** Write only; the one that was set before for the same provider and baseUrl is kept when left out */
     apiKey?: string;
+    /** What its tokens cost; without them they are counted, and nothing else */
+    prices?: ModelPricesInput;
   }[];
   /** Ids in the order in which they are tried */
   order: string[];
@@ -2403,6 +2507,27 @@ export interface Slo {
     delivered: number;
     failed: number;
   };
+  /** Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole */
+  models: {
+    /** Of the models of the workspace; null for the one of the hub */
+    modelId: string | null;
+    model: string;
+    /** Each try for itself */
+    calls: number;
+    /** How many ended how: answered, timeout, http_429, aborted and the like */
+    outcomes: JsonObject;
+    /** Of answered calls, to the end of the answer */
+    latencyMs: Latency;
+    inputTokens: number;
+    outputTokens: number;
+    /** In millionths of each currency, where prices are set */
+    costs: {
+      currency: string;
+      micros: number;
+    }[];
+    /** Now: an open one has the model left alone, because it failed too often */
+    breaker: 'closed' | 'open' | 'half_open';
+  }[];
 }
 
 export interface Speak {
@@ -4196,6 +4321,40 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** Show what models were used for, by day and model */
+  getAiUsage: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      query?: {
+        /** First day, UTC; 30 days up to `to` when left out */
+        from?: string;
+        /** Last day, UTC; today when left out */
+        to?: string;
+      };
+    };
+    answer: AiUsage;
+  };
+  /** Show the daily budget for models, and what is used of it */
+  getAiBudget: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: AiBudget;
+  };
+  /** Set the daily budget for models */
+  putAiBudget: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: PutAiBudget;
+    };
+    answer: AiBudget;
+  };
   /** List sessions */
   listAutomationSessions: {
     input?: {
@@ -4490,7 +4649,7 @@ export interface Operations {
       } | null;
     };
   };
-  /** How runs, nodes and deliveries did */
+  /** How runs, nodes, deliveries and models did */
   getAutomationSlo: {
     input?: {
       query?: {
@@ -5360,6 +5519,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   searchKnowledge: ['POST', '/tenants/{tenantId}/ai/knowledge/search'],
   listUnansweredQuestions: ['GET', '/tenants/{tenantId}/ai/knowledge/unanswered'],
   dismissUnansweredQuestion: ['DELETE', '/tenants/{tenantId}/ai/knowledge/unanswered/{id}'],
+  getAiUsage: ['GET', '/tenants/{tenantId}/ai/usage'],
+  getAiBudget: ['GET', '/tenants/{tenantId}/ai/budget'],
+  putAiBudget: ['PUT', '/tenants/{tenantId}/ai/budget'],
   listAutomationSessions: ['GET', '/v1/automations/sessions'],
   createAutomationSession: ['POST', '/v1/automations/sessions'],
   getAutomationSession: ['GET', '/v1/automations/sessions/{id}'],

@@ -2,6 +2,7 @@ import { knowledgeBase } from './ai/knowledge.ts';
 import { modelConfigurations } from './ai/models.ts';
 import { aiRuns } from './ai/runs.ts';
 import { speaking } from './ai/speak.ts';
+import { aiUsageResource } from './ai/usage.ts';
 import { voiceRequests } from './ai/voice-request.ts';
 import { agents, toolProfiles } from './automations/agents.ts';
 import { approvals } from './automations/approvals.ts';
@@ -65,6 +66,7 @@ export const api = {
   ...toolProfiles,
   ...modelConfigurations,
   ...knowledgeBase,
+  ...aiUsageResource,
   ...sessions,
   ...memory,
   ...channels,

@@ -217,9 +217,15 @@ test('the metrics count calls and tokens by provider and outcome, and open break
   await expect.poll(async () => (await breakersOf())[0]?.is_open).toBe(true);
   const texts = await Promise.all(hubs.map(async (hub) => (await fetch(`${hub.url}/metrics`)).text()));
   const text = texts.join('\n');
-  expect(text).toMatch(/outrigger_model_calls_total\{provider="openai-compatible",outcome="http_401"\} [1-9]/);
-  expect(text).toMatch(/outrigger_model_calls_total\{provider="openai-compatible",outcome="answered"\} [1-9]/);
-  expect(text).toMatch(/outrigger_model_tokens_total\{provider="openai-compatible",direction="input"\} \d+0\n/);
+  expect(text).toMatch(
+    /outrigger_model_calls_total\{provider="openai-compatible",owner="workspace",outcome="http_401"\} [1-9]/,
+  );
+  expect(text).toMatch(
+    /outrigger_model_calls_total\{provider="openai-compatible",owner="workspace",outcome="answered"\} [1-9]/,
+  );
+  expect(text).toMatch(
+    /outrigger_model_tokens_total\{provider="openai-compatible",owner="workspace",direction="input"\} \d+0\n/,
+  );
   expect(text).toMatch(/outrigger_model_breaker_changes_total\{change="opened"\} [1-9]/);
   expect(text).toMatch(/outrigger_model_breakers\{state="open"\} [1-9]/);
   expect(text).not.toContain(workspace.tenantId);

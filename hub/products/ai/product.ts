@@ -17,6 +17,7 @@ import { AiRuns, FairPlaces } from './runs/index.ts';
 import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
+import { createUsage } from './usage/index.ts';
 import { voiceRoutes } from './voice/routes.ts';
 import { VoiceAnswers } from './voice/voice-answers.ts';
 
@@ -50,12 +51,14 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   let meters: ModelMeters | null = null;
   const clock = systemClock;
   const breakers = stack.use(new Breakers({ db, logger, clock, onChange: (change) => meters?.breaker(change) }));
+  const usage = createUsage(stack, platform);
   const ai = new Ai({
     db,
     secrets,
     inference: createInference(egress),
     own: settings.ai === null ? null : openOwnModel(stack, settings.ai),
     breakers,
+    ledger: usage.ledger,
     clock,
     onCall: (call) => meters?.call(call),
   });
@@ -73,6 +76,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     knowledge: knowledge.knowledge,
     routes: [
       ...modelRoutes(ai),
+      ...(usage.routes ?? []),
       ...knowledge.routes,
       ...aiRunRoutes(runs),
       ...speakRoutes(speaking, places),
@@ -80,10 +84,19 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
     ],
     skills: aiSkills(answering),
     retention: {
-      aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }],
-      expiring: [{ table: 'knowledge_unanswered', column: 'last_asked_at', days: unansweredQuestionDays }],
+      aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }, ...(usage.retention?.aged ?? [])],
+      expiring: [
+        { table: 'knowledge_unanswered', column: 'last_asked_at', days: unansweredQuestionDays },
+        // Of a model that was removed nothing else makes it go; what a breaker remembers is over after a day.
+        { table: 'model_breakers', column: 'updated_at', days: 2 },
+        ...(usage.retention?.expiring ?? []),
+      ],
     },
-    tasks: [{ name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) }, ...knowledge.tasks],
+    tasks: [
+      { name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
+      ...(usage.tasks ?? []),
+      ...knowledge.tasks,
+    ],
     measureBy(given) {
       meters = given;
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { named, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { modelPrices } from './prices.ts';
 
 const manage = {
   tag: 'Models',
@@ -40,6 +41,9 @@ export const putModelsBody = named(
               .describe(
                 'Write only; the one that was set before for the same provider and baseUrl is kept when left out',
               ),
+            prices: modelPrices
+              .optional()
+              .describe('What its tokens cost; without them they are counted, and nothing else'),
           }),
         )
         .max(20),
@@ -56,6 +60,13 @@ export const putModelsBody = named(
             path: ['models', index, 'baseUrl'],
             message: 'is required for openai-compatible',
           });
+        const first = models.find(({ prices }) => prices !== undefined)?.prices;
+        if (model.prices !== undefined && model.prices.currency !== first?.currency)
+          context.addIssue({
+            code: 'custom',
+            path: ['models', index, 'prices', 'currency'],
+            message: `must be ${first?.currency ?? ''}, as the prices of the other models`,
+          });
       });
       order.forEach((id, index) => {
         if (!ids.includes(id))
@@ -70,10 +81,12 @@ export const putModelsBody = named(
 const models = named(
   'Models',
   z.object({
-    models: z.array(z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean() })),
+    models: z.array(
+      z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean(), prices: modelPrices.nullable() }),
+    ),
     order: z.array(z.string()),
     fallback: z
-      .object({ model: z.string() })
+      .object({ model: z.string(), prices: modelPrices.nullable() })
       .nullable()
       .describe('The model of the hub itself, used where the workspace has none'),
     updatedAt: timestamp.nullable(),
@@ -95,7 +108,7 @@ export const modelConfigurations = defineResource({
     path: '/v1/automations/models',
     summary: 'Set the models and their failover order',
     description: [
-      'Models are asked in their order until one answers, all within 30 seconds. What may pass is tried once more with the same model: a connection that can not be made or breaks, 8 seconds without a first byte or 10 in the middle, 408, 409, 429 (after its `Retry-After`, where there is time), 5xx and rubbish. What 400, 401, 403, 404, 413, a text that is too long or a content filter refuse goes to the next model at once. Endpoints must answer with `stream: true`; redirects are not followed.',
+      'Models are asked in their order until one answers, all within 30 seconds. What may pass is tried once more with the same model: a connection that can not be made or breaks, 8 seconds without a first byte or 10 in the middle, 408, 409, 429 (after its `Retry-After`, where there is time), 5xx and rubbish. What 400, 401, 403, 404, 413, a text that is too long or a content filter refuse goes to the next model at once. Endpoints are asked with `stream: true`; one that answers with a whole completion instead is taken at its word. Redirects are not followed.',
       'A model that failed half of at least 5 calls within a minute, or answered 401, is not asked for 5 seconds, then by one call to see, and for longer while that fails, up to a minute. Setting the models begins anew. Admins are told of 401, 403 and 404, once, in the audit log and by mail.',
     ].join('\n\n'),
     body: putModelsBody,

@@ -13,7 +13,7 @@ const member = {
   params: z.strictObject({ tenantId: id }),
   waitsOutside: true,
   holdSeconds: 60,
-  errors: ['ai_binding_not_configured', 'inference_failed'],
+  errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
 } as const;
 
 export const speakBody = named(

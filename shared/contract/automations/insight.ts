@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
+import { currency } from '../ai/prices.ts';
 import { named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
@@ -50,6 +51,34 @@ export const slo = named(
       commandLatencyMs: latency.describe('From handing a command out to its result'),
     }),
     webhooks: z.object({ delivered: z.int(), failed: z.int() }),
+    models: z
+      .array(
+        z.object({
+          modelId: z
+            .string()
+            .nullable()
+            .meta({ example: 'main' })
+            .describe('Of the models of the workspace; null for the one of the hub'),
+          model: z.string(),
+          calls: z.int().describe('Each try for itself'),
+          outcomes: z
+            .record(z.string(), z.int())
+            .meta({ example: { answered: 118, http_429: 2 } })
+            .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
+          latencyMs: latency.describe('Of answered calls, to the end of the answer'),
+          inputTokens: z.int(),
+          outputTokens: z.int(),
+          costs: z
+            .array(z.object({ currency, micros: z.int().meta({ example: 722_500 }) }))
+            .describe('In millionths of each currency, where prices are set'),
+          breaker: z
+            .enum(['closed', 'open', 'half_open'])
+            .describe('Now: an open one has the model left alone, because it failed too often'),
+        }),
+      )
+      .describe(
+        'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
+      ),
   }),
 );
 export type Slo = z.output<typeof slo>;
@@ -92,7 +121,7 @@ export const insight = defineResource({
     ...manage,
     method: 'GET',
     path: '/v1/automations/slo',
-    summary: 'How runs, nodes and deliveries did',
+    summary: 'How runs, nodes, deliveries and models did',
     query: sloQuery,
     response: slo,
   },

@@ -58,7 +58,7 @@ export const aiSuggestions = defineResource({
     description: `Of what the visitor can see, and the knowledge; nothing is sent to anybody. At most ${suggestionsAMinute} a minute for each agent. A suggestion that comes back empty is 502 \`suggestion_empty\`.`,
     params: ofChannel,
     response: suggestion,
-    errors: ['ai_binding_not_configured', 'inference_failed', 'suggestion_empty', 'rate_limited'],
+    errors: ['ai_binding_not_configured', 'inference_failed', 'suggestion_empty', 'rate_limited', 'ai_budget_used_up'],
     holdSeconds: 75,
   },
   acceptAiSuggestion: {

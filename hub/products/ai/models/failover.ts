@@ -4,6 +4,8 @@ import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { InferenceError } from '../../../platform/inference/inference.ts';
 import type { Inference, InferenceEnd, ModelBinding } from '../../../platform/inference/inference.ts';
+import { takenBy } from './taken-tokens.ts';
+import type { Taken } from './taken-tokens.ts';
 
 /** A model that may be asked. */
 export interface Candidate {
@@ -27,7 +29,12 @@ export interface CallEnd {
   health: 'answered' | 'failed' | 'unknown';
   status: number | null;
   isProbe: boolean;
-  usage: InferenceEnd['usage'] | null;
+}
+
+/** What one call of a model came to, for whoever counts. */
+export interface EndedCall extends Taken {
+  outcome: string;
+  ms: number;
 }
 
 /** No model answered. `attempts` says which were asked, and what came of it. */
@@ -91,13 +98,13 @@ function healthOf({ kind, status }: InferenceError): CallEnd['health'] {
   return isOfRequest ? 'answered' : 'failed';
 }
 
-export interface FailoverOptions {
+export interface FailoverOptions<Asked extends Candidate = Candidate> {
   clock: Clock;
   request: Omit<ModelRequest, 'tenantId' | 'preferredModel'>;
   /** False where parts are shown as they come: then no other model goes on with an answer that has begun. */
   holdsParts: boolean;
-  /** Told how each call ended, for the metrics. */
-  onCall: (call: Pick<CallEnd, 'outcome' | 'usage'> & { provider: ModelBinding['provider'] }) => void;
+  /** Told how each call ended, before its answer goes on. */
+  onCall: (asked: Asked, call: EndedCall) => void;
 }
 
 /**
@@ -106,9 +113,9 @@ export interface FailoverOptions {
  * that does not hold, what the request itself is refused for (400, 413, too long a text, a content filter), and what only an admin can mend (401, 403, 404).
  * @throws ModelsFailed; the signal's reason when it aborts.
  */
-export async function* failOver(
-  candidates: readonly Candidate[],
-  { clock, request, holdsParts, onCall }: FailoverOptions,
+export async function* failOver<Asked extends Candidate>(
+  candidates: readonly Asked[],
+  { clock, request, holdsParts, onCall }: FailoverOptions<Asked>,
 ): AsyncGenerator<string, ModelAnswer, undefined> {
   const { signal } = request;
   const startedAt = clock.now();
@@ -142,16 +149,16 @@ export async function* failOver(
       const begunAt = clock.now();
       const call = new Call(candidate, { clock, request, shareEndsAt, endsAt });
       let isSettled = false;
-      const settle = (end: Pick<CallEnd, 'outcome' | 'health'> & Partial<CallEnd>) => {
+      const settle = (end: Pick<CallEnd, 'outcome' | 'health'> & Partial<CallEnd>, taken: Taken) => {
         isSettled = true;
-        const whole = { status: null, usage: null, isProbe, ...end };
-        attempts.push({ model, ms: Math.round(clock.now() - begunAt), outcome: whole.outcome });
-        candidate.record(whole);
-        onCall({ provider: candidate.binding.provider, outcome: whole.outcome, usage: whole.usage });
+        const ms = Math.round(clock.now() - begunAt);
+        attempts.push({ model, ms, outcome: end.outcome });
+        candidate.record({ status: null, isProbe, ...end });
+        onCall(candidate, { outcome: end.outcome, ms, ...taken });
       };
       try {
         const { usage, truncated } = yield* call.run(holdsParts);
-        settle({ outcome: 'answered', health: 'answered', usage });
+        settle({ outcome: 'answered', health: 'answered' }, takenBy(request, call.text, usage, null));
         const latencyMs = Math.round(clock.now() - startedAt);
         return { text: call.text, usage, truncated, model, latencyMs, attempts };
       } catch (error) {
@@ -159,7 +166,10 @@ export async function* failOver(
         if (!(error instanceof InferenceError)) throw error;
         // How long a stream takes is its reader's doing, too; and time that hardly sufficed proves nothing.
         const isUnfair = error.kind === 'timeout' && (call.text === '' ? shareMs < leastShareMs : !holdsParts);
-        settle({ outcome: outcomeOf(error), health: isUnfair ? 'unknown' : healthOf(error), status: error.status });
+        settle(
+          { outcome: outcomeOf(error), health: isUnfair ? 'unknown' : healthOf(error), status: error.status },
+          takenBy(request, call.text, null, error),
+        );
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);
         const pauseMs = Math.max(retryPauseMs, error.retryAfterMs ?? 0);
@@ -169,7 +179,11 @@ export async function* failOver(
         await waitFor(clock, pauseMs, signal);
       } finally {
         // Its caller went away in the middle of it.
-        if (!isSettled) settle({ outcome: 'aborted', health: call.text === '' ? 'unknown' : 'answered' });
+        if (!isSettled)
+          settle(
+            { outcome: 'aborted', health: call.text === '' ? 'unknown' : 'answered' },
+            takenBy(request, call.text, null, null),
+          );
       }
     }
   }

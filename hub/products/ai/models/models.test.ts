@@ -9,6 +9,7 @@ import { Database } from '../../../platform/db/database.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { createInference } from '../../../platform/inference/inference.ts';
 import { createSecrets } from '../../../platform/secrets.ts';
+import { UsageLedger } from '../usage/ledger.ts';
 import { Ai, Breakers } from './index.ts';
 
 const database = await acquireDatabase();
@@ -16,17 +17,28 @@ const model = await startModelServer();
 const db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
 const egress = createEgress({ allowHosts: [model.host] });
 const breakers = new Breakers({ db, logger: pino({ level: 'silent' }), clock, onChange: () => undefined });
+const ledger = new UsageLedger({ db, logger: pino({ level: 'silent' }), clock });
+/** What keeps usage from being written. */
+let held = Promise.resolve();
 const ai = new Ai({
   db,
   secrets: createSecrets(Buffer.alloc(32, 1)),
   inference: createInference(egress),
   own: null,
   breakers,
+  ledger: {
+    add: (call) => ledger.add(call),
+    free: (reservation) => ledger.free(reservation),
+    written: async () => {
+      await held;
+      await ledger.written();
+    },
+  },
   clock,
   onCall: () => undefined,
 });
 afterAll(async () => {
-  for (const part of [breakers, egress, db, model, database]) await part[Symbol.asyncDispose]();
+  for (const part of [ledger, breakers, egress, db, model, database]) await part[Symbol.asyncDispose]();
 });
 
 const tenantId = randomUUID();
@@ -51,7 +63,7 @@ const request = (of = tenantId) => ({
   signal: new AbortController().signal,
 });
 
-test('an answer in parts is the same as a whole one, and each costs one statement', async () => {
+test('an answer in parts is the same as a whole one, and each costs a statement before it and one after it', async () => {
   const whole = await ai.generate(request());
   using recorder = new StatementRecorder();
   const parts = ai.stream(request());
@@ -61,7 +73,7 @@ test('an answer in parts is the same as a whole one, and each costs one statemen
   expect(seen).toEqual(['Be', 'cause']);
   expect(last.value).toMatchObject({ ...whole, text: 'Because', latencyMs: expect.any(Number), attempts: [{}] });
   await breakers.written();
-  expect(recorder.statements.map(({ name }) => name)).toEqual(['read_models']);
+  expect(recorder.statements.map(({ name }) => name)).toEqual(['read_models', 'write_ai_usage']);
 });
 
 test('what calls of one moment came to is written at once, and before the process ends', async () => {
@@ -77,6 +89,28 @@ test('what calls of one moment came to is written at once, and before the proces
     { openings: 1 },
   ]);
   expect(await database.query("SELECT 1 FROM audit_log WHERE action = 'models.refused'")).toHaveLength(1);
+});
+
+test('an answer is handed on once it is counted, and so is it that there is none', async () => {
+  for (const reply of ['Because', { status: 400 }]) {
+    model.reply = () => reply;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    let isOver = false;
+    const over = ai.generate(request()).then(
+      () => (isOver = true),
+      () => (isOver = true),
+    );
+    await expect.poll(() => model.requests.length).toBe(1);
+    await breakers.written();
+    await expect
+      .poll(() => database.query('SELECT outcomes FROM ai_usage WHERE tenant_id = $1', [tenantId]))
+      .toMatchObject([{ outcomes: { [typeof reply === 'string' ? 'answered' : 'http_400']: expect.any(Number) } }]);
+    expect(isOver).toBe(false);
+    resolve();
+    await over;
+    model.requests.length = 0;
+  }
 });
 
 test('without a model nobody is asked', async () => {

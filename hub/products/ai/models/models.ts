@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { modelConfigurations as resource } from '../../../../shared/contract/ai/models.ts';
+import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
@@ -8,13 +9,16 @@ import { eq, sql } from '../../../platform/db/orm.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { costMicrosOf, reserve } from '../usage/index.ts';
+import type { Tokens, UsageLedger } from '../usage/index.ts';
 import { hubScope } from './breaker-store.ts';
 import type { BreakerKey, BreakerView } from './breaker-store.ts';
 import { fingerprintOf } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
 import { failOver } from './failover.ts';
-import type { Candidate } from './failover.ts';
+import type { Candidate, EndedCall } from './failover.ts';
 import { modelBreakers, modelConfigs } from './schema.ts';
+import { promptTokens } from './taken-tokens.ts';
 
 type PutBody = z.output<typeof resource.putAutomationModels.body>;
 type Shown = z.input<typeof resource.getAutomationModels.response>;
@@ -25,8 +29,9 @@ export interface AiDependencies {
   /** Reaches what workspaces name. */
   inference: Inference;
   /** The hub's own model, which its operator set, with what reaches it; null without one. */
-  own: { binding: ModelBinding; inference: Inference } | null;
+  own: { binding: ModelBinding; inference: Inference; prices: ModelPrices | null } | null;
   breakers: Breakers;
+  ledger: Pick<UsageLedger, 'add' | 'free' | 'written'>;
   clock: Clock;
   /** Told how each call of a model ended. */
   onCall: (call: ModelCall) => void;
@@ -35,9 +40,24 @@ export interface AiDependencies {
 /** A call of a model that ended, for the metrics. */
 export interface ModelCall {
   provider: ModelBinding['provider'];
+  /** Whose model it is. */
+  owner: 'hub' | 'workspace';
   outcome: string;
-  usage: { inputTokens: number; outputTokens: number } | null;
+  ms: number;
+  usage: Tokens;
+  /** Null where no prices are set. */
+  cost: { currency: string; micros: number } | null;
 }
+
+/** A model of a workspace, or of the hub, that may be asked. */
+interface AskedModel extends Candidate {
+  /** Null for the hub's own. */
+  modelId: string | null;
+  prices: ModelPrices | null;
+}
+
+/** What an answer without a limit is taken to have at most. */
+const usualOutputTokens = 4_096;
 
 interface ModelsRow {
   models: (typeof modelConfigs.$inferSelect)['models'] | null;
@@ -45,6 +65,7 @@ interface ModelsRow {
   updated_at: Date | null;
   /** By scope and model. */
   breakers: Record<string, BreakerView> | null;
+  has_budget: boolean;
 }
 
 const keyPurpose = 'model-api-key';
@@ -59,10 +80,15 @@ export class Ai {
 
   async getModels(tenantId: string): Promise<Shown> {
     const row = await this.#read(tenantId);
+    const { own } = this.#deps;
     return {
-      models: (row?.models ?? []).map(({ sealedKey, ...model }) => ({ ...model, apiKeySet: sealedKey !== null })),
+      models: (row?.models ?? []).map(({ sealedKey, prices = null, ...model }) => ({
+        ...model,
+        prices,
+        apiKeySet: sealedKey !== null,
+      })),
       order: row?.order ?? [],
-      fallback: this.#deps.own === null ? null : { model: this.#deps.own.binding.model },
+      fallback: own === null ? null : { model: own.binding.model, prices: own.prices },
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
   }
@@ -70,8 +96,9 @@ export class Ai {
   async putModels(tenantId: string, body: PutBody, actor: string): Promise<Shown> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const [before] = await tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)).for('update');
-      const models = body.models.map(({ apiKey, baseUrl, ...model }) => ({
+      const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => ({
         ...model,
+        prices,
         baseUrl: baseUrl ?? null,
         // A key that was set for one address is not sent to another, and a provider has an address of its own.
         sealedKey:
@@ -103,7 +130,7 @@ export class Ai {
 
   /** Whether there is a model to ask. */
   async isConfigured(tenantId: string): Promise<boolean> {
-    return (await this.#candidates(tenantId, null)).length > 0;
+    return this.#candidates(await this.#read(tenantId), tenantId, null).length > 0;
   }
 
   /**
@@ -128,18 +155,42 @@ export class Ai {
     { tenantId, preferredModel, ...request }: ModelRequest,
     holdsParts: boolean,
   ): AsyncGenerator<string, ModelAnswer, undefined> {
-    const { clock, onCall } = this.#deps;
-    const candidates = await this.#candidates(tenantId, preferredModel ?? null);
+    const { db, clock, ledger } = this.#deps;
+    const row = await this.#read(tenantId);
+    const candidates = this.#candidates(row, tenantId, preferredModel ?? null);
     if (candidates.length === 0)
       throw new AppError(
         'ai_binding_not_configured',
         'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
       );
-    return yield* failOver(candidates, { clock, request, holdsParts, onCall });
+    const reservation =
+      row?.has_budget === true
+        ? await reserve({ db, clock }, tenantId, demandOf(request, candidates), request.signal)
+        : null;
+    try {
+      const onCall = (asked: AskedModel, call: EndedCall) => this.#count(tenantId, asked, call);
+      return yield* failOver(candidates, { clock, request, holdsParts, onCall });
+    } finally {
+      if (reservation !== null) ledger.free(reservation);
+      // Before anything is kept of its answer.
+      await ledger.written();
+    }
   }
 
-  async #candidates(tenantId: string, preferred: string | null): Promise<Candidate[]> {
-    const row = await this.#read(tenantId);
+  #count(tenantId: string, { modelId, binding, prices }: AskedModel, call: EndedCall): void {
+    const { outcome, ms, usage } = call;
+    const micros = this.#deps.ledger.add({ tenantId, modelId, model: binding.model, prices, ...call });
+    this.#deps.onCall({
+      provider: binding.provider,
+      owner: modelId === null ? 'hub' : 'workspace',
+      outcome,
+      ms,
+      usage,
+      cost: prices === null ? null : { currency: prices.currency, micros: Number(micros) },
+    });
+  }
+
+  #candidates(row: ModelsRow | undefined, tenantId: string, preferred: string | null): AskedModel[] {
     const models = row?.models ?? [];
     const order = row?.order ?? [];
     const ids =
@@ -147,17 +198,17 @@ export class Ai {
         ? order
         : [preferred, ...order.filter((id) => id !== preferred)];
     const own = this.#deps.own;
-    const candidates = ids.flatMap((id): Candidate[] => {
+    const candidates = ids.flatMap((id): AskedModel[] => {
       const model = models.find((known) => known.id === id);
       if (model === undefined) return [];
       const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
       const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
-      return [this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference)];
+      const asked = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
+      return [{ ...asked, modelId: id, prices: model.prices ?? null }];
     });
     if (candidates.length > 0 || own === null) return candidates;
-    return [
-      this.#candidate(row, { scope: hubScope, tenantId: null, modelId: own.binding.model }, own.binding, own.inference),
-    ];
+    const place = { scope: hubScope, tenantId: null, modelId: own.binding.model };
+    return [{ ...this.#candidate(row, place, own.binding, own.inference), modelId: null, prices: own.prices }];
   }
 
   #candidate(
@@ -188,7 +239,7 @@ export class Ai {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<ModelsRow>(
         'read_models',
-        `SELECT c.models, c."order", c.updated_at, b.breakers
+        `SELECT c.models, c."order", c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1) AS has_budget
          FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
                  'fingerprint', fingerprint,
                  'openMs', extract(epoch FROM open_until - now()) * 1000,
@@ -201,4 +252,18 @@ export class Ai {
     );
     return rows[0];
   }
+}
+
+/** What a call takes at most, by the dearest of the models that may be asked; a retry of one that broke off takes more. */
+function demandOf(request: Pick<ModelRequest, 'instructions' | 'messages' | 'maxOutputTokens'>, asked: AskedModel[]) {
+  const inputTokens = promptTokens(request);
+  const outputTokens = request.maxOutputTokens ?? usualOutputTokens;
+  const costMicros: Record<string, bigint> = {};
+  for (const { prices } of asked) {
+    if (prices === null) continue;
+    const micros = costMicrosOf({ inputTokens, outputTokens }, prices);
+    const most = costMicros[prices.currency] ?? 0n;
+    costMicros[prices.currency] = micros > most ? micros : most;
+  }
+  return { tokens: inputTokens + outputTokens, costMicros };
 }

@@ -1,3 +1,4 @@
+import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { createInference } from '../../../platform/inference/inference.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
@@ -6,14 +7,17 @@ export interface OwnModelSettings {
   baseUrl: string;
   model: string;
   apiKey: string | null;
+  /** Null where its calls cost nothing that is known. */
+  prices: ModelPrices | null;
 }
 
 /** The hub's own model and what reaches it. The operator chose this address, so it may be any. @param stack ends what it opens. */
 export function openOwnModel(
   stack: AsyncDisposableStack,
   settings: OwnModelSettings,
-): { binding: ModelBinding; inference: Inference } {
-  const { host, hostname } = new URL(settings.baseUrl);
+): { binding: ModelBinding; inference: Inference; prices: ModelPrices | null } {
+  const { prices, ...binding } = settings;
+  const { host, hostname } = new URL(binding.baseUrl);
   const egress = stack.use(createEgress({ allowHosts: [host, hostname] }));
-  return { binding: { provider: 'openai-compatible', ...settings }, inference: createInference(egress) };
+  return { binding: { provider: 'openai-compatible', ...binding }, inference: createInference(egress), prices };
 }

@@ -1,4 +1,5 @@
 import type { ModelProvider } from '../../../../shared/contract/ai/models.ts';
+import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { index, integer, pgPolicy, pgTable, primaryKey, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { appRole, instant, jsonb, policies, tenantId, tenants, updatedAt } from '../../../platform/db/tenancy.ts';
 import type { BreakerState } from './breaker.ts';
@@ -10,7 +11,14 @@ export const modelConfigs = pgTable(
     tenantId: tenantId().primaryKey(),
     models: jsonb('models')
       .$type<
-        { id: string; provider: ModelProvider; baseUrl: string | null; model: string; sealedKey: string | null }[]
+        {
+          id: string;
+          provider: ModelProvider;
+          baseUrl: string | null;
+          model: string;
+          sealedKey: string | null;
+          prices?: ModelPrices | null;
+        }[]
       >()
       .notNull(),
     order: text('order').array().notNull(),
@@ -46,6 +54,7 @@ export const modelBreakers = pgTable(
   (table) => [
     primaryKey({ columns: [table.scope, table.modelId] }),
     index('model_breakers_tenant').on(table.tenantId),
+    index('model_breakers_age').on(table.updatedAt),
     index('model_breakers_mail')
       .on(table.mailDueAt)
       .where(sql`${table.mailDueAt} IS NOT NULL`),

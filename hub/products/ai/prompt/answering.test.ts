@@ -8,7 +8,7 @@ import { Answering } from './index.ts';
 /** A model that obeys whatever it reads, and a workspace whose knowledge somebody else wrote into. */
 function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
   const models = {
-    getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5' }, updatedAt: null }),
+    getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
     generate: async (request: ModelRequest) => {
       heard.push(request);
       const said = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');

@@ -131,6 +131,11 @@ export class TurnAnswerer {
       if (stop.reason instanceof TurnOvertaken) return { reply: { kind: 'again' }, usage: nothing };
       stop.throwIfAborted();
       const code = error instanceof AppError ? error.code : null;
+      if (code === 'ai_budget_used_up') {
+        const isShadow = situation.settings.mode === 'shadow';
+        const spent = failed("today's budget for models is used up", 'budget');
+        return { reply: isShadow ? { kind: 'drop' } : spent, usage: nothing };
+      }
       if (code === 'ai_binding_not_configured') return { reply: failed('no model is configured'), usage: nothing };
       if (code !== 'inference_failed' && !tooLong.aborted) throw error;
       return { reply: failed('no model answered'), usage: nothing };

@@ -7,6 +7,7 @@ import { runs } from '../../../engine/schema.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, isNull, sql } from '../../../platform/db/orm.ts';
+import { readModelHealth } from '../../ai/index.ts';
 import { modelConfigs } from '../../ai/models/schema.ts';
 import { nodes } from '../../nodes/schema.ts';
 import { agents } from '../agents/schema.ts';
@@ -46,7 +47,7 @@ export class Insight {
     const to = new Date();
     const from = new Date(to.getTime() - sloWindows[window] * 1000);
     const firstSlice = new Date(Math.ceil(from.getTime() / (sliceSeconds * 1000)) * sliceSeconds * 1000);
-    const [{ slices, through }, begun, nodesNow, commands, sent] = await Promise.all([
+    const [{ slices, through }, begun, nodesNow, commands, sent, models] = await Promise.all([
       readSlices(tx, tenantId, firstSlice, to),
       summarisePeriod(tx, tenantId, from, firstSlice),
       this.#nodeCounts(tx, tenantId),
@@ -62,6 +63,7 @@ export class Insight {
         `SELECT count(*) FILTER (WHERE status = 'delivered')::int AS delivered, count(*) FILTER (WHERE status = 'failed')::int AS failed FROM messages WHERE tenant_id = $1 AND channel = 'webhook' AND created_at >= $2`,
         [tenantId, from],
       ),
+      readModelHealth(tx, tenantId, from),
     ]);
     const summedUntil = through !== null && through > firstSlice ? through : firstSlice;
     const parts = [...slices, begun, await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000))];
@@ -98,6 +100,7 @@ export class Insight {
         },
       },
       webhooks: { delivered: sent.rows[0]?.delivered ?? 0, failed: sent.rows[0]?.failed ?? 0 },
+      models,
     };
   }
 

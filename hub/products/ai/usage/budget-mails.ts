@@ -1,0 +1,106 @@
+import type { Database } from '../../../platform/db/database.ts';
+import { logRecovery } from '../../../platform/log-repeats.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import { MailError } from '../../../platform/mail/mail.ts';
+import type { Mailer } from '../../../platform/mail/mail.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { mailAdmins } from '../../core/identity/index.ts';
+import { todayStart } from './today.ts';
+
+/** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
+const retrySeconds = 120;
+/** Workspaces that are told at once. */
+const atOnce = 200;
+
+interface Due {
+  tenant_id: string;
+  told_percent: number;
+  told_day: string;
+}
+
+/** Tells the admins of a workspace when 80 % and when all of its daily budget for models is used, once a day each: in the audit log, and by mail. */
+export class BudgetMails {
+  readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
+
+  constructor(dependencies: { db: Database; mailer: Mailer | null; logger: Logger }) {
+    this.#deps = dependencies;
+  }
+
+  /** Notes what is to be told, and tells it; part of the sweep. */
+  async send(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted && (await this.#note()) === atOnce);
+    const { db, mailer, logger } = this.#deps;
+    if (mailer === null) return;
+    while (!stopping.aborted) {
+      const [due] = await db.systemStatement<Due>(
+        'begin_budget_mail',
+        `UPDATE ai_budgets SET mail_due_at = now() + make_interval(secs => $1) WHERE tenant_id = (
+           SELECT tenant_id FROM ai_budgets WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+         ) RETURNING tenant_id, told_percent, told_day::text`,
+        [retrySeconds],
+      );
+      if (due === undefined) return;
+      const { tenant_id: tenantId, told_percent: percent, told_day: day } = due;
+      const isAll = percent >= 100;
+      try {
+        await mailAdmins(
+          { db, mailer },
+          tenantId,
+          {
+            subject: isAll
+              ? "Today's budget for models is used up"
+              : `${percent} % of today's budget for models is used`,
+            text: `${
+              isAll
+                ? `The daily budget of this workspace for models is used up on ${day} (UTC). Until 00:00 UTC no model is asked: runs answer 429, steps of workflows and agents fail, and visitors in chats go to people.`
+                : `${percent} % of the daily budget of this workspace for models is used on ${day} (UTC). Once all of it is, no model is asked until 00:00 UTC.`
+            }\n\nWhat was used by which model says GET /tenants/${tenantId}/ai/usage; the budget is changed with PUT /tenants/${tenantId}/ai/budget.\n`,
+            messageId: `<ai-budget-${tenantId}-${day}-${percent}@outrigger>`,
+          },
+          stopping,
+        );
+        logRecovery(logger, 'mail');
+      } catch (error) {
+        logger.warn({ err: error, part: 'mail', tenantId }, 'admins could not be told of a budget by mail');
+        if (!(error instanceof MailError) || error.retryable) continue;
+      }
+      await db.systemStatement(
+        'end_budget_mail',
+        // Where more was noted meanwhile, that is still to be told.
+        'UPDATE ai_budgets SET mail_due_at = NULL WHERE tenant_id = $1 AND told_percent = $2 AND told_day = $3',
+        [tenantId, percent, day],
+      );
+    }
+  }
+
+  #note(): Promise<number> {
+    return this.#deps.db.system(async (tx) => {
+      const { rows } = await tx.query<Due>(
+        'note_budget_mails',
+        `UPDATE ai_budgets b SET told_day = r.day, told_percent = r.percent, mail_due_at = now()
+         FROM (
+           SELECT n.tenant_id, n.day, CASE WHEN u.share >= 1 THEN 100 ELSE 80 END AS percent FROM (
+             SELECT a.*, (now() AT TIME ZONE 'UTC')::date AS day FROM ai_budgets a
+             WHERE a.told_day IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date OR a.told_percent < 100) n
+           CROSS JOIN LATERAL (
+             SELECT greatest(
+               CASE WHEN n.daily_tokens > 0 THEN sum(input_tokens + output_tokens) / n.daily_tokens END,
+               CASE WHEN n.daily_cost_micros > 0 THEN sum(cost_micros) FILTER (WHERE currency = n.currency) / n.daily_cost_micros END) AS share
+             FROM ai_usage WHERE tenant_id = n.tenant_id AND hour >= ${todayStart}) u
+           WHERE u.share >= 0.8 AND (n.told_day IS DISTINCT FROM n.day OR n.told_percent < 80 OR u.share >= 1) LIMIT $1) r
+         WHERE b.tenant_id = r.tenant_id RETURNING b.tenant_id, b.told_percent, b.told_day::text`,
+        [atOnce],
+      );
+      for (const { tenant_id: tenantId, told_percent: percent, told_day: day } of rows)
+        await recordAudit(tx, {
+          tenantId,
+          actor: 'platform',
+          action: 'ai_budget.reached',
+          targetType: 'workspace',
+          targetId: tenantId,
+          details: { percent, day },
+        });
+      return rows.length;
+    });
+  }
+}

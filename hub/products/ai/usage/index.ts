@@ -1,0 +1,6 @@
+export type { Tokens } from './cost.ts';
+export { costMicrosOf } from './cost.ts';
+export type { UsageLedger } from './ledger.ts';
+export { readModelHealth } from './model-health.ts';
+export { createUsage } from './product.ts';
+export { reserve } from './reservations.ts';

@@ -1,0 +1,2 @@
+/** SQL of the beginning of this day, UTC. */
+export const todayStart = `date_trunc('day', now(), 'UTC')`;

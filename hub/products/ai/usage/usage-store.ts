@@ -1,0 +1,57 @@
+import type { Database } from '../../../platform/db/database.ts';
+
+/** What calls of one model came to. */
+export interface UsageSum {
+  id: string;
+  tenant_id: string;
+  model_id: string;
+  model: string;
+  currency: string;
+  calls: number;
+  failed: number;
+  estimated: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_micros: bigint;
+  outcomes: Record<string, number>;
+  latency: Record<string, number>;
+}
+
+/** Sums two objects of counts, one from the row and one that is added. */
+const sumOf = (column: string) =>
+  `${column} = (SELECT coalesce(jsonb_object_agg(key, n), '{}') FROM (
+     SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(u.${column}) UNION ALL SELECT * FROM jsonb_each_text(excluded.${column})) both_of GROUP BY key) summed)`;
+
+const added = ['calls', 'failed', 'estimated', 'input_tokens', 'output_tokens', 'cost_micros'];
+
+/**
+ * Adds a batch of usage to the present hour, once however often it is written, and gives back what was reserved for it. Rows are taken in one order by all processes; what a
+ * workspace used that is gone meanwhile is left out.
+ */
+export async function writeUsage(
+  db: Database,
+  batchId: string,
+  sums: readonly UsageSum[],
+  reservations: readonly string[],
+): Promise<void> {
+  await db.systemStatement(
+    'write_ai_usage',
+    `WITH batch AS (
+       INSERT INTO ai_usage_batches (id, expires_at) VALUES ($1, now() + interval '1 day') ON CONFLICT DO NOTHING RETURNING id
+     ), freed AS (DELETE FROM ai_reservations WHERE id = ANY($3::uuid[]))
+     INSERT INTO ai_usage AS u (id, tenant_id, hour, model_id, model, currency, calls, failed, estimated, input_tokens, output_tokens, cost_micros, outcomes, latency)
+     SELECT e.id, t.id, date_trunc('hour', now(), 'UTC'), e.model_id, e.model, e.currency, e.calls, e.failed, e.estimated, e.input_tokens, e.output_tokens, e.cost_micros,
+       e.outcomes, e.latency
+     FROM batch CROSS JOIN jsonb_to_recordset($2::jsonb) AS e (id uuid, tenant_id uuid, model_id text, model text, currency text, calls int, failed int, estimated int,
+       input_tokens bigint, output_tokens bigint, cost_micros bigint, outcomes jsonb, latency jsonb)
+     JOIN tenants t ON t.id = e.tenant_id
+     ORDER BY e.tenant_id, e.model_id, e.model, e.currency
+     ON CONFLICT (tenant_id, hour, model_id, model, currency) DO UPDATE SET ${added.map((column) => `${column} = u.${column} + excluded.${column}`).join(', ')},
+       ${sumOf('outcomes')}, ${sumOf('latency')}`,
+    [
+      batchId,
+      JSON.stringify(sums, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+      reservations,
+    ],
+  );
+}
