@@ -39,6 +39,15 @@ async function secondsBelow(pid: number): Promise<number> {
   return sumBelow(pid) / 100;
 }
 
+/** Signs in as the admin of its demo workspace; answers the token of the session. */
+export async function signIn({ home, api }: BenchHub): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli/cli.ts'), 'link'], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: home },
+  });
+  const code = new URL(stdout.trim()).searchParams.get('code') as string;
+  return (await api.call('redeemSignInLink', { body: { code } })).token;
+}
+
 export async function startBenchHub(env: Record<string, string> = {}, { isInspected = false } = {}): Promise<BenchHub> {
   const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-'));
   const settings = {

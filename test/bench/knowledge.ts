@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { Client as PgClient } from 'pg';
 import { pino } from 'pino';
 import { Agent, request } from 'undici';
@@ -12,7 +9,7 @@ import { createClient } from '../fixtures/contract-client.ts';
 import { corpusEntries, corpusQuestions, measureRecall, questionGroups } from '../fixtures/knowledge-corpus.ts';
 import type { CorpusEntry, Recall } from '../fixtures/knowledge-corpus.ts';
 import { fillerEntries } from '../fixtures/knowledge-filler.ts';
-import { startBenchHub } from './hub.ts';
+import { signIn, startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
 import { readParts } from './parts.ts';
 import { milliseconds, percentile, printTable } from './table.ts';
@@ -45,11 +42,7 @@ export async function benchKnowledge(args: string[]): Promise<void> {
   if (wanted === null) return;
   await using hub = await startBenchHub();
   const { tenantId } = await hub.api.call('readToken', {});
-  const { stdout } = await promisify(execFile)(process.execPath, [resolve('hub/cli/cli.ts'), 'link'], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OUTRIGGER_HOME: hub.home },
-  });
-  const code = new URL(stdout.trim()).searchParams.get('code') as string;
-  const { token } = await hub.api.call('redeemSignInLink', { body: { code } });
+  const token = await signIn(hub);
   const url = readPostgresUrl(hub.home) as string;
   const logger = pino({ level: 'silent' });
   await using db = new Database({

@@ -1,3 +1,4 @@
+import { benchAi } from './ai.ts';
 import { benchAutomations } from './automations.ts';
 import { benchChat } from './chat.ts';
 import { benchCompanion } from './companion.ts';
@@ -14,6 +15,7 @@ const benches: Record<string, (args: string[]) => Promise<void>> = {
   automations: benchAutomations,
   chat: benchChat,
   knowledge: benchKnowledge,
+  ai: benchAi,
 };
 const name = process.argv[2] ?? '';
 const bench = benches[name];

@@ -28,3 +28,16 @@ export function costColumns(
     'PostgreSQL, each': each(after.postgresSeconds - before.postgresSeconds),
   };
 }
+
+/** Percentiles of some samples, and what they are above those of the bare ones. */
+export const compared = (what: string, samples: number[], baseline: number[] | null = null) => {
+  const at = (share: number) => percentile(samples, share);
+  const added = (share: number) => (baseline === null ? '' : milliseconds(at(share) - percentile(baseline, share)));
+  return {
+    what,
+    p50: milliseconds(at(0.5)),
+    p99: milliseconds(at(0.99)),
+    'added p50': added(0.5),
+    'added p99': added(0.99),
+  };
+};
